@@ -1,0 +1,33 @@
+"""Exceptions that HydroMechs raises on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["ModelError", "SimulationDiverged", "UnsupportedFeature"]
+
+
+class ModelError(ValueError):
+    """A model description that cannot be simulated; `problems` has one line per fault.
+
+    Args:
+        source: File name or model name that the faults belong to.
+        problems: One line per fault, each naming the body or joint, the value and the remedy.
+    """
+
+    def __init__(self, source: str, problems: Sequence[str]):
+        self.source = source
+        self.problems = tuple(problems)
+        lines = "\n".join(f"  - {p}" for p in self.problems)
+        super().__init__(f"{source}: {len(self.problems)} problem(s)\n{lines}")
+
+    def __reduce__(self):
+        return ModelError, (self.source, self.problems)
+
+
+class SimulationDiverged(RuntimeError):
+    """The state stopped being finite."""
+
+
+class UnsupportedFeature(ValueError):
+    """A valid description of something that HydroMechs does not do."""

@@ -1,0 +1,45 @@
+"""Models of mechanisms: bodies, joints, shapes, hydrodynamic data, states."""
+
+from . import added_mass, drag, joints, shapes
+from ._body import Body, Frame, Hydro, HydroModel, Inertia
+from ._checks import Fault, body_faults, tree_faults, world_faults
+from ._model import Model, RigidBody, State, World
+from ._placement import Mdh, Origin
+from ._steps import (
+    BallStep,
+    FreeStep,
+    PrismaticStep,
+    RevoluteStep,
+    SlideStep,
+    motion_subspace,
+    transformation,
+)
+
+__all__ = [
+    "BallStep",
+    "Body",
+    "Fault",
+    "Frame",
+    "FreeStep",
+    "Hydro",
+    "HydroModel",
+    "Inertia",
+    "Mdh",
+    "Model",
+    "Origin",
+    "PrismaticStep",
+    "RevoluteStep",
+    "RigidBody",
+    "SlideStep",
+    "State",
+    "World",
+    "added_mass",
+    "body_faults",
+    "drag",
+    "joints",
+    "motion_subspace",
+    "shapes",
+    "transformation",
+    "tree_faults",
+    "world_faults",
+]

@@ -1,0 +1,114 @@
+"""Bodies: inertia, hydrodynamic data, frames and shapes of one rigid body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from hydromechs.spatial import rigid_inertia, tensor_matrix
+
+from . import added_mass, drag
+from ._placement import Origin
+from ._values import floats, number
+from .joints import Composite, Free, Joint
+from .shapes import Shape
+
+__all__ = ["Body", "Frame", "Hydro", "HydroModel", "Inertia"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inertia:
+    """Mass, centre of mass and moment of inertia of a rigid body."""
+
+    mass: float
+    """Mass [kg]."""
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Centre of mass from the body origin, in body axes [m], shape (3,)."""
+    tensor: tuple[float, ...] = (0.0,) * 6
+    """Moment of inertia about the centre of mass, in body axes: xx yy zz xy xz yz [kg·m²], shape (6,)."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "mass", number(self.mass, "inertia.mass"))
+        object.__setattr__(self, "com", floats(self.com, 3, "inertia.com"))
+        object.__setattr__(self, "tensor", floats(self.tensor, 6, "inertia.tensor"))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """6×6 inertia about the body origin, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
+        return rigid_inertia(self.mass, np.array(self.com), tensor_matrix(self.tensor))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hydro:
+    """What the water does to a body: buoyancy, added mass, drag. The equations are in `hydromechs.hydro`."""
+
+    volume: float = 0.0
+    """Displaced volume [m³]."""
+    buoyancy_center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Centre of buoyancy from the body origin, in body axes [m], shape (3,)."""
+    added_mass: tuple = ()
+    """Elements of `hydromechs.added_mass`; their matrices add up."""
+    drag: tuple = ()
+    """Elements of `hydromechs.drag`; their wrenches add up."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "volume", number(self.volume, "hydro.volume"))
+        object.__setattr__(self, "buoyancy_center", floats(self.buoyancy_center, 3, "hydro.buoyancy_center"))
+        for name, module in (("added_mass", added_mass), ("drag", drag)):
+            value = getattr(self, name)
+            elements = tuple(value) if isinstance(value, list | tuple) else (value,)
+            for element in elements:
+                kinds = tuple(getattr(module, k) for k in module.__all__)
+                if not isinstance(element, kinds):
+                    raise ValueError(f"hydro.{name} takes elements of hydromechs.{name}, got {element!r}")
+            object.__setattr__(self, name, elements)
+
+
+@runtime_checkable
+class HydroModel(Protocol):
+    """Hydrodynamics of one body, written by a user in NumPy operations; put it in place of `Hydro`.
+
+    `body` is the `Body`, `motion` a `hydromechs.hydro.Motion`.
+    """
+
+    def added_mass(self, body, motion):
+        """Added mass about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6), symmetric."""
+
+    def wrench(self, body, motion):
+        """All other forces of the water about the body origin in body axes [N, N·m], shape (6,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A named frame on a body: an end effector, a sensor, a thruster mount."""
+
+    name: str
+    """Name, unique in the model."""
+    origin: Origin = field(default_factory=Origin)
+    """Place on the body."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """One rigid body and the joint that carries it."""
+
+    name: str
+    """Name, unique in the model."""
+    parent: str | None = None
+    """Name of the parent body; None for the world."""
+    joint: Joint | Composite = field(default_factory=Free)
+    """How the body moves on its parent."""
+    inertia: Inertia = field(default_factory=lambda: Inertia(mass=0.0))
+    """Mass properties; none for a frame that only carries others."""
+    hydro: Hydro | HydroModel | None = None
+    """What the water does to it; None for a dry body."""
+    frames: tuple[Frame, ...] = ()
+    """Named frames on the body."""
+    shapes: tuple[Shape, ...] = ()
+    """Shapes for display and contact."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "frames", tuple(self.frames))
+        object.__setattr__(self, "shapes", tuple(self.shapes))

@@ -1,0 +1,473 @@
+"""Faults of a model description, each with the body or joint, the value and the remedy."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import Path, skew, tensor_matrix
+
+from . import added_mass, drag, shapes
+from ._body import Body, Frame, Hydro, HydroModel, Inertia
+from ._placement import Mdh, Origin
+from ._steps import motion_subspace, transformation
+from ._values import is_finite, plain
+from .joints import Ball, Composite, Fixed, Free, Prismatic, Revolute
+
+__all__ = ["Fault", "body_faults", "mechanism_faults", "topological_order", "tree_faults", "warnings_of", "world_faults"]
+
+UNIT_TOLERANCE = 1e-6
+"""How far from 1 the length of a quaternion may be."""
+
+
+class Fault(NamedTuple):
+    """One fault of a description."""
+
+    path: tuple
+    """Where it stands, as keys and indices of the model file, e.g. ("bodies", 2, "inertia", "mass")."""
+    text: str
+    """Body or joint, value and remedy."""
+
+
+def world_faults(world) -> list[Fault]:
+    """Faults of the world."""
+    out = []
+    if world.axes not in ("NED", "ENU"):
+        out.append(Fault(("world", "axes"), f"world: axes is {world.axes!r}, must be 'NED' or 'ENU'"))
+    for name, unit in (("gravity", "m/s²"), ("water_density", "kg/m³")):
+        value = getattr(world, name)
+        if not (is_finite(value) and value >= 0):
+            out.append(
+                Fault(("world", name), f"world: {name} is {plain(value)} {unit}, must be finite and ≥ 0 (axes give its direction)")
+            )
+    return out
+
+
+class _Collector:
+    """Collects the faults of one body."""
+
+    def __init__(self, index: int, body: Body):
+        self.index, self.name, self.found = index, body.name, []
+
+    def add(self, path: tuple, text: str) -> None:
+        self.found.append(Fault(("bodies", self.index, *path), f"body {self.name!r}: {text}"))
+
+    def positive(self, path: tuple, value, unit: str) -> None:
+        """Require every number to be finite and > 0."""
+        values = value if isinstance(value, tuple) else (value,)
+        if not is_finite(values) or min(values) <= 0:
+            self.add(path, f"{_dotted(path)} is {plain(value)} {unit}, must be finite and > 0")
+
+    def not_negative(self, path: tuple, value, unit: str, remedy: str = "") -> None:
+        """Require every number to be finite and ≥ 0."""
+        values = value if isinstance(value, tuple) else (value,)
+        if not is_finite(values) or min(values) < 0:
+            self.add(path, f"{_dotted(path)} is {plain(value)} {unit}, must be finite and ≥ 0{remedy}")
+
+    def finite(self, path: tuple, value, unit: str) -> None:
+        """Require every number to be finite."""
+        if not is_finite(value):
+            self.add(path, f"{_dotted(path)} is {plain(value)} {unit}, must be finite")
+
+    def placement(self, path: tuple, placement) -> None:
+        """Require a placement to be one, of finite numbers."""
+        if isinstance(placement, Origin):
+            self.finite((*path, "xyz"), placement.xyz, "m")
+            self.finite((*path, "rpy"), placement.rpy, "rad")
+        elif isinstance(placement, Mdh):
+            self.finite(path, tuple(getattr(placement, f.name) for f in fields(placement)), "m, rad")
+        else:
+            self.add(path, f"{_dotted(path)} is {placement!r}, must be an Origin or an Mdh")
+
+
+def _dotted(path: tuple) -> str:
+    return ".".join(str(p) for p in path)
+
+
+def body_faults(index: int, body) -> list[Fault]:
+    """Faults of one body by itself; `index` is its place in the file."""
+    if not isinstance(body, Body):
+        return [Fault(("bodies", index), f"bodies[{index}] is {body!r}, must be a Body")]
+    c = _Collector(index, body)
+    if not isinstance(body.name, str) or not body.name.strip() or body.name != body.name.strip() or body.name == "world":
+        c.add(("name",), "the name must be a text without blanks at its ends, and not 'world'")
+    _joint(c, ("joint",), body.joint)
+    _inertia(c, body.inertia)
+    if isinstance(body.hydro, Hydro):
+        _hydro(c, body.hydro, body.inertia)
+    elif body.hydro is not None and not isinstance(body.hydro, HydroModel):
+        c.add(("hydro",), f"hydro is {body.hydro!r}, must be a Hydro or an object with the methods added_mass and wrench")
+    for i, frame in enumerate(body.frames):
+        if not isinstance(frame, Frame) or not isinstance(frame.name, str) or not frame.name.strip():
+            c.add(("frames", i), f"frame {frame!r} must be a Frame with a name")
+        else:
+            c.placement(("frames", frame.name), frame.origin)
+    for i, shape in enumerate(body.shapes):
+        _shape(c, ("shapes", i), shape)
+    return c.found
+
+
+def _joint(c: _Collector, path: tuple, joint) -> None:
+    if isinstance(joint, Composite):
+        if path != ("joint",):
+            c.add(path, f"{_dotted(path)}: a composite joint cannot be a part of another; list its parts there")
+            return
+        if not joint.parts:
+            c.add(path, "a composite joint needs at least one part; use type 'fixed' for none")
+        for i, part in enumerate(joint.parts):
+            _joint(c, (*path, "parts", i), part)
+        parts = [p for p in joint.parts if isinstance(p, Revolute | Prismatic | Ball | Free)]
+        total = sum(p.nv for p in parts)
+        if total > 6:
+            c.add(path, f"the parts of the joint have {total} degrees of freedom, at most 6 can be independent")
+        return
+    if not isinstance(joint, Fixed | Free | Revolute | Prismatic | Ball):
+        c.add(path, f"{_dotted(path)} is {joint!r}, must be Free, Fixed, Revolute, Prismatic, Ball or Composite")
+        return
+    if isinstance(joint, Fixed) and path != ("joint",):
+        c.add(path, f"{_dotted(path)}: a fixed joint cannot be a part; give the next part an origin instead")
+    c.placement((*path, "placement"), joint.placement)
+    if isinstance(joint, Free | Ball):
+        c.finite((*path, "velocity"), joint.velocity, "m/s, rad/s")
+        length = float(np.linalg.norm(joint.orientation))
+        if not abs(length - 1.0) <= UNIT_TOLERANCE:
+            c.add(
+                (*path, "orientation"),
+                f"orientation {plain(joint.orientation)} has length {length:.6g}, must be a unit quaternion (w, x, y, z)",
+            )
+    if isinstance(joint, Free):
+        c.finite((*path, "position"), joint.position, "m")
+    if isinstance(joint, Ball | Revolute | Prismatic):
+        unit = "N·m" if not isinstance(joint, Prismatic) else "N"
+        c.not_negative((*path, "damping"), joint.damping, f"{unit}·s/rad" if unit == "N·m" else "N·s/m")
+        c.not_negative((*path, "friction"), joint.friction, unit)
+    if isinstance(joint, Revolute | Prismatic):
+        unit = "rad" if isinstance(joint, Revolute) else "m"
+        c.finite((*path, "velocity"), joint.velocity, f"{unit}/s")
+        c.finite((*path, "position"), joint.position, unit)
+        axis_length = float(np.linalg.norm(joint.axis))
+        if not 1e-6 < axis_length < 1e6:
+            c.add((*path, "axis"), f"joint axis {plain(joint.axis)} must be finite and not zero")
+        elif isinstance(joint.placement, Mdh) and joint.axis != (0.0, 0.0, 1.0):
+            c.add((*path, "axis"), f"joint axis is {plain(joint.axis)}, but a joint placed by mdh moves about z; leave axis out or use origin")
+        if joint.limits is not None:
+            low, high = joint.limits
+            if not (is_finite(joint.limits) and low < high):
+                c.add((*path, "limits"), f"joint limits {plain(joint.limits)} {unit} must be finite, the lower first")
+            elif not low <= joint.position <= high:
+                c.add((*path, "position"), f"initial joint position {plain(joint.position)} {unit} is outside the limits {plain(joint.limits)}")
+
+
+def _inertia(c: _Collector, inertia) -> None:
+    if not isinstance(inertia, Inertia):
+        c.add(("inertia",), f"inertia is {inertia!r}, must be an Inertia")
+        return
+    c.not_negative(("inertia", "mass"), inertia.mass, "kg")
+    c.finite(("inertia", "com"), inertia.com, "m")
+    if not is_finite(inertia.tensor):
+        c.add(("inertia", "tensor"), f"tensor {plain(inertia.tensor)} kg·m² must be finite")
+        return
+    a, b, d = np.linalg.eigvalsh(tensor_matrix(inertia.tensor))
+    moments = f"principal moments {a:.4g}, {b:.4g}, {d:.4g} kg·m² of the tensor"
+    if a < -1e-9 * max(abs(d), abs(a)):
+        c.add(("inertia", "tensor"), f"{moments} must be ≥ 0")
+    elif a + b < d * (1 - 1e-9):
+        c.add(
+            ("inertia", "tensor"),
+            f"{moments} break the triangle inequality (the two smaller must sum to the largest); "
+            "is the order xx yy zz xy xz yz, and is it about the centre of mass?",
+        )
+    elif inertia.mass == 0 and d > 0:
+        c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); give the mass, or leave both out")
+
+
+def _hydro(c: _Collector, hydro: Hydro, inertia) -> None:
+    c.not_negative(("hydro", "volume"), hydro.volume, "m³")
+    c.finite(("hydro", "buoyancy_center"), hydro.buoyancy_center, "m")
+    clean = True
+    for i, element in enumerate(hydro.added_mass):
+        before = len(c.found)
+        _added_mass(c, ("hydro", "added_mass", i), element)
+        clean = clean and len(c.found) == before
+    given = given_added_mass(hydro)
+    shaped = any(not isinstance(e, added_mass.Matrix | added_mass.Diagonal) for e in hydro.added_mass)
+    if clean and given.any() and not shaped and isinstance(inertia, Inertia) and is_finite((inertia.mass, inertia.com, inertia.tensor)):
+        scale = np.abs(given).max()
+        lowest = float(np.linalg.eigvalsh(given + inertia.matrix)[0])
+        if lowest < -1e-9 * scale:
+            c.add(
+                ("hydro", "added_mass"),
+                f"added mass and rigid inertia together have the eigenvalue {lowest:.4g}, must be positive definite; "
+                "added mass is positive here (Fossen's X_u̇ < 0 changes sign)",
+            )
+    for i, element in enumerate(hydro.drag):
+        _drag(c, ("hydro", "drag", i), element)
+
+
+def given_added_mass(hydro: Hydro) -> np.ndarray:
+    """Sum of the added masses that are given as numbers, shape (6, 6)."""
+    total = np.zeros((6, 6))
+    for element in hydro.added_mass:
+        if isinstance(element, added_mass.Matrix):
+            total += np.array(element.matrix)
+        elif isinstance(element, added_mass.Diagonal):
+            total += np.diag(element.diagonal)
+    return total
+
+
+def _added_mass(c: _Collector, path: tuple, element) -> None:
+    match element:
+        case added_mass.Matrix(matrix=rows):
+            c.finite((*path, "matrix"), rows, "kg, kg·m, kg·m²")
+            A = np.array(rows)
+            if is_finite(rows) and not np.allclose(A, A.T, rtol=1e-9, atol=1e-12 * np.abs(A).max()):
+                i, j = np.unravel_index(np.argmax(np.abs(A - A.T)), (6, 6))
+                c.add(
+                    (*path, "matrix"),
+                    f"added mass is not symmetric: entry ({i + 1}, {j + 1}) is {A[i, j]:.6g}, entry ({j + 1}, {i + 1}) is "
+                    f"{A[j, i]:.6g}; use their mean if one is a typing error",
+                )
+        case added_mass.Diagonal(diagonal=numbers):
+            c.finite((*path, "diagonal"), numbers, "kg, kg·m²")
+        case added_mass.Sphere():
+            c.positive((*path, "radius"), element.radius, "m")
+            c.finite((*path, "center"), element.center, "m")
+        case added_mass.Ellipsoid():
+            c.positive((*path, "axes"), element.axes, "m")
+            c.placement((*path, "origin"), element.origin)
+        case added_mass.Cylinder():
+            _cylinder(c, path, element)
+        case added_mass.Box():
+            c.positive((*path, "size"), element.size, "m")
+            c.placement((*path, "origin"), element.origin)
+
+
+def _cylinder(c: _Collector, path: tuple, element) -> None:
+    c.positive((*path, "radius"), element.radius, "m")
+    c.finite((*path, "start"), element.start, "m")
+    c.finite((*path, "end"), element.end, "m")
+    if element.start == element.end:
+        c.add(path, f"{_dotted(path)}: the cylinder has no length, both ends are at {plain(element.start)}")
+
+
+def _points(c: _Collector, path: tuple, points) -> None:
+    if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= 64:
+        c.add((*path, "points"), f"{_dotted(path)}.points is {points!r}, must be a whole number from 1 to 64")
+
+
+def _drag(c: _Collector, path: tuple, element) -> None:
+    sign = "; drag numbers are positive here (Fossen's X_u < 0 changes sign)"
+    match element:
+        case drag.Cylinder():
+            _cylinder(c, path, element)
+            _points(c, path, element.points)
+            c.not_negative((*path, "coefficient"), element.coefficient, "", sign)
+            if element.end_coefficient is not None:
+                c.not_negative((*path, "end_coefficient"), element.end_coefficient, "", sign)
+        case drag.Box():
+            c.positive((*path, "size"), element.size, "m")
+            c.not_negative((*path, "coefficients"), element.coefficients, "", sign)
+            c.placement((*path, "origin"), element.origin)
+            _points(c, path, element.points)
+        case drag.Sphere():
+            c.positive((*path, "radius"), element.radius, "m")
+            c.not_negative((*path, "coefficient"), element.coefficient, "", sign)
+            c.finite((*path, "center"), element.center, "m")
+        case drag.Ellipsoid():
+            c.positive((*path, "axes"), element.axes, "m")
+            c.not_negative((*path, "coefficients"), element.coefficients, "", sign)
+            c.placement((*path, "origin"), element.origin)
+        case drag.Damping():
+            for name in ("linear", "quadratic"):
+                value = getattr(element, name)
+                c.finite((*path, name), value, "")
+                diagonal = tuple(np.diag(value)) if isinstance(value[0], tuple) else value
+                if is_finite(value):
+                    c.not_negative((*path, name), tuple(map(float, diagonal)), "", sign)
+            c.finite((*path, "coupled"), tuple(value for _, value in element.coupled), "")
+        case drag.Foil():
+            c.positive((*path, "area"), element.area, "m²")
+            for name in ("lift_slope", "drag_parallel", "drag_normal"):
+                c.not_negative((*path, name), getattr(element, name), "")
+            c.finite((*path, "position"), element.position, "m")
+            chord, normal = np.array(element.chord), np.array(element.normal)
+            lengths = float(np.linalg.norm(chord) * np.linalg.norm(normal))
+            if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:
+                c.add(
+                    path,
+                    f"{_dotted(path)}: chord {plain(element.chord)} and normal {plain(element.normal)} must not be zero and be perpendicular",
+                )
+
+
+def _shape(c: _Collector, path: tuple, shape) -> None:
+    if not isinstance(shape, shapes.Shape):
+        c.add(path, f"{_dotted(path)} is {shape!r}, must be a shape of hydromechs.shapes")
+        return
+    c.placement((*path, "origin"), shape.origin)
+    if shape.color is not None and not (is_finite(shape.color) and min(shape.color) >= 0 and max(shape.color) <= 1):
+        c.add((*path, "color"), f"{_dotted(path)}.color is {plain(shape.color)}, must be three numbers from 0 to 1")
+    for name in ("size", "radius", "length"):
+        if name in {f.name for f in fields(shape)}:
+            c.positive((*path, name), getattr(shape, name), "m")
+    if isinstance(shape, shapes.Mesh):
+        if not isinstance(shape.file, str) or not shape.file.strip():
+            c.add((*path, "file"), f"{_dotted(path)}.file is {shape.file!r}, must be a path")
+        if not is_finite(shape.scale) or 0.0 in shape.scale:
+            c.add((*path, "scale"), f"{_dotted(path)}.scale is {plain(shape.scale)}, must be finite and not zero")
+
+
+def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
+    """Faults of names and parents.
+
+    Args:
+        links: (name, parent) of each body, None for what could not be read and for the world as parent.
+        frames: Names of the frames of each body.
+    """
+    out = []
+    if not links:
+        out.append(Fault(("bodies",), "the model has no bodies; give at least one"))
+    names = [name for name, _ in links if isinstance(name, str)]
+    seen: set[str] = set()
+    for i, (name, parent) in enumerate(links):
+        if not isinstance(name, str):
+            continue
+        if name in seen:
+            out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; names must be unique"))
+        seen.add(name)
+        if parent is not None and parent not in names:
+            known = ", ".join(map(repr, names))
+            out.append(Fault(("bodies", i, "parent"), f"body {name!r}: there is no body {parent!r} to be its parent; bodies are {known}"))
+    frame_names: set[str] = set()
+    for i, body_frames in enumerate(frames):
+        for frame in body_frames:
+            if frame in seen or frame in frame_names:
+                out.append(
+                    Fault(("bodies", i, "frames"), f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; names must be unique")
+                )
+            frame_names.add(frame)
+    if not out:
+        parent_of = dict(links)
+        for i, (name, _) in enumerate(links):
+            walk, at = [name], parent_of[name]
+            while at is not None and at not in walk:
+                walk.append(at)
+                at = parent_of[at]
+            if at == name:
+                ring = " → ".join([*walk, name])
+                out.append(Fault(("bodies", i, "parent"), f"body {name!r}: its parents form a ring ({ring}); one of them must be attached to the world"))
+                break
+    return out
+
+
+def topological_order(links: list[tuple[str, str | None]]) -> list[int]:
+    """Indices of the bodies so that parents come first, otherwise in their order."""
+    index = {name: i for i, (name, _) in enumerate(links)}
+    order: list[int] = []
+    done: set[int] = set()
+    for start in range(len(links)):
+        chain, i = [], start
+        while i not in done:
+            chain.append(i)
+            done.add(i)
+            parent = links[i][1]
+            if parent is None:
+                break
+            i = index[parent]
+        order += reversed(chain)
+    return order
+
+
+def mechanism_faults(model) -> list[Fault]:
+    """Joints whose motion meets no inertia, so that its acceleration would be undefined.
+
+    The joint-space inertia M = Σ Jᵀ I J is formed at the initial and at a general configuration. It cannot be singular
+    where every moving body has a positive definite inertia of its own, and then this is skipped.
+    """
+    inertia = [
+        np.zeros((6, 6)) if r is None else r.matrix + _inertia_for_check(b.hydro)
+        for b, r in zip(model.bodies, model.rigid, strict=True)
+    ]
+    for i, body in enumerate(model.bodies):
+        if body.joint.nv == 0 and model.parent[i] >= 0 and body.hydro is not None:
+            inertia[i] = _inertia_for_check(body.hydro)
+    moving = [i for i, b in enumerate(model.bodies) if b.joint.nv]
+    if all(_relative_lowest(inertia[i])[0] > 1e-12 for i in moving):
+        return []
+    general = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
+    for q in (model.initial().q, general):
+        for body, at in zip(model.bodies, model.q_slices, strict=True):
+            if body.joint.nq != body.joint.nv:
+                _normalize_quaternions(body.joint, q[at])
+        M = np.zeros((model.nv, model.nv))
+        jacobians: list[np.ndarray] = []
+        for i, steps in enumerate(model.steps):
+            at_q = [transformation(s, q) for s in steps]
+            R, p = Path(at_q).pose()
+            X = np.block([[R.T, -R.T @ skew(p)], [np.zeros((3, 3)), R.T]])
+            J = X @ jacobians[model.parent[i]] if model.parent[i] >= 0 else np.zeros((6, model.nv))
+            J[:, model.v_slices[i]] += motion_subspace(steps, at_q)
+            jacobians.append(J)
+            M += J.T @ inertia[i] @ J
+        lowest, vector = _relative_lowest(M)
+        if lowest <= 1e-13:
+            k = int(np.argmax(np.abs(vector)))
+            i = next(i for i, s in enumerate(model.v_slices) if s.start <= k < s.stop)
+            body = model.bodies[i]
+            return [
+                Fault(
+                    ("bodies", i, "inertia"),
+                    f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), so its "
+                    "acceleration is undefined; give the body or what it carries a mass and a tensor, or make the joint fixed",
+                )
+            ]
+    return []
+
+
+def _inertia_for_check(hydro) -> np.ndarray:
+    """Added mass as far as it matters for a singularity: shapes count as a unit inertia of their rank."""
+    if not isinstance(hydro, Hydro):
+        return np.zeros((6, 6))
+    total = given_added_mass(hydro)
+    for element in hydro.added_mass:
+        if isinstance(element, added_mass.Ellipsoid | added_mass.Cylinder | added_mass.Box | added_mass.Sphere):
+            total = total + np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    return total
+
+
+def _relative_lowest(M: np.ndarray) -> tuple[float, np.ndarray]:
+    """Lowest eigenvalue and its vector, of M scaled to a unit diagonal; 0 where a diagonal entry is not positive."""
+    diagonal = np.diag(M)
+    if diagonal.min(initial=1.0) <= 0:
+        return 0.0, np.eye(len(M))[int(np.argmin(diagonal))]
+    scale = 1.0 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
+    return float(values[0]), vectors[:, 0]
+
+
+def _normalize_quaternions(joint, q: np.ndarray) -> None:
+    """Make the quaternions of one joint's part of `q` unit, in place."""
+    at = 0
+    for part in joint.parts if isinstance(joint, Composite) else (joint,):
+        if isinstance(part, Free | Ball):
+            quaternion = q[at + part.nq - 4 : at + part.nq]
+            quaternion /= np.linalg.norm(quaternion)
+        at += part.nq
+
+
+def warnings_of(bodies: tuple[Body, ...]) -> list[str]:
+    """What is allowed but deserves a look."""
+    out = []
+    for body in bodies:
+        if isinstance(body.hydro, Hydro):
+            given = given_added_mass(body.hydro)
+            lowest = float(np.linalg.eigvalsh(given)[0])
+            if lowest < -1e-9 * np.abs(given).max(initial=0.0):
+                out.append(
+                    f"body {body.name!r}: its added mass is not positive semi-definite by itself (eigenvalue {lowest:.4g}); "
+                    "identified values often are not, and the total inertia is"
+                )
+    return out
+
+

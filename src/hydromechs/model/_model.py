@@ -1,0 +1,195 @@
+"""The model: a forest of bodies in a world, with the tables that the equations need."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import ModelError
+from hydromechs.spatial import Path
+
+from ._body import Body, Frame
+from ._checks import body_faults, mechanism_faults, topological_order, tree_faults, warnings_of, world_faults
+from ._steps import free_rows
+from ._values import number
+
+__all__ = ["Model", "RigidBody", "State", "World"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Axes, gravity and water."""
+
+    axes: str = "NED"
+    """"NED" (z down) or "ENU" (z up)."""
+    gravity: float = 9.81
+    """Acceleration of gravity [m/s²]."""
+    water_density: float = 1025.0
+    """Density of the water [kg/m³]."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "gravity", number(self.gravity, "world.gravity"))
+        object.__setattr__(self, "water_density", number(self.water_density, "world.water_density"))
+
+    @property
+    def down(self) -> np.ndarray:
+        """Unit vector down, in world axes, shape (3,)."""
+        return np.array([0.0, 0.0, 1.0 if self.axes == "NED" else -1.0])
+
+    @property
+    def gravity_vector(self) -> np.ndarray:
+        """Acceleration of gravity in world axes [m/s²], shape (3,)."""
+        return self.gravity * self.down
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class State:
+    """Everything needed to restart a run, and nothing else."""
+
+    t: float = 0.0
+    """Time [s]."""
+    q: np.ndarray
+    """Configuration, shape (nq,)."""
+    v: np.ndarray
+    """Velocity, shape (nv,)."""
+
+
+class RigidBody(NamedTuple):
+    """Inertia of a body with all bodies that are fixed to it, about its origin in its axes."""
+
+    mass: float
+    """Mass m [kg]."""
+    first_moment: np.ndarray
+    """h = m s [kg·m], shape (3,)."""
+    matrix: np.ndarray
+    """6×6 inertia [kg, kg·m, kg·m²], shape (6, 6)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """Immutable description of a mechanism: bodies in a forest, each on its parent by a joint.
+
+    All faults are found when it is built and listed in one `ModelError`. Bodies are sorted so that parents come first
+    and otherwise keep their order.
+    """
+
+    name: str = "model"
+    """Name of the model."""
+    bodies: tuple[Body, ...]
+    """Bodies, parents first."""
+    world: World = field(default_factory=World)
+    """Axes, gravity and water."""
+    description: str = ""
+    """What it is, for people."""
+    sources: tuple[tuple[str, str], ...] = ()
+    """Where numbers come from: pairs (what, source)."""
+
+    def __post_init__(self):
+        set_field = object.__setattr__
+        set_field(self, "bodies", tuple(self.bodies))
+        pairs = self.sources.items() if isinstance(self.sources, Mapping) else self.sources
+        set_field(self, "sources", tuple((str(k), str(v)) for k, v in pairs))
+        faults = world_faults(self.world)
+        for i, body in enumerate(self.bodies):
+            faults += body_faults(i, body)
+        faults += tree_faults([(b.name, b.parent) for b in self.bodies], [[f.name for f in b.frames] for b in self.bodies])
+        if not faults:
+            order = topological_order([(b.name, b.parent) for b in self.bodies])
+            set_field(self, "bodies", tuple(self.bodies[i] for i in order))
+            faults = mechanism_faults(self)
+        if faults:
+            raise ModelError(self.name, [f.text for f in faults])
+        for text in warnings_of(self.bodies):
+            warnings.warn(f"{self.name}: {text}", stacklevel=3)
+
+    @property
+    def nb(self) -> int:
+        """Number of bodies, fixed ones included."""
+        return len(self.bodies)
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return sum(b.joint.nq for b in self.bodies)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocity coordinates, the degrees of freedom."""
+        return sum(b.joint.nv for b in self.bodies)
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, in order."""
+        return tuple(b.name for b in self.bodies)
+
+    @cached_property
+    def parent(self) -> tuple[int, ...]:
+        """Index of the parent of each body, -1 for the world."""
+        index = {name: i for i, name in enumerate(self.body_names)}
+        return tuple(-1 if b.parent is None else index[b.parent] for b in self.bodies)
+
+    @cached_property
+    def q_slices(self) -> tuple[slice, ...]:
+        """Place of each body's joint in `q`."""
+        return _slices([b.joint.nq for b in self.bodies])
+
+    @cached_property
+    def v_slices(self) -> tuple[slice, ...]:
+        """Place of each body's joint in `v` and `tau`."""
+        return _slices([b.joint.nv for b in self.bodies])
+
+    @cached_property
+    def steps(self) -> tuple[tuple, ...]:
+        """Steps from the parent's frame to each body's frame."""
+        starts = zip(self.bodies, self.q_slices, self.v_slices, strict=True)
+        return tuple(b.joint.steps(q.start, v.start) for b, q, v in starts)
+
+    @cached_property
+    def free_rows(self) -> tuple[tuple[int, ...] | None, ...]:
+        """Of each body, the components of its motion that are its joint's velocities; None where the subspace is general."""
+        return tuple(free_rows(steps) for steps in self.steps)
+
+    @cached_property
+    def rigid(self) -> tuple[RigidBody | None, ...]:
+        """Inertia of each moving body with those fixed to it; None for a fixed body."""
+        total = [b.inertia.matrix for b in self.bodies]
+        for i in reversed(range(self.nb)):
+            if self.bodies[i].joint.nv == 0 and self.parent[i] >= 0:
+                total[self.parent[i]] = total[self.parent[i]] + Path(self.steps[i]).inertia_back(total[i])
+        out: list[RigidBody | None] = []
+        for body, I in zip(self.bodies, total, strict=True):
+            h = np.array([I[5, 1], I[3, 2], I[4, 0]])
+            out.append(RigidBody(I[0, 0], h, I) if body.joint.nv else None)
+        return tuple(out)
+
+    @cached_property
+    def frames(self) -> dict[str, tuple[int, Frame]]:
+        """Named frames: name to (body index, frame)."""
+        return {f.name: (i, f) for i, b in enumerate(self.bodies) for f in b.frames}
+
+    def body_index(self, name: str) -> int:
+        """Index of the body called `name`."""
+        try:
+            return self.body_names.index(name)
+        except ValueError:
+            raise KeyError(f"no body {name!r} in {self.name}; bodies are {', '.join(self.body_names)}") from None
+
+    def neutral(self) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration with all joints at zero (quaternions at identity) and zero velocity: q (nq,), v (nv,)."""
+        return np.array([x for b in self.bodies for x in b.joint.neutral_q]), np.zeros(self.nv)
+
+    def initial(self) -> State:
+        """State at time 0 with the initial positions and velocities that the model gives."""
+        q = np.array([x for b in self.bodies for x in b.joint.initial_q])
+        v = np.array([x for b in self.bodies for x in b.joint.initial_v])
+        return State(q=q, v=v)
+
+
+def _slices(sizes: list[int]) -> tuple[slice, ...]:
+    ends = np.cumsum([0, *sizes]).tolist()
+    return tuple(slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True))

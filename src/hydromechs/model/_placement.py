@@ -1,0 +1,89 @@
+"""Where a frame sits on its parent: `Origin` (URDF's way) or `Mdh` (modified Denavit-Hartenberg)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.spatial import Screw, Shift, cos_sin, matrix_from_rpy
+
+from ._values import floats, number
+
+__all__ = ["Mdh", "Origin", "constant_screw", "rotation_steps"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Frame at `xyz` with the axes of R = Rz(yaw) Ry(pitch) Rx(roll) in the parent."""
+
+    xyz: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Position in the parent's axes [m], shape (3,)."""
+    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw [rad], shape (3,)."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "xyz", floats(self.xyz, 3, "origin.xyz"))
+        object.__setattr__(self, "rpy", floats(self.rpy, 3, "origin.rpy"))
+
+    @property
+    def R(self) -> np.ndarray:
+        """Axes in the parent, shape (3, 3)."""
+        return matrix_from_rpy(self.rpy)
+
+    def steps(self, axis: int) -> tuple:
+        """Transformations from the parent, the last one about coordinate `axis`."""
+        shift = (Shift(np.array(self.xyz)),) if any(self.xyz) else ()
+        return (*shift, *rotation_steps(self.R, axis))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mdh:
+    """Craig's modified Denavit-Hartenberg parameters, with the branch parameters of seed 002 (Fig. 4) before them.
+
+    Frame = Rz(branch_theta) Tz(branch_d) · Rx(alpha) Tx(a) · Rz(theta) Tz(d). A revolute joint adds its position to
+    `theta`, a prismatic one to `d`; both move about the frame's own z axis.
+    """
+
+    a: float = 0.0
+    """Distance along x of the parent [m]."""
+    alpha: float = 0.0
+    """Angle about x of the parent [rad]."""
+    d: float = 0.0
+    """Distance along z [m]; a prismatic joint adds its position."""
+    theta: float = 0.0
+    """Angle about z [rad]; a revolute joint adds its position."""
+    branch_d: float = 0.0
+    """Distance along the parent's z before the other parameters [m]."""
+    branch_theta: float = 0.0
+    """Angle about the parent's z before the other parameters [rad]."""
+
+    def __post_init__(self):
+        for name in self.__slots__:
+            object.__setattr__(self, name, number(getattr(self, name), f"mdh.{name}"))
+
+    def steps(self, axis: int) -> tuple:
+        """Transformations from the parent; the last one is the z screw, whatever `axis` is."""
+        branch = () if self.branch_d == self.branch_theta == 0.0 else (constant_screw(2, self.branch_d, self.branch_theta),)
+        return (*branch, constant_screw(0, self.a, self.alpha), constant_screw(2, self.d, self.theta))
+
+
+def constant_screw(axis: int, distance: float, angle: float) -> Screw:
+    """A screw by constants, exact for multiples of 90°."""
+    return Screw(axis, distance, *cos_sin(angle))
+
+
+def rotation_steps(R: np.ndarray, axis: int) -> tuple[Screw, ...]:
+    """A constant rotation as planar rotations about `axis`, the next axis, and `axis` again; none for the identity.
+
+    R = R_k(γ) R_i(β) R_k(α) with k = axis, i = (k + 1) mod 3. Multiples of 90° come out exact.
+    """
+    k, i, j = axis, (axis + 1) % 3, (axis + 2) % 3
+    beta = math.atan2(math.hypot(R[i, k], R[j, k]), R[k, k])
+    if math.hypot(R[i, k], R[j, k]) < 1e-15:  # R turns about k only, or flips it
+        angles = (0.0, beta, math.atan2(-R[i, j], R[i, i]))
+    else:
+        angles = (math.atan2(R[i, k], -R[j, k]), beta, math.atan2(R[k, i], R[k, j]))
+    steps = tuple(constant_screw(a, 0.0, angle) for a, angle in zip((k, i, k), angles, strict=True))
+    return tuple(s for s in steps if (s.cos, s.sin) != (1.0, 0.0))

@@ -1,0 +1,126 @@
+"""Moving steps of a joint, and how a sequence of steps becomes transformations and a motion subspace at a configuration."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import Path, Screw, Shift, Turn, quaternion_matrix
+
+__all__ = [
+    "BallStep",
+    "FreeStep",
+    "PrismaticStep",
+    "RevoluteStep",
+    "SlideStep",
+    "free_rows",
+    "motion_subspace",
+    "transformation",
+]
+
+
+class RevoluteStep(NamedTuple):
+    """Screw about coordinate `axis` by `angle + sign · q[iq]`, along it by `distance`."""
+
+    axis: int
+    sign: float
+    distance: float
+    angle: float
+    iq: int
+    iv: int
+
+
+class PrismaticStep(NamedTuple):
+    """Screw along coordinate `axis` by `distance + sign · q[iq]`, about it by a constant angle."""
+
+    axis: int
+    sign: float
+    distance: float
+    cos: float
+    sin: float
+    iq: int
+    iv: int
+
+
+class SlideStep(NamedTuple):
+    """Translation by `direction · q[iq]`, for a prismatic joint along no coordinate axis."""
+
+    direction: tuple[float, float, float]
+    iq: int
+    iv: int
+
+
+class BallStep(NamedTuple):
+    """Rotation by the quaternion q[iq:iq+4]."""
+
+    iq: int
+    iv: int
+
+
+class FreeStep(NamedTuple):
+    """Translation by q[iq:iq+3], then rotation by the quaternion q[iq+3:iq+7]."""
+
+    iq: int
+    iv: int
+
+
+MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
+
+
+def transformation(step, q):
+    """The transformation that a step is at configuration `q` (nq,), floats or symbols."""
+    match step:
+        case RevoluteStep():
+            angle = step.sign * q[step.iq]
+            angle = angle + step.angle if step.angle != 0.0 else angle
+            return Screw(step.axis, step.distance, np.cos(angle), np.sin(angle))
+        case PrismaticStep():
+            return Screw(step.axis, step.sign * q[step.iq] + step.distance, step.cos, step.sin)
+        case SlideStep():
+            return Shift(np.array([d * q[step.iq] for d in step.direction]))
+        case BallStep():
+            return Turn(quaternion_matrix(q[step.iq : step.iq + 4]))
+        case FreeStep():
+            return Turn(quaternion_matrix(q[step.iq + 3 : step.iq + 7]), q[step.iq : step.iq + 3])
+    return step
+
+
+def step_axes(step) -> list[list[float]]:
+    """Motion vectors of a moving step in the frame right after it, one of shape (6,) for each of its velocities."""
+    unit = np.eye(6).tolist()
+    match step:
+        case RevoluteStep():
+            return [[step.sign * x for x in unit[3 + step.axis]]]
+        case PrismaticStep():
+            return [[step.sign * x for x in unit[step.axis]]]
+        case SlideStep():
+            return [[*step.direction, 0.0, 0.0, 0.0]]
+        case BallStep():
+            return unit[3:]
+        case FreeStep():
+            return unit
+    return []
+
+
+def motion_subspace(steps, transformations):
+    """S in V = X V_parent + S v, in axes of the body at its origin, shape (6, n).
+
+    Args:
+        steps: Steps of the joint.
+        transformations: The same steps at a configuration.
+    """
+    columns: list = []
+    for step, X in zip(steps, transformations, strict=True):
+        columns = [Path((X,)).motion(c) for c in columns] + [np.array(c) for c in step_axes(step)]
+    return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
+
+
+def free_rows(steps) -> tuple[int, ...] | None:
+    """Components of the body's motion that are the joint's own velocities up to sign, or None if the subspace is general."""
+    moving = [s for s in steps if isinstance(s, MOVING)]
+    if not moving:
+        return ()
+    if len(moving) > 1 or steps[-1] is not moving[0] or isinstance(moving[0], SlideStep):
+        return None
+    return tuple(int(np.flatnonzero(axis)[0]) for axis in step_axes(moving[0]))

@@ -1,0 +1,89 @@
+"""Added mass of a body: given as a matrix, or from shapes. The data are here, the formulas in `hydromechs.hydro`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ._placement import Origin
+from ._values import floats, matrix, number
+
+__all__ = ["Box", "Cylinder", "Diagonal", "Ellipsoid", "Matrix", "Sphere"]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A full symmetric 6×6 added mass about the body origin, positive, linear first."""
+
+    matrix: tuple[tuple[float, ...], ...]
+    """[kg, kg·m, kg·m²], shape (6, 6)."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "matrix", matrix(self.matrix, 6, "added_mass.matrix"))
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """A diagonal added mass about the body origin, positive, linear first."""
+
+    diagonal: tuple[float, ...]
+    """[kg, kg·m²], shape (6,)."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "diagonal", floats(self.diagonal, 6, "added_mass.diagonal"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sphere:
+    """Half the displaced mass, in all directions."""
+
+    radius: float
+    """Radius [m]."""
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Centre on the body [m], shape (3,)."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "radius", number(self.radius, "added_mass.radius"))
+        object.__setattr__(self, "center", floats(self.center, 3, "added_mass.center"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ellipsoid:
+    """Lamb's exact values of a triaxial ellipsoid."""
+
+    axes: tuple[float, float, float]
+    """Semi-axes along x, y, z of its frame [m], shape (3,)."""
+    origin: Origin = field(default_factory=Origin)
+    """Centre and axes on the body."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "axes", floats(self.axes, 3, "added_mass.axes"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cylinder:
+    """Strips across the axis, a thin disc's added mass along it."""
+
+    start: tuple[float, float, float]
+    """Centre of one end face [m], shape (3,)."""
+    end: tuple[float, float, float]
+    """Centre of the other end face [m], shape (3,)."""
+    radius: float
+    """Radius [m]."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "start", floats(self.start, 3, "added_mass.start"))
+        object.__setattr__(self, "end", floats(self.end, 3, "added_mass.end"))
+        object.__setattr__(self, "radius", number(self.radius, "added_mass.radius"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """Published coefficients of plates, prisms and rectangular sections, see `hydromechs.hydro`."""
+
+    size: tuple[float, float, float]
+    """Edge lengths along x, y, z of its frame [m], shape (3,)."""
+    origin: Origin = field(default_factory=Origin)
+    """Centre and axes on the body."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "size", floats(self.size, 3, "added_mass.size"))

@@ -1,0 +1,270 @@
+"""Joints: how a body may move on its parent, and where it is attached.
+
+A joint is data. For the equations it becomes a sequence of *steps* from the parent's frame to the body's frame: constant
+transformations and moving ones (`RevoluteStep`, `PrismaticStep`, `BallStep`, `FreeStep`), which name their places in
+the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion subspace.
+
+Damping, friction and limits are data for joint drives and stops; forward dynamics takes the joint force as given.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hydromechs.spatial import Screw, Shift, snap_rotation
+
+from ._placement import Mdh, Origin, rotation_steps
+from ._steps import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
+from ._values import floats, number
+
+__all__ = ["Ball", "Composite", "Fixed", "Free", "Joint", "Prismatic", "Revolute"]
+
+
+def _coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | None:
+    """Index and sign if `axis` lies along a coordinate axis."""
+    nonzero = [k for k in range(3) if axis[k] != 0.0]
+    return (nonzero[0], math.copysign(1.0, axis[nonzero[0]])) if len(nonzero) == 1 else None
+
+
+def _split_last(steps: tuple, axis: int) -> tuple[tuple, Screw]:
+    """Take a last screw about `axis` off the constant steps, so that a moving one can absorb it."""
+    if steps and isinstance(steps[-1], Screw) and steps[-1].axis == axis:
+        return steps[:-1], steps[-1]
+    return steps, Screw(axis, 0.0, 1.0, 0.0)
+
+
+def _unit(axis: tuple[float, float, float]) -> np.ndarray:
+    return np.array(axis) / math.sqrt(sum(a * a for a in axis))
+
+
+def _frame_with_z(axis: tuple[float, float, float]) -> np.ndarray:
+    """A rotation matrix whose third column is `axis` made unit."""
+    z = _unit(axis)
+    x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
+    x /= np.linalg.norm(x)
+    return snap_rotation(np.column_stack([x, np.cross(z, x), z]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """What all joints share."""
+
+    placement: Origin | Mdh = field(default_factory=Origin)
+    """Joint frame on the parent, before motion."""
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return len(self.initial_q)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return len(self.initial_v)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed(Joint):
+    """No motion: the body is merged with its parent for the dynamics and keeps its name, frame and outputs."""
+
+    kind = "fixed"
+    neutral_q = initial_q = initial_v = ()
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module."""
+        return self.placement.steps(2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Free(Joint):
+    """Six degrees of freedom: q = (position in the parent's axes, quaternion), v = velocity in body axes."""
+
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Initial position [m], shape (3,)."""
+    orientation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    """Initial unit quaternion (w, x, y, z), shape (4,)."""
+    velocity: tuple[float, ...] = (0.0,) * 6
+    """Initial velocity in body axes [m/s, rad/s], shape (6,)."""
+
+    kind = "free"
+    neutral_q = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "position", floats(self.position, 3, "joint.position"))
+        object.__setattr__(self, "orientation", floats(self.orientation, 4, "joint.orientation"))
+        object.__setattr__(self, "velocity", floats(self.velocity, 6, "joint.velocity"))
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (7,)."""
+        return (*self.position, *self.orientation)
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (6,)."""
+        return self.velocity
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module."""
+        return (*self.placement.steps(2), FreeStep(iq, iv))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ball(Joint):
+    """Three rotations: q = quaternion body to joint frame, v = angular velocity in body axes."""
+
+    orientation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    """Initial unit quaternion (w, x, y, z), shape (4,)."""
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Initial angular velocity in body axes [rad/s], shape (3,)."""
+    damping: float = 0.0
+    """Viscous friction [N·m·s/rad]."""
+    friction: float = 0.0
+    """Coulomb friction [N·m]."""
+
+    kind = "ball"
+    neutral_q = (1.0, 0.0, 0.0, 0.0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "orientation", floats(self.orientation, 4, "joint.orientation"))
+        object.__setattr__(self, "velocity", floats(self.velocity, 3, "joint.velocity"))
+        object.__setattr__(self, "damping", number(self.damping, "joint.damping"))
+        object.__setattr__(self, "friction", number(self.friction, "joint.friction"))
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (4,)."""
+        return self.orientation
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (3,)."""
+        return self.velocity
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module."""
+        return (*self.placement.steps(2), BallStep(iq, iv))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OneAxis(Joint):
+    """A joint with one coordinate along or about an axis."""
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """Direction in the joint frame (need not be unit), shape (3,)."""
+    limits: tuple[float, float] | None = None
+    """Lower and upper position [rad or m]."""
+    damping: float = 0.0
+    """Viscous friction [N·m·s/rad or N·s/m]."""
+    friction: float = 0.0
+    """Coulomb friction [N·m or N]."""
+    position: float = 0.0
+    """Initial position [rad or m]."""
+    velocity: float = 0.0
+    """Initial velocity [rad/s or m/s]."""
+
+    neutral_q = (0.0,)
+
+    def __post_init__(self):
+        object.__setattr__(self, "axis", floats(self.axis, 3, "joint.axis"))
+        if self.limits is not None:
+            object.__setattr__(self, "limits", floats(self.limits, 2, "joint.limits"))
+        for name in ("damping", "friction", "position", "velocity"):
+            object.__setattr__(self, name, number(getattr(self, name), f"joint.{name}"))
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (1,)."""
+        return (self.position,)
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (1,)."""
+        return (self.velocity,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revolute(_OneAxis):
+    """Rotation about an axis of the joint frame: q = angle [rad]."""
+
+    kind = "revolute"
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module."""
+        along = _coordinate_axis(self.axis)
+        if along is not None:
+            k, sign = along
+            before, last = _split_last(self.placement.steps(k), k)
+            after = ()
+        else:  # turn the axis onto z, move about z, turn back
+            k, sign = 2, 1.0
+            A = _frame_with_z(self.axis)
+            aligned = tuple(s for s in self.placement.steps(2) if isinstance(s, Shift))
+            before, last = _split_last((*aligned, *rotation_steps(self.placement.R @ A, 2)), 2)
+            after = rotation_steps(A.T, 2)
+        return (*before, RevoluteStep(k, sign, last.distance, math.atan2(last.sin, last.cos), iq, iv), *after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prismatic(_OneAxis):
+    """Translation along an axis of the joint frame: q = displacement [m]."""
+
+    kind = "prismatic"
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module."""
+        along = _coordinate_axis(self.axis)
+        if along is None:
+            return (*self.placement.steps(2), SlideStep(tuple(_unit(self.axis)), iq, iv))
+        k, sign = along
+        before, last = _split_last(self.placement.steps(k), k)
+        return (*before, PrismaticStep(k, sign, last.distance, last.cos, last.sin, iq, iv))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composite:
+    """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar, screw-like..."""
+
+    parts: tuple[Revolute | Prismatic | Ball | Free, ...]
+    """From the parent outwards; the body's frame is that of the last part."""
+
+    kind = "composite"
+
+    def __post_init__(self):
+        object.__setattr__(self, "parts", tuple(self.parts))
+
+    @property
+    def neutral_q(self) -> tuple[float, ...]:
+        """Configuration at rest, shape (nq,)."""
+        return tuple(x for part in self.parts for x in part.neutral_q)
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (nq,)."""
+        return tuple(x for part in self.parts for x in part.initial_q)
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (nv,)."""
+        return tuple(x for part in self.parts for x in part.initial_v)
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return sum(part.nq for part in self.parts)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return sum(part.nv for part in self.parts)
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module."""
+        out: tuple = ()
+        for part in self.parts:
+            out += part.steps(iq, iv)
+            iq, iv = iq + part.nq, iv + part.nv
+        return out

@@ -1,0 +1,50 @@
+"""Small spatial algebra on floats or symbols: rotations, transformations, inertia, factorization."""
+
+from ._inertia import force_cross, motion_cross, rigid_inertia, tensor_matrix
+from ._ldl import Ldl, ldl
+from ._rotation import (
+    axis_rotation,
+    cos_sin,
+    cross,
+    matrix_from_rpy,
+    norm,
+    planar_rotation,
+    quaternion_exp,
+    quaternion_from_matrix,
+    quaternion_matrix,
+    quaternion_product,
+    rpy_from_matrix,
+    skew,
+    snap_rotation,
+)
+from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
+
+__all__ = [
+    "Ldl",
+    "Path",
+    "Screw",
+    "Shift",
+    "Turn",
+    "axis_rotation",
+    "cos_sin",
+    "cross",
+    "force_cross",
+    "ldl",
+    "matrix_from_rpy",
+    "motion_cross",
+    "norm",
+    "planar_rotation",
+    "pose_matrix",
+    "quaternion_exp",
+    "quaternion_from_matrix",
+    "quaternion_matrix",
+    "quaternion_product",
+    "rigid_inertia",
+    "rpy_from_matrix",
+    "shift_inertia",
+    "shift_motion",
+    "shift_wrench",
+    "skew",
+    "snap_rotation",
+    "tensor_matrix",
+]

@@ -1,0 +1,48 @@
+"""Rigid-body inertia and the spatial cross products, linear first, about the body origin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._rotation import cross, skew
+
+__all__ = ["force_cross", "motion_cross", "rigid_inertia", "tensor_matrix"]
+
+
+def motion_cross(V, W):
+    """V × W for two motions V = (v, ω), W = (u, η): (ω × u + v × η, ω × η), shape (6,) (Featherstone 2008, sec. 2.9)."""
+    v, w = V[:3], V[3:]
+    return np.concatenate([cross(w, W[:3]) + cross(v, W[3:]), cross(w, W[3:])])
+
+
+def force_cross(V, h):
+    """V ×* h for a motion V = (v, ω) and a momentum or force h = (p, l): (ω × p, v × p + ω × l), shape (6,)."""
+    v, w = V[:3], V[3:]
+    return np.concatenate([cross(w, h[:3]), cross(v, h[:3]) + cross(w, h[3:])])
+
+
+def tensor_matrix(tensor):
+    """3×3 matrix of the six numbers xx yy zz xy xz yz (the off-diagonal entries themselves, not their negatives)."""
+    xx, yy, zz, xy, xz, yz = tensor
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def rigid_inertia(mass, com, tensor_com):
+    """6×6 inertia of a rigid body about its origin (seed 000 eq. 4, blocks swapped).
+
+        I = [[m 1, −h̃], [h̃, Ī]],   h = m s,   Ī = I_c + m (|s|² 1 − s sᵀ)
+
+    Args:
+        mass: Mass m [kg].
+        com: Centre of mass s from the origin, in body axes [m], shape (3,).
+        tensor_com: Moment of inertia I_c about the centre of mass, in body axes [kg·m²], shape (3, 3).
+
+    Returns:
+        Inertia [kg, kg·m, kg·m²], shape (6, 6).
+    """
+    s = np.asarray(com)
+    h = skew(mass * s)
+    origin = tensor_com + mass * (np.dot(s, s) * np.eye(3) - np.outer(s, s))
+    return np.concatenate(
+        [np.concatenate([mass * np.eye(3), -h], axis=1), np.concatenate([h, origin], axis=1)]
+    )

@@ -1,0 +1,55 @@
+"""LDLᵀ factorization of small symmetric positive definite matrices, without square roots."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Ldl", "ldl"]
+
+
+class Ldl(NamedTuple):
+    """Factors of A = L D Lᵀ, L unit lower triangular."""
+
+    lower: tuple
+    """Row i holds L[i][0..i-1]."""
+    inverse_diagonal: tuple
+    """1 / D[i]."""
+
+    def solve(self, b):
+        """x with A x = b, shape (n,): forward, scale, back."""
+        L, inverse = self.lower, self.inverse_diagonal
+        n = len(inverse)
+        x = list(b)
+        for i in range(n):
+            for k in range(i):
+                x[i] = x[i] - L[i][k] * x[k]
+        x = [x[i] * inverse[i] for i in range(n)]
+        for i in reversed(range(n)):
+            for k in range(i + 1, n):
+                x[i] = x[i] - L[k][i] * x[k]
+        return np.array(x)
+
+
+def ldl(A) -> Ldl:
+    """Factorize a symmetric positive definite matrix of floats or symbols, shape (n, n); only the lower triangle is read.
+
+        d_j = a_jj − Σ_k l_jk² d_k,      l_ij = (a_ij − Σ_k l_ik d_k l_jk) / d_j
+    """
+    n = len(A)
+    L: list[list] = [[None] * i for i in range(n)]
+    scaled: list[list] = [[None] * i for i in range(n)]  # l_ik d_k
+    inverse = []
+    for j in range(n):
+        d = A[j][j]
+        for k in range(j):
+            d = d - L[j][k] * scaled[j][k]
+        inverse.append(1.0 / d)
+        for i in range(j + 1, n):
+            a = A[i][j]
+            for k in range(j):
+                a = a - scaled[i][k] * L[j][k]
+            scaled[i][j] = a
+            L[i][j] = a * inverse[j]
+    return Ldl(tuple(map(tuple, L)), tuple(inverse))

@@ -1,0 +1,162 @@
+"""Rotation matrices, roll-pitch-yaw and quaternions (w, x, y, z), body to world.
+
+Arrays hold floats or symbols; one world at a time.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+__all__ = [
+    "axis_rotation",
+    "cos_sin",
+    "cross",
+    "matrix_from_rpy",
+    "norm",
+    "planar_rotation",
+    "quaternion_exp",
+    "quaternion_from_matrix",
+    "quaternion_matrix",
+    "quaternion_product",
+    "rpy_from_matrix",
+    "skew",
+    "snap_rotation",
+]
+
+SNAP = 1e-12
+"""A cosine or sine this close to 0 or ±1 is a multiple of 90° written in decimals."""
+
+
+def norm(a):
+    """Euclidean length of a vector, differentiable (with slope 0) at 0."""
+    # 1e-300 vanishes beside any square of a number above 1e-142 and makes d√x/dx · dx = 0 at 0 instead of 0 · ∞
+    total = 1e-300
+    for x in a:
+        total = total + x * x
+    return np.sqrt(total)
+
+
+def cross(a, b):
+    """Cross product a × b of two 3-vectors, shape (3,)."""
+    return np.array(
+        [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ]
+    )
+
+
+def skew(a):
+    """Matrix ã with ã b = a × b, shape (3, 3)."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def cos_sin(angle: float) -> tuple[float, float]:
+    """Cosine and sine of a constant angle [rad], exact for multiples of 90°."""
+    c, s = math.cos(angle), math.sin(angle)
+    if abs(c) < SNAP:
+        return 0.0, math.copysign(1.0, s)
+    if abs(s) < SNAP:
+        return math.copysign(1.0, c), 0.0
+    return c, s
+
+
+def snap_rotation(R):
+    """A rotation matrix of floats with entries next to 0 and ±1 made exact, shape (3, 3)."""
+    R = np.array(R, dtype=float)
+    for exact in (-1.0, 0.0, 1.0):
+        R[np.abs(R - exact) < SNAP] = exact
+    return R
+
+
+def planar_rotation(axis: int, c, s):
+    """Matrix of a rotation about coordinate axis 0, 1 or 2 with cosine `c` and sine `s`, child to parent, shape (3, 3)."""
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R = [[0.0] * 3 for _ in range(3)]
+    R[axis][axis] = 1.0
+    R[i][i], R[i][j] = c, -s
+    R[j][i], R[j][j] = s, c
+    return np.array(R)
+
+
+def axis_rotation(axis, angle: float):
+    """Rotation by a constant `angle` [rad] about a unit 3-vector `axis` (Rodrigues), shape (3, 3)."""
+    c, s = cos_sin(angle)
+    a = np.asarray(axis, dtype=float)
+    return c * np.eye(3) + s * skew(a) + (1.0 - c) * np.outer(a, a)
+
+
+def matrix_from_rpy(rpy):
+    """R = Rz(yaw) Ry(pitch) Rx(roll), the URDF and Fossen order, for constant angles [rad], shape (3, 3)."""
+    roll, pitch, yaw = (cos_sin(float(a)) for a in rpy)
+    return snap_rotation(
+        planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll)
+    )
+
+
+def rpy_from_matrix(R):
+    """Roll, pitch, yaw [rad] of a rotation matrix of floats, shape (3,); roll is 0 at pitch ±90°."""
+    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+    if math.hypot(R[0, 0], R[1, 0]) < SNAP:
+        return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
+    return np.array([math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])])
+
+
+def quaternion_matrix(quaternion):
+    """R(η, ε) = I + 2 η ε̃ + 2 ε̃² of a unit quaternion (η, ε), body to world, shape (3, 3)."""
+    w, x, y, z = quaternion
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return np.array(
+        [
+            [1.0 - (yy + zz), xy - wz, xz + wy],
+            [xy + wz, 1.0 - (xx + zz), yz - wx],
+            [xz - wy, yz + wx, 1.0 - (xx + yy)],
+        ]
+    )
+
+
+def quaternion_from_matrix(R):
+    """Unit quaternion with w ≥ 0 of a rotation matrix of floats, shape (4,) (Shepperd's choice of the largest component)."""
+    R = np.asarray(R, dtype=float)
+    four = np.array(
+        [
+            1.0 + R[0, 0] + R[1, 1] + R[2, 2],
+            1.0 + R[0, 0] - R[1, 1] - R[2, 2],
+            1.0 - R[0, 0] + R[1, 1] - R[2, 2],
+            1.0 - R[0, 0] - R[1, 1] + R[2, 2],
+        ]
+    )
+    k = int(np.argmax(four))
+    q = np.empty(4)
+    wx, wy, wz = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    xy, xz, yz = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
+    q[:] = [[four[0], wx, wy, wz], [wx, four[1], xy, xz], [wy, xy, four[2], yz], [wz, xz, yz, four[3]]][k]
+    q /= np.linalg.norm(q)
+    return -q if q[0] < 0 else q
+
+
+def quaternion_product(a, b):
+    """Hamilton product a ⊗ b, shape (4,)."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return np.array(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ]
+    )
+
+
+def quaternion_exp(phi):
+    """exp(φ/2) of a rotation vector φ [rad] (3,): (cos |φ|/2, φ/|φ| sin |φ|/2), shape (4,); exact also at φ = 0."""
+    half = 0.5 * norm(phi)
+    scale = 0.5 * np.sin(half) / half
+    return np.array([np.cos(half), scale * phi[0], scale * phi[1], scale * phi[2]])

@@ -1,0 +1,226 @@
+"""Coordinate transformations of motions, forces and inertias, by axial screws where possible.
+
+All 6-vectors are linear first and refer to the origin of the frame in whose axes they are given. A transformation
+takes a parent frame to a child frame that sits at `p` with axes `R` (child to parent) in the parent:
+
+    motion:    V' = X V,     v' = Rᵀ (v + ω × p),   ω' = Rᵀ ω
+    force:     F = Xᵀ F',    f = R f',              n = R n' + p × f
+    inertia:   I = Xᵀ I' X
+
+Three kinds are enough. An axial `Screw` turns and slides about one coordinate axis (thesis App. A: a pair of them is
+a set of modified Denavit-Hartenberg parameters, and each touches only the two other components); a `Shift` moves
+without turning; a `Turn` turns by a general matrix. A `Path` is a sequence of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ._rotation import cross, planar_rotation
+
+__all__ = ["Path", "Screw", "Shift", "Turn", "pose_matrix", "shift_inertia", "shift_motion", "shift_wrench"]
+
+
+def shift_motion(V, p):
+    """Velocity or acceleration of the point `p` of a rigid body: (v + ω × p, ω), shape (6,)."""
+    return np.concatenate([V[:3] + cross(V[3:], p), V[3:]])
+
+
+def shift_wrench(F, p):
+    """Wrench about the point O of the wrench `F` that is given about the point P at `p` from O: (f, n + p × f), shape (6,)."""
+    return np.concatenate([F[:3], F[3:] + cross(p, F[:3])])
+
+
+def shift_inertia(inertia, p):
+    """6×6 inertia about O of the inertia given about the point P at `p` from O: Xᵀ I X with X = [[1, −p̃], [0, 1]].
+
+    With I = [[A, B], [Bᵀ, D]]:  A' = A,  B' = B − A p̃,  D' = D + p̃ B' − Bᵀ p̃  (p̃ᵀ = −p̃). Shape (6, 6), symmetric.
+    """
+    A, B, D = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
+    B2 = B - _times_skew(A, p)
+    left = _times_skew(B2.T, p)  # B'ᵀ p̃ = −(p̃ B')ᵀ
+    right = _times_skew(B.T, p)
+    D2 = _symmetric(lambda i, j: D[i, j] - left[j, i] - right[i, j])
+    return _blocks(A, B2, D2)
+
+
+class Screw(NamedTuple):
+    """Rotation about and translation along one coordinate axis (thesis eqs. A.6-A.7)."""
+
+    axis: int
+    """Coordinate axis, 0, 1 or 2."""
+    distance: object
+    """Translation along the axis [m]."""
+    cos: object
+    """Cosine of the angle about the axis."""
+    sin: object
+    """Sine of the angle about the axis."""
+
+    @property
+    def R(self):
+        """Axes of the child in the parent, shape (3, 3)."""
+        return planar_rotation(self.axis, self.cos, self.sin)
+
+    @property
+    def p(self):
+        """Origin of the child in the parent [m], shape (3,)."""
+        p = [0.0, 0.0, 0.0]
+        p[self.axis] = self.distance
+        return np.array(p)
+
+    def rotate(self, a):
+        """Rᵀ a: a 3-vector in the parent's axes to the child's [4M, 2A] (eq. A.9)."""
+        i, j = (self.axis + 1) % 3, (self.axis + 2) % 3
+        out = [a[0], a[1], a[2]]
+        out[i] = self.cos * a[i] + self.sin * a[j]
+        out[j] = self.cos * a[j] - self.sin * a[i]
+        return np.array(out)
+
+    def rotate_back(self, a):
+        """R a: a 3-vector in the child's axes to the parent's [4M, 2A]."""
+        return Screw(self.axis, self.distance, self.cos, -self.sin).rotate(a)
+
+    def rotate_inertia_back(self, inertia):
+        """R-congruence of a symmetric 6×6 matrix, block by block (thesis A.4.1, A.4.2)."""
+        i, j, k = (self.axis + 1) % 3, (self.axis + 2) % 3, self.axis
+        c, s = self.cos, self.sin
+        s2, sc = s * s, s * c
+
+        def symmetric(K):
+            K = [[K[0, 0], K[0, 1], K[0, 2]], [K[0, 1], K[1, 1], K[1, 2]], [K[0, 2], K[1, 2], K[2, 2]]]
+            out = [[None] * 3 for _ in range(3)]
+            difference = K[j][j] - K[i][i]
+            a = difference * s2 - K[i][j] * (sc + sc)
+            out[i][i], out[j][j], out[k][k] = K[i][i] + a, K[j][j] - a, K[k][k]
+            out[i][j] = out[j][i] = K[i][j] * ((1.0 - s2) - s2) - difference * sc
+            out[i][k] = out[k][i] = K[i][k] * c - K[j][k] * s
+            out[j][k] = out[k][j] = K[i][k] * s + K[j][k] * c
+            return np.array(out)
+
+        def general(N):
+            out = [[None] * 3 for _ in range(3)]
+            difference, total = N[j, j] - N[i, i], N[i, j] + N[j, i]
+            a = difference * s2 - total * sc
+            b = difference * sc + total * s2
+            out[i][i], out[j][j], out[k][k] = N[i, i] + a, N[j, j] - a, N[k, k]
+            out[i][j], out[j][i] = N[i, j] - b, N[j, i] - b
+            out[i][k], out[j][k] = N[i, k] * c - N[j, k] * s, N[i, k] * s + N[j, k] * c
+            out[k][i], out[k][j] = N[k, i] * c - N[k, j] * s, N[k, i] * s + N[k, j] * c
+            return np.array(out)
+
+        return _blocks(symmetric(inertia[:3, :3]), general(inertia[:3, 3:]), symmetric(inertia[3:, 3:]))
+
+
+class Shift(NamedTuple):
+    """Translation alone."""
+
+    p: object
+    """Origin of the child in the parent [m], shape (3,)."""
+
+    @property
+    def R(self):
+        """Axes of the child in the parent, shape (3, 3)."""
+        return np.eye(3)
+
+    def rotate(self, a):
+        """Rᵀ a."""
+        return a
+
+    def rotate_back(self, a):
+        """R a."""
+        return a
+
+    def rotate_inertia_back(self, inertia):
+        """R-congruence of a symmetric 6×6 matrix."""
+        return inertia
+
+
+class Turn(NamedTuple):
+    """Rotation by a general matrix, after a translation."""
+
+    R: object
+    """Axes of the child in the parent, shape (3, 3)."""
+    p: object = (0.0, 0.0, 0.0)
+    """Origin of the child in the parent [m], shape (3,)."""
+
+    def rotate(self, a):
+        """Rᵀ a."""
+        return self.R.T @ a
+
+    def rotate_back(self, a):
+        """R a."""
+        return self.R @ a
+
+    def rotate_inertia_back(self, inertia):
+        """R-congruence of a symmetric 6×6 matrix."""
+        R = self.R
+        A = R @ inertia[:3, :3] @ R.T
+        D = R @ inertia[3:, 3:] @ R.T
+        return _blocks(
+            _symmetric(lambda i, j: A[i, j]), R @ inertia[:3, 3:] @ R.T, _symmetric(lambda i, j: D[i, j])
+        )
+
+
+class Path(NamedTuple):
+    """A sequence of transformations from a parent frame to a child frame."""
+
+    steps: Sequence[Screw | Shift | Turn]
+    """From parent to child."""
+
+    def motion(self, V):
+        """X V: a motion vector of the parent frame to the child frame, shape (6,)."""
+        for step in self.steps:
+            V = shift_motion(V, step.p)
+            V = np.concatenate([step.rotate(V[:3]), step.rotate(V[3:])])
+        return V
+
+    def rotate(self, a):
+        """Rᵀ a: a 3-vector in the parent's axes to the child's, shape (3,)."""
+        for step in self.steps:
+            a = step.rotate(a)
+        return a
+
+    def force_back(self, F):
+        """Xᵀ F: a wrench in the child frame to the parent frame, shape (6,)."""
+        for step in reversed(self.steps):
+            F = np.concatenate([step.rotate_back(F[:3]), step.rotate_back(F[3:])])
+            F = shift_wrench(F, step.p)
+        return F
+
+    def inertia_back(self, inertia):
+        """Xᵀ I X: a symmetric 6×6 inertia in the child frame to the parent frame, shape (6, 6)."""
+        for step in reversed(self.steps):
+            inertia = shift_inertia(step.rotate_inertia_back(inertia), step.p)
+        return inertia
+
+    def pose(self):
+        """Axes R (3, 3) and origin p (3,) [m] of the child in the parent."""
+        R, p = np.eye(3), np.zeros(3)
+        for step in self.steps:
+            p = p + R @ np.asarray(step.p)
+            R = R @ step.R
+        return R, p
+
+
+def pose_matrix(R, p):
+    """Homogeneous 4×4 pose of axes `R` and origin `p`."""
+    return np.array([[*R[0], p[0]], [*R[1], p[1]], [*R[2], p[2]], [0.0, 0.0, 0.0, 1.0]])
+
+
+def _times_skew(A, p):
+    """A p̃, row by row: a (p̃) = (a × p)ᵀ for a row a, shape (3, 3)."""
+    return np.array([cross(A[0], p), cross(A[1], p), cross(A[2], p)])
+
+
+def _symmetric(entry):
+    """The symmetric 3×3 matrix whose upper triangle is `entry(i, j)`, each computed once."""
+    xx, xy, xz, yy, yz, zz = (entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _blocks(A, B, D):
+    """The symmetric matrix [[A, B], [Bᵀ, D]], shape (6, 6)."""
+    return np.concatenate([np.concatenate([A, B], axis=1), np.concatenate([B.T, D], axis=1)])
