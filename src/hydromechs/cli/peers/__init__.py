@@ -1,0 +1,7 @@
+"""The same mechanism in other codes, to compare with: Pinocchio, MuJoCo and DART (extra `dev`)."""
+
+from ._dart import DartPeer
+from ._mujoco import MujocoPeer
+from ._pinocchio import PinocchioPeer
+
+__all__ = ["DartPeer", "MujocoPeer", "PinocchioPeer"]

@@ -1,0 +1,25 @@
+"""Dynamics of forests of rigid bodies. It knows nothing of water: it takes added inertias and wrenches per body."""
+
+from ._articulated_body import articulated_body, rigid_bias
+from ._composite_body import mass_matrix
+from ._energy import kinetic_energy, momentum, potential_energy
+from ._inverse_dynamics import accelerations, inverse_dynamics
+from ._jacobian import jacobian, jacobian_derivative_times_velocity
+from ._kinematics import Kinematics, integrate, kinematics, world_vector
+
+__all__ = [
+    "Kinematics",
+    "accelerations",
+    "articulated_body",
+    "integrate",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_derivative_times_velocity",
+    "kinematics",
+    "kinetic_energy",
+    "mass_matrix",
+    "momentum",
+    "potential_energy",
+    "rigid_bias",
+    "world_vector",
+]

@@ -1,0 +1,53 @@
+"""Jacobians of points of bodies, and their time derivative times the velocity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hydromechs.spatial import cross, shift_motion
+
+from ._inverse_dynamics import accelerations
+from ._kinematics import Kinematics
+
+__all__ = ["jacobian", "jacobian_derivative_times_velocity"]
+
+
+def jacobian(model, kin: Kinematics, body: int, point):
+    """J with V_P = J v: velocity of a point of a body, linear first, in the body's axes.
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics, of which only the configuration counts.
+        body: Index of the body.
+        point: P from the body's origin, in its axes [m], shape (3,).
+
+    Returns:
+        J, shape (6, nv).
+    """
+    chain = [body]
+    while model.parent[chain[-1]] >= 0:
+        chain.append(model.parent[chain[-1]])
+    columns: dict = {}
+    for i in reversed(chain):
+        columns = {k: kin.paths[i].motion(column) for k, column in columns.items()}
+        columns |= zip(range(model.nv)[model.v_slices[i]], kin.subspaces[i].T, strict=True)
+    still = np.zeros(6)
+    moving = [shift_motion(columns[k], point) if k in columns else still for k in range(model.nv)]
+    return np.stack(moving, axis=1) if moving else np.zeros((6, 0))
+
+
+def jacobian_derivative_times_velocity(model, kin: Kinematics, body: int, point):
+    """J̇ v, so that d/dt V_P = J v̇ + J̇ v for the numbers of V_P in the body's axes, shape (6,).
+
+    The true acceleration of the point, a + α × p + ω × (ω × p) at v̇ = 0, less ω × v_P for the turning axes.
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics for an observer at rest.
+        body: Index of the body.
+        point: P from the body's origin, in its axes [m], shape (3,).
+    """
+    V = shift_motion(kin.V[body], point)
+    w = V[3:]
+    a = shift_motion(accelerations(model, kin, np.zeros(model.nv), np.zeros(6))[body], point)
+    return a + np.concatenate([cross(w, cross(w, point)) - cross(w, V[:3]), np.zeros(3)])

@@ -1,0 +1,147 @@
+"""Forward kinematics of a forest: poses, velocities and velocity-dependent accelerations (seed 000 Table I, part I)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.model import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep, motion_subspace, transformation
+from hydromechs.spatial import Path, cross, quaternion_exp, quaternion_matrix, quaternion_product, shift_motion
+
+__all__ = ["Kinematics", "integrate", "kinematics", "world_vector"]
+
+
+class Kinematics(NamedTuple):
+    """Derived from one (model, q, v); one entry per body, each in its own axes at its own origin."""
+
+    paths: tuple
+    """Transformation ⁱX_p(i) from the parent's frame, a `Path`."""
+    subspaces: tuple
+    """Motion subspace ϕ_i, shape (6, n_i)."""
+    V: tuple
+    """Velocity relative to the observer [m/s, rad/s], shape (6,)."""
+    zeta: tuple
+    """ζ_i: Coriolis and centripetal acceleration (linear acceleration of the origin, angular) [m/s², rad/s²], shape (6,)."""
+    R_WB: tuple
+    """Axes in the world, shape (3, 3)."""
+    p_WB: tuple
+    """Origin in the world [m], shape (3,)."""
+
+
+def kinematics(model, q, v, observer_velocity=(0.0, 0.0, 0.0)) -> Kinematics:
+    """Poses, velocities and bias accelerations of all bodies.
+
+        V_i = ⁱX_p V_p + ϕ_i v_i,       a_i = ⁱX_p a_p + ϕ_i v̇_i + ζ_i
+
+    where a_i holds the true acceleration of the body origin (d/dt in the world, in body axes), as in the papers, and V of
+    the world is minus the velocity of the observer. An observer that drifts with a uniform current so gives all
+    velocities relative to the water at no cost.
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        observer_velocity: Velocity of the observer, who does not rotate, in world axes [m/s], shape (3,).
+    """
+    world = np.concatenate([-np.asarray(observer_velocity), np.zeros(3)])
+    paths, subspaces, velocities, zetas, rotations, positions = [], [], [], [], [], []
+    for parent, steps in zip(model.parent, model.steps, strict=True):
+        path = Path(tuple(transformation(step, q) for step in steps))
+        V, zeta = _across_joint(steps, path.steps, world if parent < 0 else velocities[parent], v)
+        R, p = path.pose()
+        if parent >= 0:
+            p = positions[parent] + rotations[parent] @ p
+            R = rotations[parent] @ R
+        paths.append(path)
+        subspaces.append(motion_subspace(steps, path.steps))
+        velocities.append(V)
+        zetas.append(zeta)
+        rotations.append(R)
+        positions.append(p)
+    return Kinematics(
+        tuple(paths), tuple(subspaces), tuple(velocities), tuple(zetas), tuple(rotations), tuple(positions)
+    )
+
+
+def _across_joint(steps, transformations, V, v):
+    """Velocity after a joint and the bias acceleration ζ that arises across it, step by step.
+
+    Constant or moving, a step that lies at p adds Rᵀ(ω × (ω × p)). A step that moves with (v_J, ω_J) in its own axes
+    adds 2 ω × v_J + ω_J × v_J and ω × ω_J, with ω before the joint; the second term is zero unless both move.
+    """
+    zeta = np.zeros(6)
+    for step, X in zip(steps, transformations, strict=True):
+        w, p = V[3:], np.asarray(X.p)
+        linear = zeta[:3] + cross(zeta[3:], p) + cross(w, cross(w, p))
+        zeta = np.concatenate([X.rotate(linear), X.rotate(zeta[3:])])
+        V = shift_motion(V, p)
+        V = np.concatenate([X.rotate(V[:3]), X.rotate(V[3:])])
+        w = V[3:]
+        match step:
+            case RevoluteStep() | BallStep():
+                w_J = _angular(step, v)
+                zeta = zeta + np.concatenate([np.zeros(3), cross(w, w_J)])
+                V = V + np.concatenate([np.zeros(3), w_J])
+            case PrismaticStep() | SlideStep():
+                v_J = _linear(step, v)
+                zeta = zeta + np.concatenate([2.0 * cross(w, v_J), np.zeros(3)])
+                V = V + np.concatenate([v_J, np.zeros(3)])
+            case FreeStep():
+                v_J, w_J = v[step.iv : step.iv + 3], v[step.iv + 3 : step.iv + 6]
+                zeta = zeta + np.concatenate([2.0 * cross(w, v_J) + cross(w_J, v_J), cross(w, w_J)])
+                V = V + np.concatenate([v_J, w_J])
+    return V, zeta
+
+
+def _angular(step, v):
+    """ω_J of a revolute or ball step in the axes after it, shape (3,)."""
+    if isinstance(step, BallStep):
+        return v[step.iv : step.iv + 3]
+    return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])
+
+
+def _linear(step, v):
+    """v_J of a prismatic step, shape (3,)."""
+    if isinstance(step, SlideStep):
+        return np.array([d * v[step.iv] for d in step.direction])
+    return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])
+
+
+def world_vector(model, kin: Kinematics, a_W) -> list:
+    """A 3-vector in world axes, transformed along the chains into the axes of each body, each of shape (3,)."""
+    out: list = []
+    for parent, path in zip(model.parent, kin.paths, strict=True):
+        out.append(path.rotate(np.asarray(a_W) if parent < 0 else out[parent]))
+    return out
+
+
+def integrate(model, q, v, dt):
+    """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).
+
+    Quaternions advance by the exponential map, q ⊗ exp(ω dt / 2); the position of a free joint by the exponential of
+    SE(3), p + R J_l(φ) u dt with φ = ω dt and J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃².
+    """
+    out = list(q)
+    for steps in model.steps:
+        for step in steps:
+            match step:
+                case RevoluteStep() | PrismaticStep() | SlideStep():
+                    out[step.iq] = q[step.iq] + v[step.iv] * dt
+                case BallStep():
+                    turn = quaternion_exp(np.asarray(v[step.iv : step.iv + 3]) * dt)
+                    out[step.iq : step.iq + 4] = quaternion_product(q[step.iq : step.iq + 4], turn)
+                case FreeStep():
+                    u, phi = (np.asarray(v[step.iv + k : step.iv + k + 3]) * dt for k in (0, 3))
+                    turn = quaternion_exp(phi)
+                    # |φ|² as in `norm`, which keeps φ = 0 finite; there the two factors are 1/2 and irrelevant
+                    square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2] + 1e-300
+                    sinc_half = 2.0 * np.sin(0.5 * np.sqrt(square)) / np.sqrt(square)
+                    first = 0.5 * sinc_half * sinc_half
+                    second = (1.0 - np.sin(np.sqrt(square)) / np.sqrt(square)) / square
+                    across = cross(phi, u)
+                    moved = u + first * across + second * cross(phi, across)
+                    at = slice(step.iq + 3, step.iq + 7)
+                    out[step.iq : step.iq + 3] = np.asarray(q[step.iq : step.iq + 3]) + quaternion_matrix(q[at]) @ moved
+                    out[at] = quaternion_product(q[at], turn)
+    return np.array(out)

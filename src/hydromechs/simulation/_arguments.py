@@ -1,0 +1,72 @@
+"""Checks of the arrays that callers hand in: shape, finite numbers, unit quaternions. Symbols are checked for shape only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hydromechs.model import BallStep, FreeStep, Model
+
+__all__ = ["array", "configuration", "fluid", "model_of", "point"]
+
+UNIT_TOLERANCE = 1e-6
+"""How far from 1 the length of a quaternion may be."""
+
+
+def model_of(model) -> Model:
+    """`model` if it is a Model."""
+    if not isinstance(model, Model):
+        raise TypeError(f"model must be a hydromechs.Model, got {type(model).__name__}; hm.load gives one")
+    return model
+
+
+def array(value, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -> np.ndarray:
+    """`value` as an array of one of `shapes`.
+
+    Args:
+        value: What the caller gave.
+        shapes: Allowed shapes.
+        name: Name of the argument, for the error.
+        meaning: What it holds, for the error.
+    """
+    try:
+        out = np.asarray(value)
+        out = out if out.dtype == object else out.astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers ({meaning}), got {value!r}") from None
+    if out.shape not in shapes:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"{name} must have shape {expected} ({meaning}), got {out.shape}")
+    if out.dtype != object and not np.isfinite(out).all():
+        at = ", ".join(map(str, np.argwhere(~np.isfinite(out))[0]))
+        raise ValueError(f"{name}[{at}] is {out[tuple(np.argwhere(~np.isfinite(out))[0])]}; all numbers must be finite")
+    return out
+
+
+def configuration(model: Model, q) -> np.ndarray:
+    """A configuration with unit quaternions, shape (nq,)."""
+    q = array(q, ((model.nq,),), "q", f"configuration of {model.name}, nq = {model.nq}")
+    if q.dtype == object:
+        return q
+    for body, steps in zip(model.bodies, model.steps, strict=True):
+        for step in steps:
+            if isinstance(step, FreeStep | BallStep):
+                start = step.iq + (3 if isinstance(step, FreeStep) else 0)
+                length = float(np.linalg.norm(q[start : start + 4]))
+                if abs(length - 1.0) > UNIT_TOLERANCE:
+                    raise ValueError(
+                        f"q[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.6g}; "
+                        "it must be a unit quaternion (w, x, y, z)"
+                    )
+    return q
+
+
+def fluid(model: Model, value, name: str) -> np.ndarray:
+    """A fluid velocity or acceleration in world axes, shape (3,) or (nb, 3); zero for None."""
+    if value is None:
+        return np.zeros(3)
+    return array(value, ((3,), (model.nb, 3)), name, "in world axes, uniform or one row per body")
+
+
+def point(value) -> np.ndarray:
+    """A point of a body, shape (3,)."""
+    return array(value, ((3,),), "point", "position in the axes of the body or frame")
