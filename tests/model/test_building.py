@@ -1,0 +1,186 @@
+"""Models built in Python: faults are listed together, what is allowed is warned of, tables are right."""
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.library import random_tree, serial_chain, star
+
+GOOD = hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.3), tensor=(1, 1.1, 1.2, 0.01, 0.02, 0.03))
+
+
+def faults(*bodies, **options):
+    with pytest.raises(hm.ModelError) as error:
+        hm.Model(name="m", bodies=bodies, **options)
+    return error.value
+
+
+def one(**fields):
+    return hm.Body(name="b", inertia=fields.pop("inertia", GOOD), **fields)
+
+
+def revolute(**fields):
+    return one(joint=hm.joints.Revolute(**fields))
+
+
+def wet(**fields):
+    return one(hydro=hm.Hydro(**fields))
+
+
+UNSYMMETRIC = np.eye(6) + np.eye(6)[[1, 0, 2, 3, 4, 5]] * np.array([[0.5], [0.0], [0], [0], [0], [0]])
+CASES = [
+    (one(inertia=hm.Inertia(mass=-1.0, tensor=(1, 1, 1, 0, 0, 0))), ["body 'b'", "inertia.mass is -1 kg", "≥ 0"]),
+    (one(inertia=hm.Inertia(mass=np.nan, tensor=(1, 1, 1, 0, 0, 0))), ["inertia.mass is nan"]),
+    (one(inertia=replace(GOOD, tensor=(1, 1, 9, 0, 0, 0))), ["1, 1, 9 kg·m²", "triangle inequality", "centre of mass?"]),
+    (one(inertia=replace(GOOD, tensor=(1, 1, -1, 0, 0, 0))), ["principal moments -1", "must be ≥ 0"]),
+    (one(inertia=hm.Inertia(mass=0.0, tensor=(1, 1, 1, 0, 0, 0))), ["mass is 0 but the tensor is not"]),
+    (one(inertia=replace(GOOD, com=(0, 0, np.inf))), ["inertia.com", "inf", "finite"]),
+    (revolute(axis=(0, 0, 0)), ["joint axis [0, 0, 0]", "not zero"]),
+    (revolute(axis=(1, 0, 0), placement=hm.Mdh(a=0.1)), ["axis is [1, 0, 0]", "mdh moves about z"]),
+    (revolute(limits=(1, -1)), ["limits [1, -1] rad", "lower first"]),
+    (revolute(limits=(-1, 1), position=2.0), ["position 2 rad is outside the limits [-1, 1]"]),
+    (revolute(damping=-1.0), ["joint.damping is -1 N·m·s/rad", "≥ 0"]),
+    (revolute(placement=hm.Origin((np.nan, 0, 0))), ["joint.placement.xyz", "nan"]),
+    (one(joint=hm.joints.Free(orientation=(1, 1, 0, 0))), ["orientation [1, 1, 0, 0] has length 1.41421", "unit quaternion"]),
+    (one(joint=hm.joints.Composite(parts=[])), ["at least one part"]),
+    (one(joint=hm.joints.Composite(parts=[hm.joints.Free(), hm.joints.Ball()])), ["9 degrees of freedom, at most 6"]),
+    (one(joint=hm.joints.Composite(parts=[hm.joints.Fixed()])), ["fixed joint cannot be a part"]),
+    (one(joint="revolute"), ["'revolute'", "must be Free, Fixed, Revolute"]),
+    (one(inertia=3.0), ["inertia is 3.0, must be an Inertia"]),
+    (one(hydro=object()), ["hydro is <object", "methods added_mass and wrench"]),
+    (wet(volume=-0.1), ["hydro.volume is -0.1 m³"]),
+    (wet(added_mass=hm.added_mass.Matrix(UNSYMMETRIC)), ["not symmetric", "entry (1, 2) is 0.5, entry (2, 1) is 0", "mean"]),
+    (wet(added_mass=hm.added_mass.Diagonal((-5, 0, 0, 0, 0, 0))), ["eigenvalue -3", "positive definite", "X_u̇ < 0 changes sign"]),
+    (wet(added_mass=hm.added_mass.Sphere(radius=0.0)), ["radius is 0 m", "> 0"]),
+    (wet(added_mass=hm.added_mass.Ellipsoid(axes=(1, -1, 1))), ["axes is [1, -1, 1] m"]),
+    (wet(drag=hm.drag.Cylinder.along("x", 1, 1, radius=0.1, coefficient=1)), ["no length", "[1, 0, 0]"]),
+    (wet(drag=hm.drag.Cylinder.along("x", 0, 1, radius=0.1, coefficient=-1)), ["coefficient is -1", "X_u < 0 changes sign"]),
+    (wet(drag=hm.drag.Cylinder.along("x", 0, 1, radius=0.1, coefficient=1, points=0)), ["points is 0", "from 1 to 64"]),
+    (wet(drag=hm.drag.Box(size=(1, 0, 1), coefficients=(1, 1, 1))), ["size is [1, 0, 1] m"]),
+    (wet(drag=hm.drag.Damping(linear=(-75, 0, 0, 0, 0, 0))), ["linear is [-75,", "X_u < 0 changes sign"]),
+    (wet(drag=hm.drag.Foil(area=1, lift_slope=5, drag_parallel=0.1, drag_normal=1, chord=(1, 0, 0), normal=(1, 0, 1))), ["perpendicular"]),
+    (one(shapes=[hm.shapes.Sphere(radius=-1.0)]), ["shapes.0.radius is -1 m"]),
+    (one(shapes=[hm.shapes.Box(size=(1, 1, 1), color=(2, 0, 0))]), ["color is [2, 0, 0]", "0 to 1"]),
+    (hm.Body(name=" b", inertia=GOOD), ["without blanks"]),
+    (hm.Body(name="world", inertia=GOOD), ["not 'world'"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body, words", CASES, ids=[w[0] for _, w in CASES])
+def test_each_fault_names_body_value_and_remedy(body, words):
+    message = str(faults(body))
+    assert f"body {body.name!r}" in message
+    for word in words:
+        assert word in message
+
+
+def test_all_faults_of_a_model_come_together():
+    error = faults(
+        one(inertia=hm.Inertia(mass=-1.0, tensor=(1, 1, 9, 0, 0, 0))),
+        hm.Body(name="c", parent="nobody", inertia=GOOD),
+        hm.Body(name="c", inertia=GOOD, frames=[hm.Frame("b")]),
+        world=hm.World(axes="XYZ", gravity=-9.81),
+    )
+    assert error.source == "m"
+    for word in ("mass is -1", "triangle", "no body 'nobody'", "'b', 'c', 'c'", "used twice", "name of a body", "axes is 'XYZ'", "gravity is -9.81"):
+        assert sum(word in p for p in error.problems) >= 1, word
+    assert str(error).startswith(f"m: {len(error.problems)} problem(s)")
+    assert pickle.loads(pickle.dumps(error)).problems == error.problems
+
+
+def test_rings_of_parents():
+    error = faults(*[hm.Body(name=a, parent=b, inertia=GOOD) for a, b in ("ab", "bc", "ca")])
+    assert "ring (a → b → c → a)" in str(error)
+
+
+def test_no_bodies():
+    assert "at least one" in str(faults())
+
+
+@pytest.mark.parametrize("kind", [hm.joints.Revolute(), hm.joints.Prismatic(), hm.joints.Ball(), hm.joints.Free()], ids=lambda j: j.kind)
+def test_massless_leaf_is_named(kind):
+    """A joint that moves no inertia would divide by zero later."""
+    arm = hm.Body(name="arm", inertia=GOOD)
+    leaf = hm.Body(name="leaf", parent="arm", joint=kind, inertia=hm.Inertia(mass=0.0))
+    message = str(faults(arm, leaf))
+    assert "body 'leaf'" in message and f"its {kind.kind} joint moves no inertia (mass 0 kg)" in message and "fixed" in message
+
+
+def test_point_mass_on_a_free_joint_is_singular_and_on_an_arm_is_not():
+    point = hm.Inertia(mass=1.0, com=(0.5, 0, 0))
+    assert "moves no inertia" in str(faults(one(inertia=point)))
+    model = hm.Model(bodies=[one(inertia=point, joint=hm.joints.Revolute(axis=(0, 1, 0)))])
+    np.testing.assert_allclose(hm.mass_matrix(model, [0.3]), [[0.25]], rtol=1e-14)
+
+
+def test_massless_link_between_is_allowed_where_it_can_move():
+    """A universal joint of two bodies, the first without mass, equals a composition."""
+    first = hm.joints.Revolute(axis=(1, 0, 0))
+    second = hm.joints.Revolute(axis=(0, 1, 0))
+    chain = hm.Model(bodies=[hm.Body(name="cross", joint=first), hm.Body(name="b", parent="cross", joint=second, inertia=GOOD)])
+    joint = hm.Model(bodies=[one(joint=hm.joints.Composite(parts=(first, second)))])
+    q, v, tau = np.array([[0.3, -0.7], [1.0, 2.0], [0.1, 0.2]])
+    np.testing.assert_allclose(hm.forward_dynamics(chain, q, v, tau), hm.forward_dynamics(joint, q, v, tau), rtol=1e-12)
+    parallel = hm.Body(name="b", parent="cross", joint=first, inertia=GOOD)
+    assert "moves no inertia" in str(faults(hm.Body(name="cross", joint=first), parallel))
+
+
+def test_added_mass_that_is_not_semidefinite_is_a_warning():
+    indefinite = hm.Hydro(added_mass=hm.added_mass.Diagonal((-1, 5, 5, 1, 1, 1)))
+    with pytest.warns(UserWarning, match="'b': its added mass is not positive semi-definite by itself .eigenvalue -1"):
+        hm.Model(name="m", bodies=[one(hydro=indefinite)])
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: hm.Inertia(mass="heavy"), "inertia.mass must be a number, got 'heavy'"),
+        (lambda: hm.Inertia(mass=1, com=(1, 2)), "inertia.com must have 3 numbers, got 2"),
+        (lambda: hm.Inertia(mass=1, tensor=5), "inertia.tensor must have 6 numbers, got 5"),
+        (lambda: hm.Origin(xyz="abc"), "origin.xyz must have 3 numbers, got 'abc'"),
+        (lambda: hm.added_mass.Matrix(np.eye(5)), "added_mass.matrix row 0 must have 6 numbers, got 5"),
+        (lambda: hm.added_mass.Matrix([[1] * 6] * 5), "added_mass.matrix must have 6 rows, got 5"),
+        (lambda: hm.drag.Damping(linear=[True] * 6), "drag.linear must be a number, got True"),
+        (lambda: hm.drag.Damping(coupled={"Yvr": 1.0}), "'Yvr'; write a term as 'Y|r|v'"),
+        (lambda: hm.Hydro(drag=["box"]), "hydro.drag takes elements of hydromechs.drag, got 'box'"),
+    ],
+)
+def test_wrong_shapes_are_refused_where_they_are_written(make, words):
+    with pytest.raises(ValueError) as error:
+        make()
+    assert words in str(error.value)
+
+
+def test_models_are_frozen_comparable_and_sorted():
+    model = star(2, 2)
+    with pytest.raises(FrozenInstanceError):
+        model.name = "other"
+    assert model == star(2, 2) and model != star(2, 2, seed=2)
+    assert pickle.loads(pickle.dumps(model)) == model
+    shuffled = hm.Model(name=model.name, bodies=[model.bodies[i] for i in (2, 0, 1, 4, 3)])
+    assert all(p < i for i, p in enumerate(shuffled.parent))
+
+
+def test_initial_and_neutral_states():
+    base = hm.Body(name="base", inertia=GOOD, joint=hm.joints.Free(position=(1, 2, 3), orientation=(0, 1, 0, 0), velocity=(1, 2, 3, 4, 5, 6)))
+    arm = hm.Body(name="arm", parent="base", inertia=GOOD, joint=hm.joints.Revolute(position=0.5, velocity=-0.5, limits=(0.2, 1)))
+    model = hm.Model(bodies=[base, arm])
+    q, v = model.neutral()
+    np.testing.assert_array_equal(q, [0, 0, 0, 1, 0, 0, 0, 0])
+    np.testing.assert_array_equal(v, np.zeros(7))
+    state = model.initial()
+    np.testing.assert_array_equal(state.q, [1, 2, 3, 0, 1, 0, 0, 0.5])
+    np.testing.assert_array_equal(state.v, [1, 2, 3, 4, 5, 6, -0.5])
+    assert state.t == 0.0
+
+
+def test_generators_are_reproducible():
+    assert serial_chain(3).nv == 9 and serial_chain(3, base="fixed", wet=False).nv == 3
+    assert star(6, 3).nv == 24
+    with pytest.raises(ValueError, match="base is 'floating', must be 'free' or 'fixed'"):
+        serial_chain(3, base="floating")
+    a, b = (random_tree(np.random.default_rng(5)) for _ in range(2))
+    assert a == b

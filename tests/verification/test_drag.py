@@ -1,0 +1,151 @@
+"""Drag: closed forms for pure translation and rotation, convergence of the strips, dissipation, foils, damping."""
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.hydro import drag_wrench
+
+RHO = 1000.0
+
+
+def test_cylinder_in_pure_translation():
+    """−½ ρ C D L |v| v across an axis along y, −½ ρ C_e π r² |v| v along it, moments about the origin of the body."""
+    rod = hm.drag.Cylinder.along("y", 0.2, 1.2, radius=0.05, coefficient=1.1, end_coefficient=0.8)
+    F = drag_wrench(rod, np.array([1.5, 0, -2.0, 0, 0, 0]), RHO)
+    v = np.array([1.5, 0, -2.0])
+    f = -0.5 * RHO * 1.1 * 0.1 * 1.0 * 2.5 * v
+    np.testing.assert_allclose(F, [*f, *np.cross([0, 0.7, 0], f)], rtol=1e-14, atol=1e-12)
+    F = drag_wrench(rod, np.array([0, 2.0, 0, 0, 0, 0]), RHO)
+    np.testing.assert_allclose(F, [0, -0.5 * RHO * 0.8 * np.pi * 0.05**2 * 4.0, 0, 0, 0, 0], rtol=1e-14, atol=1e-12)
+
+
+@pytest.mark.parametrize("points", [2, 4, 7])
+def test_rod_that_rotates_about_its_end(points):
+    """Torque ⅛ ρ C D ω² L⁴ = 13.75 N·m and force ⅙ ρ C D ω² L³ = 18.33 N: a cubic integrand, exact from two points on."""
+    rod = hm.drag.Cylinder.along("x", 0.0, 1.0, radius=0.05, coefficient=1.1, points=points)
+    F = drag_wrench(rod, np.array([0, 0, 0, 0, 0, 1.0]), RHO)
+    np.testing.assert_allclose(F, [0, -18.333333333333332, 0, 0, 0, -13.75], rtol=1e-13, atol=1e-12)
+
+
+def test_strips_converge_where_the_velocity_changes_sign():
+    """A rod spinning about its middle: torque 1/64 · ρ C D ω² L⁴; Gauss meets the kink at ω = 0 with order two."""
+    exact = -RHO * 1.1 * 0.1 / 64.0
+    errors = []
+    for points in (4, 8, 16, 32):
+        rod = hm.drag.Cylinder.along("x", -0.5, 0.5, radius=0.05, coefficient=1.1, points=points)
+        F = drag_wrench(rod, np.array([0, 0, 0, 0, 0, 1.0]), RHO)
+        np.testing.assert_allclose(F[:5], 0, atol=1e-12)
+        errors.append(abs(F[5] / exact - 1))
+    # |x| x² has a jump in its third derivative: the error falls with the fourth power of the number of points
+    assert errors[0] < 0.02
+    for coarse, fine in zip(errors[:-1], errors[1:], strict=True):
+        assert fine < coarse / 10
+
+
+def test_cylinder_between_any_two_ends():
+    """A slanted, offset cylinder equals a turned one along an axis; the order of its ends does not matter."""
+    rng = np.random.default_rng(1)
+    start, end, V = rng.normal(size=3), rng.normal(size=3), rng.normal(size=6)
+    fields = dict(radius=0.1, coefficient=1.1, end_coefficient=0.7)
+    F = drag_wrench(hm.drag.Cylinder(start=start, end=end, **fields), V, RHO)
+    np.testing.assert_allclose(drag_wrench(hm.drag.Cylinder(start=end, end=start, **fields), V, RHO), F, rtol=1e-12)
+    e = (end - start) / np.linalg.norm(end - start)
+    R = np.linalg.qr(np.column_stack([e, rng.normal(size=(3, 2))]))[0]
+    R *= np.sign(R[:, 0] @ e)
+    if np.linalg.det(R) < 0:
+        R[:, 2] *= -1  # columns: e, and two across
+    V_local = np.concatenate([R.T @ (V[:3] + np.cross(V[3:], start)), R.T @ V[3:]])
+    F_local = drag_wrench(hm.drag.Cylinder.along("x", 0.0, np.linalg.norm(end - start), **fields), V_local, RHO)
+    f, n = R @ F_local[:3], R @ F_local[3:]
+    np.testing.assert_allclose(F, [*f, *(n + np.cross(start, f))], rtol=1e-11, atol=1e-9)
+
+
+def test_box_in_pure_translation():
+    box = hm.drag.Box(size=(2.0, 1.5, 1.0), coefficients=(0.9, 1.0, 1.2), origin=hm.Origin((0.1, 0.2, 0.3)))
+    v = np.array([1.0, -2.0, 0.5])
+    f = -0.5 * RHO * np.array([0.9 * 1.5, 1.0 * 2.0, 1.2 * 3.0]) * np.abs(v) * v
+    np.testing.assert_allclose(drag_wrench(box, np.concatenate([v, np.zeros(3)]), RHO), [*f, *np.cross([0.1, 0.2, 0.3], f)], rtol=1e-13)
+
+
+def test_box_that_rotates_about_its_middle():
+    """About z: the faces across y give ½ρC ω² h · L⁴/32 of their own, those across x likewise; converging with the points."""
+    size, C, w = (2.0, 1.5, 1.0), (0.9, 1.1, 1.2), 0.8
+    exact = -0.5 * RHO * w * w * (C[0] * size[2] * size[1] ** 4 / 32 + C[1] * size[2] * size[0] ** 4 / 32)
+    errors = []
+    for points in (4, 8, 16):
+        F = drag_wrench(hm.drag.Box(size=size, coefficients=C, points=points), np.array([0, 0, 0, 0, 0, w]), RHO)
+        np.testing.assert_allclose(F[:5], 0, atol=1e-9)
+        errors.append(abs(F[5] / exact - 1))
+    assert errors[0] < 0.02 and errors[1] < errors[0] / 10 and errors[2] < errors[1] / 10
+
+
+def test_thin_box_equals_a_rod_of_the_same_breadth():
+    """A long thin box and strips of a cylinder with the same area agree when the flow is across one face."""
+    box = hm.drag.Box(size=(1.0, 1e-9, 0.1), coefficients=(0, 1.1, 0), origin=hm.Origin((0.5, 0, 0)))
+    rod = hm.drag.Cylinder.along("x", 0.0, 1.0, radius=0.05, coefficient=1.1, end_coefficient=0.0)
+    V = np.array([0, 0.7, 0, 0, 0, 1.3])
+    np.testing.assert_allclose(drag_wrench(box, V, RHO), drag_wrench(rod, V, RHO), rtol=1e-8, atol=1e-6)
+
+
+def test_sphere_and_ellipsoid():
+    """Quadratic damping −8.0739 of a reference sphere; an ellipsoid of equal axes is that sphere; areas per direction."""
+    sphere = hm.drag.Sphere(radius=0.1, coefficient=0.5)
+    assert drag_wrench(sphere, np.array([1.0, 0, 0, 0, 0, 0]), 1028.0)[0] == pytest.approx(-8.073893119725769, rel=1e-13)
+    V = np.array([0.3, -0.4, 1.2, 0.5, 0.6, 0.7])
+    same = hm.drag.Ellipsoid(axes=(0.1, 0.1, 0.1), coefficients=(0.5, 0.5, 0.5), origin=hm.Origin((0.2, 0.1, -0.3), (0.4, 0.5, 0.6)))
+    np.testing.assert_allclose(drag_wrench(same, V, RHO), drag_wrench(hm.drag.Sphere(radius=0.1, coefficient=0.5, center=(0.2, 0.1, -0.3)), V, RHO), atol=1e-12)
+    long = hm.drag.Ellipsoid(axes=(1.0, 0.3, 0.2), coefficients=(0.1, 0.5, 0.7))
+    assert drag_wrench(long, np.array([0, 2.0, 0, 0, 0, 0]), RHO)[1] == pytest.approx(-0.5 * RHO * 0.5 * np.pi * 0.2 * 4.0)
+
+
+def test_damping_in_fossens_form():
+    """Linear and quadratic matrices and cross terms; one entry at another simulator's numbers."""
+    D, Q = np.arange(36.0).reshape(6, 6), np.arange(36.0)[::-1].reshape(6, 6)
+    V = np.array([1.0, -2, 3, -4, 5, -6])
+    element = hm.drag.Damping(linear=D, quadratic=Q, coupled={"Y|r|v": 2.0, "N|v|v": 0.5})
+    expected = -(D @ V + Q @ (np.abs(V) * V))
+    expected[1] -= 2.0 * abs(V[5]) * V[1]
+    expected[5] -= 0.5 * abs(V[1]) * V[1]
+    np.testing.assert_allclose(drag_wrench(element, V, RHO), expected, rtol=1e-14)
+    assert drag_wrench(hm.drag.Damping(quadratic=(6.2282, 0, 0, 0, 0, 0)), np.array([2.0, 0, 0, 0, 0, 0]), RHO)[0] == pytest.approx(-24.9128)
+
+
+FOIL = hm.drag.Foil(area=0.2, lift_slope=5.0, drag_parallel=0.01, drag_normal=1.2, position=(-0.5, 0.1, 0.2))
+
+
+def test_foil_at_small_angles_is_thin_foil_theory():
+    """Lift ½ ρ A U² a α to third order in α, against the motion across it."""
+    alpha, U = 1e-3, 2.0
+    F = drag_wrench(FOIL, np.array([U * np.cos(alpha), 0, U * np.sin(alpha), 0, 0, 0]), RHO)
+    lift = 0.5 * RHO * 0.2 * U**2 * 5.0 * alpha
+    across = -(F[2] * np.cos(alpha) - F[0] * np.sin(alpha))
+    assert across == pytest.approx(lift, rel=2 * alpha**2)
+
+
+def test_foil_lift_does_no_work_and_stall_is_a_plate():
+    rng = np.random.default_rng(3)
+    pure_lift = hm.drag.Foil(area=0.2, lift_slope=5.0, drag_parallel=0.0, drag_normal=0.0, position=(-0.5, 0.1, 0.2), chord=(1, 1, 0), normal=(1, -1, 0))
+    for V in rng.normal(size=(20, 6)):
+        F = drag_wrench(pure_lift, V, RHO)
+        assert abs(F @ V) < 1e-10 * np.linalg.norm(F) * np.linalg.norm(V)
+    F = drag_wrench(FOIL, np.array([0, 0, 2.0, 0, 0, 0]), RHO)
+    np.testing.assert_allclose(F[:3], [0, 0, -0.5 * RHO * 0.2 * 1.2 * 4.0], atol=1e-9)
+
+
+ELEMENTS = [
+    hm.drag.Cylinder(start=(0.1, 0.2, 0.3), end=(0.5, -0.4, 0.9), radius=0.1, coefficient=1.1),
+    hm.drag.Box(size=(0.5, 0.6, 0.7), coefficients=(0.9, 1.0, 1.2), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
+    hm.drag.Sphere(radius=0.2, coefficient=0.5, center=(0.1, 0.2, 0.3)),
+    hm.drag.Ellipsoid(axes=(0.5, 0.3, 0.2), coefficients=(0.1, 0.5, 0.7), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
+    hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6), quadratic=(6, 5, 4, 3, 2, 1)),
+    FOIL,
+]
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=lambda e: type(e).__name__)
+def test_drag_takes_energy_and_vanishes_at_rest(element):
+    rng = np.random.default_rng(2)
+    for V in rng.normal(size=(50, 6)):
+        assert drag_wrench(element, V, RHO) @ V < 0
+    np.testing.assert_array_equal(drag_wrench(element, np.zeros(6), RHO), np.zeros(6))
