@@ -77,7 +77,11 @@ def test_mdh_branch_and_origin_descriptions_agree(seed):
     model = star(3, 3, seed=seed)
 
     def changed(body, to):
-        return body if isinstance(body.joint, hm.joints.Free) else replace(body, joint=replace(body.joint, placement=to(body.joint.placement)))
+        return (
+            body
+            if isinstance(body.joint, hm.joints.Free)
+            else replace(body, joint=replace(body.joint, placement=to(body.joint.placement)))
+        )
 
     def with_other_branch(m):
         # a pure z screw before an x screw of zero: move theta into the branch where the x screw does nothing
@@ -108,7 +112,9 @@ def test_revolute_axis_matches_a_rodrigues_rotation(axis):
     """Every way to place a revolute axis gives the pose of the textbook formula and spins about that axis."""
     from hydromechs.spatial import axis_rotation
 
-    body = hm.Body(name="b", joint=turned_axes_joint(axis), inertia=hm.Inertia(mass=1, com=(0.1, 0.2, 0.3), tensor=(1, 1, 1, 0, 0, 0)))
+    body = hm.Body(
+        name="b", joint=turned_axes_joint(axis), inertia=hm.Inertia(mass=1, com=(0.1, 0.2, 0.3), tensor=(1, 1, 1, 0, 0, 0))
+    )
     X, V = hm.kinematics(hm.Model(bodies=[body]), [0.7], [1.3])
     unit = np.array(axis) / np.linalg.norm(axis)
     R = body.joint.placement.R @ axis_rotation(unit, 0.7)
@@ -129,7 +135,10 @@ def test_composite_joint_equals_a_chain_with_light_links(seed):
     light = hm.Inertia(mass=1e-9, tensor=(1e-9, 1e-9, 1e-9, 0, 0, 0))
     heavy = hm.Inertia(mass=3.0, com=rng.normal(size=3), tensor=(4, 5, 6, 0.1, 0.2, 0.3))
     one = hm.Model(bodies=[hm.Body(name="b", joint=hm.joints.Composite(parts=parts), inertia=heavy)])
-    chain = [hm.Body(name=f"b{k}", parent=f"b{k - 1}" if k else None, joint=p, inertia=heavy if k == 2 else light) for k, p in enumerate(parts)]
+    chain = [
+        hm.Body(name=f"b{k}", parent=f"b{k - 1}" if k else None, joint=p, inertia=heavy if k == 2 else light)
+        for k, p in enumerate(parts)
+    ]
     q = np.concatenate([rng.normal(size=2), (x := rng.normal(size=4)) / np.linalg.norm(x)])
     v, tau = rng.normal(size=(2, 5))
     expected = hm.forward_dynamics(one, q, v, tau)
@@ -156,7 +165,9 @@ def test_fixed_bodies_are_merged_and_keep_their_frames():
     com = np.array([total[5, 1], total[3, 2], total[4, 0]]) / mass
     tensor = total[3:, 3:] - mass * (com @ com * np.eye(3) - np.outer(com, com))
     volume = link.hydro.volume + 0.003
-    center = (link.hydro.volume * np.array(link.hydro.buoyancy_center) + 0.003 * (np.array(place.xyz) + place.R @ [0.1, 0, 0])) / volume
+    center = (
+        link.hydro.volume * np.array(link.hydro.buoyancy_center) + 0.003 * (np.array(place.xyz) + place.R @ [0.1, 0, 0])
+    ) / volume
     sphere = hm.drag.Sphere(radius=0.1, coefficient=0.5, center=place.xyz)
     whole = replace(
         link,
@@ -174,7 +185,9 @@ def test_fixed_bodies_are_merged_and_keep_their_frames():
     )
     X_WB, V = hm.kinematics(split, q, v)
     i, link2 = split.body_index("pod"), split.body_index("link2")
-    np.testing.assert_allclose(X_WB[i], X_WB[link2] @ np.block([[place.R, np.array(place.xyz)[:, None]], [0, 0, 0, 1]]), atol=1e-14)
+    np.testing.assert_allclose(
+        X_WB[i], X_WB[link2] @ np.block([[place.R, np.array(place.xyz)[:, None]], [0, 0, 0, 1]]), atol=1e-14
+    )
     np.testing.assert_allclose(V[i], X.motion(V[link2]), atol=1e-14)
 
 
@@ -185,7 +198,7 @@ def test_jacobian_and_its_derivative(seed):
     vdot, point, name = rng.normal(size=model.nv), rng.normal(size=3), f"frame{model.nb - 1}"
     body = model.frames[name][0]
     R = model.frames[name][1].origin.R
-    X, V = hm.kinematics(model, q, v)
+    V = hm.kinematics(model, q, v).V_WB_B
     on_body = np.array(model.frames[name][1].origin.xyz) + R @ point
     expected = np.concatenate([R.T @ (V[body][:3] + np.cross(V[body][3:], on_body)), R.T @ V[body][3:]])
     np.testing.assert_allclose(hm.jacobian(model, q, name, point) @ v, expected, rtol=0, atol=1e-12)

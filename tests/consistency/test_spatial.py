@@ -100,7 +100,9 @@ def test_quaternions():
         np.testing.assert_allclose(sp.quaternion_from_matrix(sp.quaternion_matrix(a)), a * np.sign(a[0]), atol=20 * EPS)
     phi = np.array([0.3, -0.4, 1.2])
     angle = np.linalg.norm(phi)
-    np.testing.assert_allclose(sp.quaternion_matrix(sp.quaternion_exp(phi)), sp.axis_rotation(phi / angle, angle), atol=10 * EPS)
+    np.testing.assert_allclose(
+        sp.quaternion_matrix(sp.quaternion_exp(phi)), sp.axis_rotation(phi / angle, angle), atol=10 * EPS
+    )
     np.testing.assert_array_equal(sp.quaternion_exp(np.zeros(3)), [1, 0, 0, 0])
 
 

@@ -19,7 +19,9 @@ def assert_same(function, arguments, tolerance=1e-13):
     results = results if isinstance(results, tuple) else (results,)
     for ours, reference in zip(results, expected, strict=True):
         reference = np.ravel(np.asarray(reference, dtype=float))
-        np.testing.assert_allclose(np.array(ours).ravel(), reference, rtol=0, atol=tolerance * max(1.0, np.abs(reference).max(initial=0)))
+        np.testing.assert_allclose(
+            np.array(ours).ravel(), reference, rtol=0, atol=tolerance * max(1.0, np.abs(reference).max(initial=0))
+        )
 
 
 rng = np.random.default_rng(1)
@@ -48,7 +50,14 @@ SPATIAL = {
 
 
 def path_of(q, p, a):
-    return sp.Path((sp.Screw(0, a[0], np.cos(a[1]), np.sin(a[1])), sp.Shift(p), sp.Turn(sp.quaternion_matrix(q), a), sp.Screw(2, 0.3, 0.6, 0.8)))
+    return sp.Path(
+        (
+            sp.Screw(0, a[0], np.cos(a[1]), np.sin(a[1])),
+            sp.Shift(p),
+            sp.Turn(sp.quaternion_matrix(q), a),
+            sp.Screw(2, 0.3, 0.6, 0.8),
+        )
+    )
 
 
 SPATIAL |= {
@@ -79,7 +88,15 @@ DRAG = [
     hm.drag.Sphere(radius=0.2, coefficient=0.5, center=(0.1, 0.2, 0.3)),
     hm.drag.Ellipsoid(axes=(0.5, 0.3, 0.2), coefficients=(0.1, 0.5, 0.7), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
     hm.drag.Damping(linear=A, quadratic=np.arange(1.0, 7.0), coupled={"Y|r|v": 2.0, "N|v|r": 3.0}),
-    hm.drag.Foil(area=0.1, lift_slope=4.0, drag_parallel=0.01, drag_normal=1.2, position=(-1, 0.2, 0.1), chord=(1, 0.1, 0), normal=(0, 0, 1)),
+    hm.drag.Foil(
+        area=0.1,
+        lift_slope=4.0,
+        drag_parallel=0.01,
+        drag_normal=1.2,
+        position=(-1, 0.2, 0.1),
+        chord=(1, 0.1, 0),
+        normal=(0, 0, 1),
+    ),
 ]
 
 
@@ -104,7 +121,11 @@ def test_equations_of_models(model):
     rng = np.random.default_rng(7)
     state = model.initial()
     v, tau = rng.normal(size=(2, model.nv))
-    flow = dict(fluid_velocity=rng.normal(size=3), fluid_acceleration=rng.normal(size=(model.nb, 3)), wrench=rng.normal(size=(model.nb, 6)))
+    flow = dict(
+        fluid_velocity=rng.normal(size=3),
+        fluid_acceleration=rng.normal(size=(model.nb, 3)),
+        wrench=rng.normal(size=(model.nb, 6)),
+    )
     qv = dict(q=state.q, v=v)
     condition = np.linalg.cond(hm.mass_matrix(model, state.q))
     assert_same(

@@ -85,7 +85,16 @@ def test_all_faults_of_a_model_come_together():
         world=hm.World(axes="XYZ", gravity=-9.81),
     )
     assert error.source == "m"
-    for word in ("mass is -1", "triangle", "no body 'nobody'", "'b', 'c', 'c'", "used twice", "name of a body", "axes is 'XYZ'", "gravity is -9.81"):
+    for word in (
+        "mass is -1",
+        "triangle",
+        "no body 'nobody'",
+        "'b', 'c', 'c'",
+        "used twice",
+        "name of a body",
+        "axes is 'XYZ'",
+        "gravity is -9.81",
+    ):
         assert sum(word in p for p in error.problems) >= 1, word
     assert str(error).startswith(f"m: {len(error.problems)} problem(s)")
     assert pickle.loads(pickle.dumps(error)).problems == error.problems
@@ -100,7 +109,9 @@ def test_no_bodies():
     assert "at least one" in str(faults())
 
 
-@pytest.mark.parametrize("kind", [hm.joints.Revolute(), hm.joints.Prismatic(), hm.joints.Ball(), hm.joints.Free()], ids=lambda j: j.kind)
+@pytest.mark.parametrize(
+    "kind", [hm.joints.Revolute(), hm.joints.Prismatic(), hm.joints.Ball(), hm.joints.Free()], ids=lambda j: j.kind
+)
 def test_massless_leaf_is_named(kind):
     """A joint that moves no inertia would divide by zero later."""
     arm = hm.Body(name="arm", inertia=GOOD)
@@ -165,8 +176,14 @@ def test_models_are_frozen_comparable_and_sorted():
 
 
 def test_initial_and_neutral_states():
-    base = hm.Body(name="base", inertia=GOOD, joint=hm.joints.Free(position=(1, 2, 3), orientation=(0, 1, 0, 0), velocity=(1, 2, 3, 4, 5, 6)))
-    arm = hm.Body(name="arm", parent="base", inertia=GOOD, joint=hm.joints.Revolute(position=0.5, velocity=-0.5, limits=(0.2, 1)))
+    base = hm.Body(
+        name="base",
+        inertia=GOOD,
+        joint=hm.joints.Free(position=(1, 2, 3), orientation=(0, 1, 0, 0), velocity=(1, 2, 3, 4, 5, 6)),
+    )
+    arm = hm.Body(
+        name="arm", parent="base", inertia=GOOD, joint=hm.joints.Revolute(position=0.5, velocity=-0.5, limits=(0.2, 1))
+    )
     model = hm.Model(bodies=[base, arm])
     q, v = model.neutral()
     np.testing.assert_array_equal(q, [0, 0, 0, 1, 0, 0, 0, 0])

@@ -52,7 +52,11 @@ def imported_packages(file: Path) -> set[str]:
         if isinstance(node, ast.Import):
             names = [a.name for a in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join([*here[: len(here) - node.level], *([node.module] if node.module else [])]) if node.level else node.module
+            base = (
+                ".".join([*here[: len(here) - node.level], *([node.module] if node.module else [])])
+                if node.level
+                else node.module
+            )
             names = [f"{base}.{a.name}" for a in node.names]
         else:
             continue
@@ -85,7 +89,21 @@ def test_import_is_light_and_silent():
     code = "import hydromechs, sys; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(result.stdout.split())
-    heavy = {"viser", "matplotlib", "mujoco", "pinocchio", "dartpy", "casadi", "llvmlite", "pydantic", "yaml", "scipy", "typer", "rich", "xarray"}
+    heavy = {
+        "viser",
+        "matplotlib",
+        "mujoco",
+        "pinocchio",
+        "dartpy",
+        "casadi",
+        "llvmlite",
+        "pydantic",
+        "yaml",
+        "scipy",
+        "typer",
+        "rich",
+        "xarray",
+    }
     assert not loaded & heavy
     assert result.stderr == ""
 
@@ -108,7 +126,9 @@ def test_public_names_exist_and_are_documented(name):
 def test_docstrings_of_public_functions_name_their_arguments(name):
     function = getattr(hydromechs, name)
     for argument in inspect.signature(function).parameters:
-        assert f"{argument}:" in function.__doc__ or f"`{argument}`" in function.__doc__, f"{name}: {argument} is not documented"
+        assert f"{argument}:" in function.__doc__ or f"`{argument}`" in function.__doc__, (
+            f"{name}: {argument} is not documented"
+        )
 
 
 @pytest.mark.parametrize("name", [n for n in hydromechs.__all__ if dataclasses.is_dataclass(getattr(hydromechs, n))])

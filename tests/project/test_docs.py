@@ -13,12 +13,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def blocks(language: str):
+def blocks(language: str) -> list:
     """(page, number, text) of the code blocks in one language; those marked `fragment` are left out."""
-    for page in PAGES:
-        for number, match in enumerate(BLOCK.finditer(page.read_text())):
-            if match[1] == language and "fragment" not in match[2]:
-                yield pytest.param(match[3], id=f"{page.name}-{number}")
+    return [
+        pytest.param(match[3], id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, match in enumerate(BLOCK.finditer(page.read_text()))
+        if match[1] == language and "fragment" not in match[2]
+    ]
 
 
 @pytest.mark.parametrize("code", blocks("python"))

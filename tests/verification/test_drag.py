@@ -1,5 +1,7 @@
 """Drag: closed forms for pure translation and rotation, convergence of the strips, dissipation, foils, damping."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def test_strips_converge_where_the_velocity_changes_sign():
         errors.append(abs(F[5] / exact - 1))
     # |x| x² has a jump in its third derivative: the error falls with the fourth power of the number of points
     assert errors[0] < 0.02
-    for coarse, fine in zip(errors[:-1], errors[1:], strict=True):
+    for coarse, fine in itertools.pairwise(errors):
         assert fine < coarse / 10
 
 
@@ -65,7 +67,9 @@ def test_box_in_pure_translation():
     box = hm.drag.Box(size=(2.0, 1.5, 1.0), coefficients=(0.9, 1.0, 1.2), origin=hm.Origin((0.1, 0.2, 0.3)))
     v = np.array([1.0, -2.0, 0.5])
     f = -0.5 * RHO * np.array([0.9 * 1.5, 1.0 * 2.0, 1.2 * 3.0]) * np.abs(v) * v
-    np.testing.assert_allclose(drag_wrench(box, np.concatenate([v, np.zeros(3)]), RHO), [*f, *np.cross([0.1, 0.2, 0.3], f)], rtol=1e-13)
+    np.testing.assert_allclose(
+        drag_wrench(box, np.concatenate([v, np.zeros(3)]), RHO), [*f, *np.cross([0.1, 0.2, 0.3], f)], rtol=1e-13
+    )
 
 
 def test_box_that_rotates_about_its_middle():
@@ -93,8 +97,14 @@ def test_sphere_and_ellipsoid():
     sphere = hm.drag.Sphere(radius=0.1, coefficient=0.5)
     assert drag_wrench(sphere, np.array([1.0, 0, 0, 0, 0, 0]), 1028.0)[0] == pytest.approx(-8.073893119725769, rel=1e-13)
     V = np.array([0.3, -0.4, 1.2, 0.5, 0.6, 0.7])
-    same = hm.drag.Ellipsoid(axes=(0.1, 0.1, 0.1), coefficients=(0.5, 0.5, 0.5), origin=hm.Origin((0.2, 0.1, -0.3), (0.4, 0.5, 0.6)))
-    np.testing.assert_allclose(drag_wrench(same, V, RHO), drag_wrench(hm.drag.Sphere(radius=0.1, coefficient=0.5, center=(0.2, 0.1, -0.3)), V, RHO), atol=1e-12)
+    same = hm.drag.Ellipsoid(
+        axes=(0.1, 0.1, 0.1), coefficients=(0.5, 0.5, 0.5), origin=hm.Origin((0.2, 0.1, -0.3), (0.4, 0.5, 0.6))
+    )
+    np.testing.assert_allclose(
+        drag_wrench(same, V, RHO),
+        drag_wrench(hm.drag.Sphere(radius=0.1, coefficient=0.5, center=(0.2, 0.1, -0.3)), V, RHO),
+        atol=1e-12,
+    )
     long = hm.drag.Ellipsoid(axes=(1.0, 0.3, 0.2), coefficients=(0.1, 0.5, 0.7))
     assert drag_wrench(long, np.array([0, 2.0, 0, 0, 0, 0]), RHO)[1] == pytest.approx(-0.5 * RHO * 0.5 * np.pi * 0.2 * 4.0)
 
@@ -108,7 +118,9 @@ def test_damping_in_fossens_form():
     expected[1] -= 2.0 * abs(V[5]) * V[1]
     expected[5] -= 0.5 * abs(V[1]) * V[1]
     np.testing.assert_allclose(drag_wrench(element, V, RHO), expected, rtol=1e-14)
-    assert drag_wrench(hm.drag.Damping(quadratic=(6.2282, 0, 0, 0, 0, 0)), np.array([2.0, 0, 0, 0, 0, 0]), RHO)[0] == pytest.approx(-24.9128)
+    assert drag_wrench(hm.drag.Damping(quadratic=(6.2282, 0, 0, 0, 0, 0)), np.array([2.0, 0, 0, 0, 0, 0]), RHO)[
+        0
+    ] == pytest.approx(-24.9128)
 
 
 FOIL = hm.drag.Foil(area=0.2, lift_slope=5.0, drag_parallel=0.01, drag_normal=1.2, position=(-0.5, 0.1, 0.2))
@@ -125,7 +137,15 @@ def test_foil_at_small_angles_is_thin_foil_theory():
 
 def test_foil_lift_does_no_work_and_stall_is_a_plate():
     rng = np.random.default_rng(3)
-    pure_lift = hm.drag.Foil(area=0.2, lift_slope=5.0, drag_parallel=0.0, drag_normal=0.0, position=(-0.5, 0.1, 0.2), chord=(1, 1, 0), normal=(1, -1, 0))
+    pure_lift = hm.drag.Foil(
+        area=0.2,
+        lift_slope=5.0,
+        drag_parallel=0.0,
+        drag_normal=0.0,
+        position=(-0.5, 0.1, 0.2),
+        chord=(1, 1, 0),
+        normal=(1, -1, 0),
+    )
     for V in rng.normal(size=(20, 6)):
         F = drag_wrench(pure_lift, V, RHO)
         assert abs(F @ V) < 1e-10 * np.linalg.norm(F) * np.linalg.norm(V)

@@ -117,7 +117,9 @@ def test_a_small_neutral_body_follows_the_fluid():
     volume = 4 / 3 * np.pi * R**3
     hydro = hm.Hydro(volume=volume, added_mass=hm.added_mass.Sphere(radius=R))
     m = 1025.0 * volume
-    model = hm.Model(bodies=[hm.Body(name="drifter", inertia=hm.Inertia(mass=m, tensor=(m * R**2,) * 3 + (0,) * 3), hydro=hydro)])
+    model = hm.Model(
+        bodies=[hm.Body(name="drifter", inertia=hm.Inertia(mass=m, tensor=(m * R**2,) * 3 + (0,) * 3), hydro=hydro)]
+    )
     a_f = np.array([0.3, -0.2, 0.5])
     vdot = hm.forward_dynamics(model, [0, 0, 0, 1, 0, 0, 0], np.zeros(6), np.zeros(6), fluid_acceleration=a_f)
     np.testing.assert_allclose(vdot, [*a_f, 0, 0, 0], rtol=1e-12, atol=1e-13)

@@ -48,7 +48,9 @@ def compare_with_added_mass(rng: np.random.Generator) -> Iterator[Difference]:
     state = model.initial()
     tau, wrench = 5.0 * rng.normal(size=model.nv), 5.0 * rng.normal(size=(model.nb, 6))
     vdot = forward_dynamics(model, state.q, state.v, tau, wrench=wrench)
-    ours = np.stack([jacobian(model, state.q, b) @ vdot + bias_acceleration(model, state.q, state.v, b) for b in model.body_names])
+    ours = np.stack(
+        [jacobian(model, state.q, b) @ vdot + bias_acceleration(model, state.q, state.v, b) for b in model.body_names]
+    )
     theirs = DartPeer(model).body_accelerations(state.q, state.v, tau, wrench)
     condition = float(np.linalg.cond(mass_matrix(model, state.q)))
     yield Difference("DART", "accelerations with added mass", _relative(theirs, ours), condition)

@@ -43,37 +43,34 @@ def totals(model: Model) -> Totals:
         buoyancy_moment += m_f * p + R @ h_f
     with np.errstate(invalid="ignore", divide="ignore"):
         return Totals(
-            mass, displaced, moment / np.float64(mass), buoyancy_moment / np.float64(displaced), (mass - displaced) * model.world.gravity
+            mass,
+            displaced,
+            moment / np.float64(mass),
+            buoyancy_moment / np.float64(displaced),
+            (mass - displaced) * model.world.gravity,
         )
 
 
 def print_info(model: Model, console: Console, *, sources: bool = False) -> None:
     """Print the tree of a model as a table, then totals and, if asked for, the sources of its numbers."""
-    console.print(f"[bold]{model.name}[/bold]" + (f"  {model.description.strip()}" if model.description else ""), highlight=False)
+    console.print(
+        f"[bold]{model.name}[/bold]" + (f"  {model.description.strip()}" if model.description else ""), highlight=False
+    )
     table = Table(header_style="bold", box=None, pad_edge=False)
     for column, justify in (
         ("body", "left"), ("parent", "left"), ("joint", "left"), ("mass\nkg", "right"), ("displaced\nkg", "right"),
-        ("added mass (x, y, z)\nkg", "right"), ("added inertia (x, y, z)\nkg·m²", "right"), ("drag", "left"),
+        ("added mass\nx, y, z  kg", "right"), ("drag", "left"),
     ):  # fmt: skip
-        table.add_column(column, justify=justify)
+        table.add_column(column, justify=justify, overflow="fold")
     rest = np.zeros(6)
-    for i, body in enumerate(model.bodies):
-        added = inertia = "–"
+    for body in model.bodies:
+        added = displaced = "–"
         if body.hydro is not None:
             motion = hydro.Motion(rest, np.zeros(3), np.eye(3), np.zeros(3), 0.0, model.world.water_density)
-            M_A = np.diag(hydro.added_mass(body, motion))
-            added, inertia = " ".join(f"{x:.4g}" for x in M_A[:3]), " ".join(f"{x:.3g}" for x in M_A[3:])
-        displaced, _ = hydro.displaced_mass(body, model.world.water_density)
-        table.add_row(
-            "  " * _depth(model, i) + body.name,
-            body.parent or "world",
-            _joint(body.joint),
-            f"{body.inertia.mass:.4g}",
-            f"{displaced:.4g}" if body.hydro is not None else "–",
-            added,
-            inertia,
-            _drag(body.hydro),
-        )
+            added = " ".join(f"{x:.0f}" if x >= 1000 else f"{x:.3g}" for x in np.diag(hydro.added_mass(body, motion))[:3])
+            displaced = f"{hydro.displaced_mass(body, model.world.water_density)[0]:.4g}"
+        mass = f"{body.inertia.mass:.4g}"
+        table.add_row(body.name, body.parent or "world", _joint(body.joint), mass, displaced, added, _drag(body.hydro))
     console.print(table)
     t = totals(model)
     summary = Table(show_header=False, box=None, pad_edge=False)
@@ -81,11 +78,18 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
     summary.add_row("mass", f"{t.mass:.6g} kg")
     summary.add_row("displaced water", f"{t.displaced_mass:.6g} kg at {model.world.water_density:g} kg/m³")
     sense = "sinks" if t.net_weight > 0 else "floats"
-    share = f", {abs(t.net_weight) / (t.mass * model.world.gravity):.2%} of the weight, it {sense}" if t.mass * model.world.gravity and t.displaced_mass else ""
+    share = (
+        f", {abs(t.net_weight) / (t.mass * model.world.gravity):.2%} of the weight, it {sense}"
+        if t.mass * model.world.gravity and t.displaced_mass
+        else ""
+    )
     summary.add_row("net weight", f"{t.net_weight:.5g} N{share}")
     summary.add_row("centre of mass", _vector(t.com))
     if t.displaced_mass:
-        summary.add_row("centre of buoyancy", f"{_vector(t.cob)}, {float((t.com - t.cob) @ model.world.down):.3g} m above the centre of mass")
+        summary.add_row(
+            "centre of buoyancy",
+            f"{_vector(t.cob)}, {float((t.com - t.cob) @ model.world.down):.3g} m above the centre of mass",
+        )
     summary.add_row("", f"(in world axes, {model.world.axes}, at the initial configuration)")
     if model.frames:
         summary.add_row("frames", ", ".join(model.frames))
@@ -97,13 +101,6 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
         for what, source in model.sources:
             table.add_row(what, source)
         console.print(table)
-
-
-def _depth(model: Model, i: int) -> int:
-    depth = 0
-    while model.parent[i] >= 0:
-        i, depth = model.parent[i], depth + 1
-    return depth
 
 
 def _joint(joint) -> str:

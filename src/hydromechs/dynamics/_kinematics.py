@@ -59,9 +59,7 @@ def kinematics(model, q, v, observer_velocity=(0.0, 0.0, 0.0)) -> Kinematics:
         zetas.append(zeta)
         rotations.append(R)
         positions.append(p)
-    return Kinematics(
-        tuple(paths), tuple(subspaces), tuple(velocities), tuple(zetas), tuple(rotations), tuple(positions)
-    )
+    return Kinematics(tuple(paths), tuple(subspaces), tuple(velocities), tuple(zetas), tuple(rotations), tuple(positions))
 
 
 def _across_joint(steps, transformations, V, v):

@@ -105,7 +105,10 @@ def ellipsoid_coefficients(axes) -> np.ndarray:
     return mass * np.concatenate([integral / (2.0 - integral), about])
 
 
-PLATE = ((0.0, 1 / 8, 1 / 5, 1 / 4, 1 / 3.17, 1 / 2, 1 / 1.59, 1 / 1.25, 1.0), (1.0, 0.934, 0.897, 0.872, 0.840, 0.757, 0.704, 0.642, 0.579))
+PLATE = (
+    (0.0, 1 / 8, 1 / 5, 1 / 4, 1 / 3.17, 1 / 2, 1 / 1.59, 1 / 1.25, 1.0),
+    (1.0, 0.934, 0.897, 0.872, 0.840, 0.757, 0.704, 0.642, 0.579),
+)
 """Rectangular plate, short over long side a/b, and added mass over ρ π/4 a² b (DNV-RP-C205 App. D)."""
 PRISM = ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0), (0.579 * np.pi / 4, 0.68, 0.72, 0.72, 0.76, 0.75, 0.77))
 """Square prism, length b along the motion over side a, and added mass over ρ a³ (DNV-RP-H103 App. A; 0 is the plate; the

@@ -7,7 +7,7 @@ from functools import singledispatch
 import numpy as np
 
 from hydromechs.model import drag
-from hydromechs.spatial import cross, norm, shift_motion, shift_wrench
+from hydromechs.spatial import norm, shift_motion, shift_wrench
 
 from ._frame import axis_frame
 

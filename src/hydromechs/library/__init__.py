@@ -16,7 +16,9 @@ __all__ = ["load", "model_path", "names", "random_tree", "serial_chain", "star"]
 
 def names() -> tuple[str, ...]:
     """Names of the library's models."""
-    return tuple(sorted(f.name.removesuffix(".yaml") for f in (files(__package__) / "models").iterdir() if f.name.endswith(".yaml")))
+    return tuple(
+        sorted(f.name.removesuffix(".yaml") for f in (files(__package__) / "models").iterdir() if f.name.endswith(".yaml"))
+    )
 
 
 def model_path(name: str) -> str:
@@ -34,7 +36,11 @@ def load(source: str | os.PathLike) -> Model:
     """
     if isinstance(source, str) and not any(c in source for c in "./\\"):
         if source not in names():
-            hint = f"; to load the file of that name, write './{source}'" if os.path.exists(source) else ", or give the path of a .yaml file"
+            hint = (
+                f"; to load the file of that name, write './{source}'"
+                if os.path.exists(source)
+                else ", or give the path of a .yaml file"
+            )
             raise ModelError(source, [f"there is no library model {source!r}; there are {', '.join(names())}{hint}"])
         return load_file(model_path(source))
     return load_file(source)

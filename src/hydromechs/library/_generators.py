@@ -27,7 +27,11 @@ def _random_hydro(rng: np.random.Generator) -> Hydro:
         volume=rng.uniform(0.001, 0.01),
         buoyancy_center=rng.uniform(-0.2, 0.2, 3),
         added_mass=added_mass.Matrix(A @ A.T),
-        drag=(drag.Cylinder.along("x", 0.0, rng.uniform(0.3, 0.8), radius=rng.uniform(0.03, 0.1), coefficient=rng.uniform(0.8, 1.2)),),
+        drag=(
+            drag.Cylinder.along(
+                "x", 0.0, rng.uniform(0.3, 0.8), radius=rng.uniform(0.03, 0.1), coefficient=rng.uniform(0.8, 1.2)
+            ),
+        ),
     )
 
 
@@ -91,7 +95,9 @@ def _random_placement(rng: np.random.Generator):
     if kind == 0:
         return Origin(rng.uniform(-0.5, 0.5, 3), rng.uniform(-3.0, 3.0, 3))
     extra = {"branch_d": rng.uniform(-0.5, 0.5), "branch_theta": rng.uniform(-3.0, 3.0)} if kind == 2 else {}
-    return Mdh(a=rng.uniform(-0.5, 0.5), alpha=rng.uniform(-3.0, 3.0), d=rng.uniform(-0.5, 0.5), theta=rng.uniform(-3.0, 3.0), **extra)
+    return Mdh(
+        a=rng.uniform(-0.5, 0.5), alpha=rng.uniform(-3.0, 3.0), d=rng.uniform(-0.5, 0.5), theta=rng.uniform(-3.0, 3.0), **extra
+    )
 
 
 def _random_quaternion(rng: np.random.Generator) -> np.ndarray:
@@ -106,7 +112,10 @@ def _random_joint(rng: np.random.Generator, kind: str):
             return joints.Fixed(placement=placement)
         case "free":
             return joints.Free(
-                placement=placement, position=rng.uniform(-2, 2, 3), orientation=_random_quaternion(rng), velocity=rng.normal(size=6)
+                placement=placement,
+                position=rng.uniform(-2, 2, 3),
+                orientation=_random_quaternion(rng),
+                velocity=rng.normal(size=6),
             )
         case "ball":
             return joints.Ball(placement=placement, orientation=_random_quaternion(rng), velocity=rng.normal(size=3))
@@ -123,7 +132,9 @@ def _random_joint(rng: np.random.Generator, kind: str):
 JOINT_KINDS = ("revolute", "prismatic", "ball", "fixed", "free", "composite")
 
 
-def random_tree(rng: np.random.Generator, *, max_bodies: int = 12, kinds: tuple[str, ...] = JOINT_KINDS, wet: bool = True) -> Model:
+def random_tree(
+    rng: np.random.Generator, *, max_bodies: int = 12, kinds: tuple[str, ...] = JOINT_KINDS, wet: bool = True
+) -> Model:
     """A random forest: all joint types, branching, several roots, tilted bases, random initial state.
 
     Args:

@@ -43,6 +43,4 @@ def rigid_inertia(mass, com, tensor_com):
     s = np.asarray(com)
     h = skew(mass * s)
     origin = tensor_com + mass * (np.dot(s, s) * np.eye(3) - np.outer(s, s))
-    return np.concatenate(
-        [np.concatenate([mass * np.eye(3), -h], axis=1), np.concatenate([h, origin], axis=1)]
-    )
+    return np.concatenate([np.concatenate([mass * np.eye(3), -h], axis=1), np.concatenate([h, origin], axis=1)])

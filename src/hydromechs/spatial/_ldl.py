@@ -35,7 +35,7 @@ class Ldl(NamedTuple):
 def ldl(A) -> Ldl:
     """Factorize a symmetric positive definite matrix of floats or symbols, shape (n, n); only the lower triangle is read.
 
-        d_j = a_jj − Σ_k l_jk² d_k,      l_ij = (a_ij − Σ_k l_ik d_k l_jk) / d_j
+    d_j = a_jj − Σ_k l_jk² d_k,      l_ij = (a_ij − Σ_k l_ik d_k l_jk) / d_j
     """
     n = len(A)
     L: list[list] = [[None] * i for i in range(n)]

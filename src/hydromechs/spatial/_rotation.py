@@ -92,9 +92,7 @@ def axis_rotation(axis, angle: float):
 def matrix_from_rpy(rpy):
     """R = Rz(yaw) Ry(pitch) Rx(roll), the URDF and Fossen order, for constant angles [rad], shape (3, 3)."""
     roll, pitch, yaw = (cos_sin(float(a)) for a in rpy)
-    return snap_rotation(
-        planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll)
-    )
+    return snap_rotation(planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll))
 
 
 def rpy_from_matrix(R):

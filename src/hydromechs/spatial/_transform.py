@@ -159,9 +159,7 @@ class Turn(NamedTuple):
         R = self.R
         A = R @ inertia[:3, :3] @ R.T
         D = R @ inertia[3:, 3:] @ R.T
-        return _blocks(
-            _symmetric(lambda i, j: A[i, j]), R @ inertia[:3, 3:] @ R.T, _symmetric(lambda i, j: D[i, j])
-        )
+        return _blocks(_symmetric(lambda i, j: A[i, j]), R @ inertia[:3, 3:] @ R.T, _symmetric(lambda i, j: D[i, j]))
 
 
 class Path(NamedTuple):

@@ -68,7 +68,13 @@ class DartPeer:
             node.setInertia(inertia)
 
     def _add(self, parent, part, q: slice, v: slice):
-        kind = {joints.Free: "Free", joints.Fixed: "Weld", joints.Ball: "Ball", joints.Revolute: "Revolute", joints.Prismatic: "Prismatic"}
+        kind = {
+            joints.Free: "Free",
+            joints.Fixed: "Weld",
+            joints.Ball: "Ball",
+            joints.Revolute: "Revolute",
+            joints.Prismatic: "Prismatic",
+        }
         create = f"create{kind[type(part)]}JointAndBodyNodePair"
         # on the skeleton the first argument is the parent; without one a new root is made
         joint, node = getattr(self.skeleton, create)() if parent is None else getattr(self.skeleton, create)(parent)
