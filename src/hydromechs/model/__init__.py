@@ -2,7 +2,8 @@
 
 from . import added_mass, drag, joints, shapes
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
-from ._checks import Fault, body_faults, tree_faults, world_faults
+from ._checks import body_faults, world_faults
+from ._fault import Fault
 from ._model import Model, RigidBody, State, World
 from ._placement import Mdh, Origin
 from ._steps import (
@@ -14,6 +15,7 @@ from ._steps import (
     motion_subspace,
     transformation,
 )
+from ._tree import tree_faults
 
 __all__ = [
     "BallStep",

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.spatial import Path, skew, tensor_matrix
+from hydromechs.spatial import tensor_matrix
 
 from . import added_mass, drag, shapes
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
+from ._fault import Fault
 from ._placement import Mdh, Origin
-from ._steps import motion_subspace, transformation
 from ._values import is_finite, plain
 from .joints import Ball, Composite, Fixed, Free, Prismatic, Revolute
 
-__all__ = ["Fault", "body_faults", "mechanism_faults", "topological_order", "tree_faults", "warnings_of", "world_faults"]
+__all__ = ["TOO_LARGE", "body_faults", "given_added_mass", "header_faults", "is_small", "world_faults"]
 
 UNIT_TOLERANCE = 1e-6
 """How far from 1 the length of a quaternion may be."""
 
 
-class Fault(NamedTuple):
-    """One fault of a description."""
+LARGEST = 1e100
+"""Entries of an inertia beyond this are typing errors, and their products are not finite."""
+TOO_LARGE = f"too large to compute with (entries of an inertia reach {LARGEST:g} at most); is a number mistyped?"
 
-    path: tuple
-    """Where it stands, as keys and indices of the model file, e.g. ("bodies", 2, "inertia", "mass")."""
-    text: str
-    """Body or joint, value and remedy."""
+
+def header_faults(model) -> list[Fault]:
+    """Faults of name, description and sources."""
+    out = []
+    if not isinstance(model.name, str) or not model.name.strip():
+        out.append(Fault(("name",), f"the name of the model is {model.name!r}, must be a text that is not blank"))
+    if not isinstance(model.description, str):
+        out.append(Fault(("description",), f"the description of the model is {model.description!r}, must be a text"))
+    keys = [key for key, _ in model.sources]
+    for key in sorted({k for k in keys if keys.count(k) > 1}):
+        out.append(Fault(("sources", key), f"sources have {key!r} twice; put both sources into one text"))
+    return out
 
 
 def world_faults(world) -> list[Fault]:
@@ -40,7 +48,9 @@ def world_faults(world) -> list[Fault]:
         value = getattr(world, name)
         if not (is_finite(value) and value >= 0):
             out.append(
-                Fault(("world", name), f"world: {name} is {plain(value)} {unit}, must be finite and ≥ 0 (axes give its direction)")
+                Fault(
+                    ("world", name), f"world: {name} is {plain(value)} {unit}, must be finite and ≥ 0 (axes give its direction)"
+                )
             )
     return out
 
@@ -71,21 +81,24 @@ class _Collector:
         if not is_finite(value):
             self.add(path, f"{_dotted(path)} is {plain(value)} {unit}, must be finite")
 
-    def placement(self, path: tuple, placement) -> None:
-        """Require a placement to be one, of finite numbers."""
+    def placement(self, path: tuple, placement, kinds=(Origin,)) -> None:
+        """Require a placement to be one of `kinds`, of finite numbers."""
+        if not isinstance(placement, kinds):
+            names = " or ".join(f"an {kind.__name__}" for kind in kinds)
+            self.add(path, f"{_dotted(path)} is {placement!r}, must be {names}")
+            return
         if isinstance(placement, Origin):
             self.finite((*path, "xyz"), placement.xyz, "m")
             self.finite((*path, "rpy"), placement.rpy, "rad")
-        elif isinstance(placement, Mdh):
-            self.finite(path, tuple(getattr(placement, f.name) for f in fields(placement)), "m, rad")
         else:
-            self.add(path, f"{_dotted(path)} is {placement!r}, must be an Origin or an Mdh")
+            self.finite(path, tuple(getattr(placement, f.name) for f in fields(placement)), "m, rad")
 
 
 def _dotted(path: tuple) -> str:
     return ".".join(str(p) for p in path)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def body_faults(index: int, body) -> list[Fault]:
     """Faults of one body by itself; `index` is its place in the file."""
     if not isinstance(body, Body):
@@ -128,7 +141,7 @@ def _joint(c: _Collector, path: tuple, joint) -> None:
         return
     if isinstance(joint, Fixed) and path != ("joint",):
         c.add(path, f"{_dotted(path)}: a fixed joint cannot be a part; give the next part an origin instead")
-    c.placement((*path, "placement"), joint.placement)
+    c.placement((*path, "placement"), joint.placement, (Origin, Mdh))
     if isinstance(joint, Free | Ball):
         c.finite((*path, "velocity"), joint.velocity, "m/s, rad/s")
         length = float(np.linalg.norm(joint.orientation))
@@ -151,13 +164,19 @@ def _joint(c: _Collector, path: tuple, joint) -> None:
         if not 1e-6 < axis_length < 1e6:
             c.add((*path, "axis"), f"joint axis {plain(joint.axis)} must be finite and not zero")
         elif isinstance(joint.placement, Mdh) and joint.axis != (0.0, 0.0, 1.0):
-            c.add((*path, "axis"), f"joint axis is {plain(joint.axis)}, but a joint placed by mdh moves about z; leave axis out or use origin")
+            c.add(
+                (*path, "axis"),
+                f"joint axis is {plain(joint.axis)}, but a joint placed by mdh moves about z; leave axis out or use origin",
+            )
         if joint.limits is not None:
             low, high = joint.limits
             if not (is_finite(joint.limits) and low < high):
                 c.add((*path, "limits"), f"joint limits {plain(joint.limits)} {unit} must be finite, the lower first")
             elif not low <= joint.position <= high:
-                c.add((*path, "position"), f"initial joint position {plain(joint.position)} {unit} is outside the limits {plain(joint.limits)}")
+                c.add(
+                    (*path, "position"),
+                    f"initial joint position {plain(joint.position)} {unit} is outside the limits {plain(joint.limits)}",
+                )
 
 
 def _inertia(c: _Collector, inertia) -> None:
@@ -168,6 +187,10 @@ def _inertia(c: _Collector, inertia) -> None:
     c.finite(("inertia", "com"), inertia.com, "m")
     if not is_finite(inertia.tensor):
         c.add(("inertia", "tensor"), f"tensor {plain(inertia.tensor)} kg·m² must be finite")
+        return
+    if is_finite((inertia.mass, inertia.com)) and not is_small(inertia.matrix):
+        values = f"mass {plain(inertia.mass)} kg, com {plain(inertia.com)} m or tensor {plain(inertia.tensor)} kg·m²"
+        c.add(("inertia",), f"{values} is {TOO_LARGE}")
         return
     a, b, d = np.linalg.eigvalsh(tensor_matrix(inertia.tensor))
     moments = f"principal moments {a:.4g}, {b:.4g}, {d:.4g} kg·m² of the tensor"
@@ -193,7 +216,11 @@ def _hydro(c: _Collector, hydro: Hydro, inertia) -> None:
         clean = clean and len(c.found) == before
     given = given_added_mass(hydro)
     shaped = any(not isinstance(e, added_mass.Matrix | added_mass.Diagonal) for e in hydro.added_mass)
-    if clean and given.any() and not shaped and isinstance(inertia, Inertia) and is_finite((inertia.mass, inertia.com, inertia.tensor)):
+    if clean and not is_small(given):
+        c.add(("hydro", "added_mass"), f"added mass has an entry of {np.abs(given).max():.6g}, {TOO_LARGE}")
+        clean = False
+    known = isinstance(inertia, Inertia) and is_finite((inertia.mass, inertia.com, inertia.tensor))
+    if clean and known and is_small(inertia.matrix) and given.any() and not shaped:
         scale = np.abs(given).max()
         lowest = float(np.linalg.eigvalsh(given + inertia.matrix)[0])
         if lowest < -1e-9 * scale:
@@ -204,6 +231,11 @@ def _hydro(c: _Collector, hydro: Hydro, inertia) -> None:
             )
     for i, element in enumerate(hydro.drag):
         _drag(c, ("hydro", "drag", i), element)
+
+
+def is_small(I: np.ndarray) -> bool:
+    """Whether products of the entries stay finite."""
+    return bool(np.abs(I).max(initial=0.0) <= LARGEST)
 
 
 def given_added_mass(hydro: Hydro) -> np.ndarray:
@@ -287,6 +319,9 @@ def _drag(c: _Collector, path: tuple, element) -> None:
                 if is_finite(value):
                     c.not_negative((*path, name), tuple(map(float, diagonal)), "", sign)
             c.finite((*path, "coupled"), tuple(value for _, value in element.coupled), "")
+            terms = [term for term, _ in element.coupled]
+            for term in sorted({t for t in terms if terms.count(t) > 1}):
+                c.add((*path, "coupled"), f"{_dotted(path)}.coupled has the term {term!r} twice; give their sum once")
         case drag.Foil():
             c.positive((*path, "area"), element.area, "m²")
             for name in ("lift_slope", "drag_parallel", "drag_normal"):
@@ -295,10 +330,8 @@ def _drag(c: _Collector, path: tuple, element) -> None:
             chord, normal = np.array(element.chord), np.array(element.normal)
             lengths = float(np.linalg.norm(chord) * np.linalg.norm(normal))
             if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:
-                c.add(
-                    path,
-                    f"{_dotted(path)}: chord {plain(element.chord)} and normal {plain(element.normal)} must not be zero and be perpendicular",
-                )
+                given = f"chord {plain(element.chord)} and normal {plain(element.normal)}"
+                c.add(path, f"{_dotted(path)}: {given} must not be zero and be perpendicular")
 
 
 def _shape(c: _Collector, path: tuple, shape) -> None:
@@ -316,158 +349,3 @@ def _shape(c: _Collector, path: tuple, shape) -> None:
             c.add((*path, "file"), f"{_dotted(path)}.file is {shape.file!r}, must be a path")
         if not is_finite(shape.scale) or 0.0 in shape.scale:
             c.add((*path, "scale"), f"{_dotted(path)}.scale is {plain(shape.scale)}, must be finite and not zero")
-
-
-def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
-    """Faults of names and parents.
-
-    Args:
-        links: (name, parent) of each body, None for what could not be read and for the world as parent.
-        frames: Names of the frames of each body.
-    """
-    out = []
-    if not links:
-        out.append(Fault(("bodies",), "the model has no bodies; give at least one"))
-    names = [name for name, _ in links if isinstance(name, str)]
-    seen: set[str] = set()
-    for i, (name, parent) in enumerate(links):
-        if not isinstance(name, str):
-            continue
-        if name in seen:
-            out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; names must be unique"))
-        seen.add(name)
-        if parent is not None and parent not in names:
-            known = ", ".join(map(repr, names))
-            out.append(Fault(("bodies", i, "parent"), f"body {name!r}: there is no body {parent!r} to be its parent; bodies are {known}"))
-    frame_names: set[str] = set()
-    for i, body_frames in enumerate(frames):
-        for frame in body_frames:
-            if frame in seen or frame in frame_names:
-                out.append(
-                    Fault(("bodies", i, "frames"), f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; names must be unique")
-                )
-            frame_names.add(frame)
-    if not out:
-        parent_of = dict(links)
-        for i, (name, _) in enumerate(links):
-            walk, at = [name], parent_of[name]
-            while at is not None and at not in walk:
-                walk.append(at)
-                at = parent_of[at]
-            if at == name:
-                ring = " → ".join([*walk, name])
-                out.append(Fault(("bodies", i, "parent"), f"body {name!r}: its parents form a ring ({ring}); one of them must be attached to the world"))
-                break
-    return out
-
-
-def topological_order(links: list[tuple[str, str | None]]) -> list[int]:
-    """Indices of the bodies so that parents come first, otherwise in their order."""
-    index = {name: i for i, (name, _) in enumerate(links)}
-    order: list[int] = []
-    done: set[int] = set()
-    for start in range(len(links)):
-        chain, i = [], start
-        while i not in done:
-            chain.append(i)
-            done.add(i)
-            parent = links[i][1]
-            if parent is None:
-                break
-            i = index[parent]
-        order += reversed(chain)
-    return order
-
-
-def mechanism_faults(model) -> list[Fault]:
-    """Joints whose motion meets no inertia, so that its acceleration would be undefined.
-
-    The joint-space inertia M = Σ Jᵀ I J is formed at the initial and at a general configuration. It cannot be singular
-    where every moving body has a positive definite inertia of its own, and then this is skipped.
-    """
-    inertia = [
-        np.zeros((6, 6)) if r is None else r.matrix + _inertia_for_check(b.hydro)
-        for b, r in zip(model.bodies, model.rigid, strict=True)
-    ]
-    for i, body in enumerate(model.bodies):
-        if body.joint.nv == 0 and model.parent[i] >= 0 and body.hydro is not None:
-            inertia[i] = _inertia_for_check(body.hydro)
-    moving = [i for i, b in enumerate(model.bodies) if b.joint.nv]
-    if all(_relative_lowest(inertia[i])[0] > 1e-12 for i in moving):
-        return []
-    general = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
-    for q in (model.initial().q, general):
-        for body, at in zip(model.bodies, model.q_slices, strict=True):
-            if body.joint.nq != body.joint.nv:
-                _normalize_quaternions(body.joint, q[at])
-        M = np.zeros((model.nv, model.nv))
-        jacobians: list[np.ndarray] = []
-        for i, steps in enumerate(model.steps):
-            at_q = [transformation(s, q) for s in steps]
-            R, p = Path(at_q).pose()
-            X = np.block([[R.T, -R.T @ skew(p)], [np.zeros((3, 3)), R.T]])
-            J = X @ jacobians[model.parent[i]] if model.parent[i] >= 0 else np.zeros((6, model.nv))
-            J[:, model.v_slices[i]] += motion_subspace(steps, at_q)
-            jacobians.append(J)
-            M += J.T @ inertia[i] @ J
-        lowest, vector = _relative_lowest(M)
-        if lowest <= 1e-13:
-            k = int(np.argmax(np.abs(vector)))
-            i = next(i for i, s in enumerate(model.v_slices) if s.start <= k < s.stop)
-            body = model.bodies[i]
-            return [
-                Fault(
-                    ("bodies", i, "inertia"),
-                    f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), so its "
-                    "acceleration is undefined; give the body or what it carries a mass and a tensor, or make the joint fixed",
-                )
-            ]
-    return []
-
-
-def _inertia_for_check(hydro) -> np.ndarray:
-    """Added mass as far as it matters for a singularity: shapes count as a unit inertia of their rank."""
-    if not isinstance(hydro, Hydro):
-        return np.zeros((6, 6))
-    total = given_added_mass(hydro)
-    for element in hydro.added_mass:
-        if isinstance(element, added_mass.Ellipsoid | added_mass.Cylinder | added_mass.Box | added_mass.Sphere):
-            total = total + np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
-    return total
-
-
-def _relative_lowest(M: np.ndarray) -> tuple[float, np.ndarray]:
-    """Lowest eigenvalue and its vector, of M scaled to a unit diagonal; 0 where a diagonal entry is not positive."""
-    diagonal = np.diag(M)
-    if diagonal.min(initial=1.0) <= 0:
-        return 0.0, np.eye(len(M))[int(np.argmin(diagonal))]
-    scale = 1.0 / np.sqrt(diagonal)
-    values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
-    return float(values[0]), vectors[:, 0]
-
-
-def _normalize_quaternions(joint, q: np.ndarray) -> None:
-    """Make the quaternions of one joint's part of `q` unit, in place."""
-    at = 0
-    for part in joint.parts if isinstance(joint, Composite) else (joint,):
-        if isinstance(part, Free | Ball):
-            quaternion = q[at + part.nq - 4 : at + part.nq]
-            quaternion /= np.linalg.norm(quaternion)
-        at += part.nq
-
-
-def warnings_of(bodies: tuple[Body, ...]) -> list[str]:
-    """What is allowed but deserves a look."""
-    out = []
-    for body in bodies:
-        if isinstance(body.hydro, Hydro):
-            given = given_added_mass(body.hydro)
-            lowest = float(np.linalg.eigvalsh(given)[0])
-            if lowest < -1e-9 * np.abs(given).max(initial=0.0):
-                out.append(
-                    f"body {body.name!r}: its added mass is not positive semi-definite by itself (eigenvalue {lowest:.4g}); "
-                    "identified values often are not, and the total inertia is"
-                )
-    return out
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,8 +15,10 @@ from hydromechs.errors import ModelError
 from hydromechs.spatial import Path
 
 from ._body import Body, Frame
-from ._checks import body_faults, mechanism_faults, topological_order, tree_faults, warnings_of, world_faults
+from ._checks import body_faults, header_faults, world_faults
+from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
+from ._tree import topological_order, tree_faults
 from ._values import number
 
 __all__ = ["Model", "RigidBody", "State", "World"]
@@ -94,16 +97,18 @@ class Model:
         set_field(self, "bodies", tuple(self.bodies))
         pairs = self.sources.items() if isinstance(self.sources, Mapping) else self.sources
         set_field(self, "sources", tuple((str(k), str(v)) for k, v in pairs))
-        faults = world_faults(self.world)
+        faults = [*header_faults(self), *world_faults(self.world)]
         for i, body in enumerate(self.bodies):
             faults += body_faults(i, body)
-        faults += tree_faults([(b.name, b.parent) for b in self.bodies], [[f.name for f in b.frames] for b in self.bodies])
+        links = [(b.name, b.parent) if isinstance(b, Body) else (None, None) for b in self.bodies]
+        frames = [[f.name for f in b.frames if isinstance(f, Frame)] if isinstance(b, Body) else [] for b in self.bodies]
+        faults += tree_faults(links, frames)
         if not faults:
-            order = topological_order([(b.name, b.parent) for b in self.bodies])
+            order = topological_order(links)
             set_field(self, "bodies", tuple(self.bodies[i] for i in order))
             faults = mechanism_faults(self)
         if faults:
-            raise ModelError(self.name, [f.text for f in faults])
+            raise ModelError(str(self.name), [f.text for f in faults])
         for text in warnings_of(self.bodies):
             warnings.warn(f"{self.name}: {text}", stacklevel=3)
 
@@ -192,4 +197,4 @@ class Model:
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
     ends = np.cumsum([0, *sizes]).tolist()
-    return tuple(slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    return tuple(slice(a, b) for a, b in itertools.pairwise(ends))

@@ -14,7 +14,10 @@ def number(value, name: str) -> float:
     """`value` as a float; `name` is used in the error."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number of ordinary size, got one of {value.bit_length()} bits") from None
 
 
 def floats(values, n: int, name: str) -> tuple[float, ...]:

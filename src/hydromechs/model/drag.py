@@ -126,9 +126,7 @@ class Damping:
         for name, _ in pairs:
             if not isinstance(name, str) or not COUPLED_TERM.fullmatch(name):
                 raise ValueError(f"drag.coupled has {name!r}; write a term as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)")
-        object.__setattr__(
-            self, "coupled", tuple((str(name), number(c, f"drag.coupled {name}")) for name, c in pairs)
-        )
+        object.__setattr__(self, "coupled", tuple((str(name), number(c, f"drag.coupled {name}")) for name, c in pairs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

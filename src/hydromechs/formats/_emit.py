@@ -1,0 +1,125 @@
+"""Plain data to YAML text that a person likes to read: short things on one line, long ones in blocks."""
+
+from __future__ import annotations
+
+import re
+
+from hydromechs.errors import UnsupportedFeature
+
+__all__ = ["Block", "Rows", "emit"]
+
+WIDTH = 120
+"""Columns that a line should not pass."""
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*( [A-Za-z0-9_./+(-][A-Za-z0-9_./+()-]*)*")
+"""Texts that need no quotes, if they do not mean something else."""
+WORDS = {"null", "true", "false", "yes", "no", "on", "off"}
+"""Texts that mean something else, here or in YAML 1.1."""
+LITERAL_LINE = re.compile(r"[^\x00-\x1f\x7f-\xa0\ufeff\u2028\u2029\ud800-\udfff\ufffe\uffff]*")
+"""A line that a literal block can hold as it is."""
+
+
+class Block(dict):
+    """A mapping with one key a line."""
+
+
+class Rows(list):
+    """A list with one item a line."""
+
+
+def emit(data: Block) -> str:
+    """YAML text of `data`."""
+    return "".join(line + "\n" for line in _mapping(data, 0))
+
+
+def _mapping(data: dict, indent: int) -> list[str]:
+    lines = []
+    for key, value in data.items():
+        head = " " * indent + f"{_text(key)}:"
+        if len(head) > 1000:
+            raise UnsupportedFeature(f"the name {key[:40]!r}... is too long for a key of a YAML file; shorten it")
+        inline = _inline(value, WIDTH - len(head) - 1)
+        if inline is not None:
+            lines.append(f"{head} {inline}")
+        elif isinstance(value, str):
+            body = value.removesuffix("\n")
+            lines.append(f"{head} |" if value.endswith("\n") else f"{head} |-")
+            lines += [" " * (indent + 2) + line if line else "" for line in body.split("\n")]
+        else:
+            lines += [head, *(_mapping(value, indent + 2) if isinstance(value, dict) else _items(value, indent + 2))]
+    return lines
+
+
+def _items(data: list, indent: int) -> list[str]:
+    lines = []
+    for item in data:
+        inline = _inline(item, WIDTH - indent - 2)
+        if inline is not None:
+            lines.append(" " * indent + f"- {inline}")
+        else:
+            inner = _mapping(item, indent + 2) if isinstance(item, dict) else _items(item, indent + 2)
+            lines += [" " * indent + "- " + inner[0].lstrip(" "), *inner[1:]]
+    return lines
+
+
+def _inline(value, room: int) -> str | None:
+    """`value` on the rest of a line; None where it belongs in a block."""
+    if isinstance(value, str):
+        return None if _is_literal(value) else _text(value)
+    if value and (isinstance(value, Block | Rows) or (isinstance(value, list | dict) and _has_block(value))):
+        return None
+    text = _flow(value)
+    numbers_only = isinstance(value, list) and not any(isinstance(v, list | dict) for v in value)
+    return text if len(text) <= room or numbers_only or not isinstance(value, list | dict) else None
+
+
+def _has_block(value) -> bool:
+    items = value.values() if isinstance(value, dict) else value
+    return any(isinstance(v, list | dict) and (isinstance(v, Block | Rows) or _has_block(v)) for v in items)
+
+
+def _flow(value) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(k)}: {_flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_flow(v) for v in value) + "]"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _number(x: float) -> str:
+    """The shortest text that gives back the same float, also in YAML 1.1."""
+    text = repr(x)
+    if text.endswith(".0") and text != "-0.0":
+        return text[:-2]
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def _is_literal(text: str) -> bool:
+    """Whether a text of several lines can stand as a literal block."""
+    lines = text.removesuffix("\n").split("\n")
+    edges = (lines[0], lines[-1])
+    if len(lines) < 2 or not all(edges) or lines[0].startswith(" "):
+        return False
+    return all(LITERAL_LINE.fullmatch(line) for line in lines)
+
+
+def _text(text: str) -> str:
+    """A text, in quotes where it needs them."""
+    if PLAIN.fullmatch(text) and text.lower() not in WORDS:
+        return text
+    out = []
+    for c in text:
+        if "\ud800" <= c <= "\udfff":
+            raise UnsupportedFeature(f"the text {text!r} has half of a surrogate pair; a file cannot hold it")
+        out.append(_ESCAPES.get(c) or (c if LITERAL_LINE.fullmatch(c) else _escape(ord(c))))
+    return '"' + "".join(out) + '"'
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}"

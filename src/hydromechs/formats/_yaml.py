@@ -1,0 +1,267 @@
+"""YAML text to plain data with line numbers: YAML 1.2 core scalars, no duplicate keys, no surprises.
+
+PyYAML composes the nodes; what they mean is decided here, so that `1e3` is a number, `on` and `2026-01-01` are texts,
+and a key that occurs twice is a fault and not a guess.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import yaml
+from yaml.composer import Composer
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.parser import Parser
+from yaml.reader import Reader, ReaderError
+from yaml.resolver import BaseResolver
+from yaml.scanner import Scanner
+
+__all__ = ["Document", "Problem", "UnreadableText", "parse", "show"]
+
+MAX_DEPTH = 32
+"""Levels of nesting; a model file has at most 9."""
+MAX_EXPANSION = 100_000
+"""Values that aliases may add to those that are written."""
+TAG = "tag:yaml.org,2002:"
+"""What the tags of the core schema begin with."""
+OTHER_NAMES = {"placement": ("origin", "mdh"), "start": ("from", "axis"), "end": ("to", "axis")}
+"""Keys of a model's dataclasses and what a file may call them instead."""
+
+
+class Problem(NamedTuple):
+    """One fault of a file."""
+
+    line: int
+    """Line in the file, from 1."""
+    path: tuple
+    """Keys and indices that lead there."""
+    text: str
+    """What is wrong there, the value and the remedy."""
+
+
+class UnreadableText(ValueError):
+    """Text that is not YAML; `line` tells where."""
+
+    def __init__(self, line: int, text: str):
+        self.line = line
+        super().__init__(text)
+
+
+class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
+    """Text to nodes, with the scalars of the core schema."""
+
+    def __init__(self, text: str):
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+        BaseResolver.__init__(self)
+        self.depth = 0
+
+    def compose_node(self, parent, index) -> Node:
+        """Compose one node, within the allowed depth."""
+        if self.depth > MAX_DEPTH:
+            line = self.peek_event().start_mark.line + 1
+            raise UnreadableText(line, f"more than {MAX_DEPTH} levels of nesting; a model needs 9")
+        self.depth += 1
+        try:
+            return Composer.compose_node(self, parent, index)
+        finally:
+            self.depth -= 1
+
+
+_SCALARS = (
+    ("null", r"null|Null|NULL|~|", [*"nN~", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", [*"tTfF"]),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", [*"-+0123456789"]),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        [*"-+.0123456789"],
+    ),
+)
+_PATTERNS = {kind: re.compile(pattern, re.ASCII) for kind, pattern, _ in _SCALARS}
+for _kind, _pattern, _first in _SCALARS:
+    _Loader.add_implicit_resolver(TAG + _kind, re.compile(rf"(?:{_pattern})\Z", re.ASCII), _first)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a text holds."""
+
+    data: object
+    """Dictionaries, lists, texts, numbers, booleans, None."""
+    problems: tuple[Problem, ...]
+    """Faults of keys, tags and aliases."""
+    root: Node | None
+    """The composed nodes; None for an empty text."""
+
+    def line(self, path: tuple) -> int:
+        """Line of what `path` leads to, or of the deepest part of the path that the file has."""
+        node, line = self.root, 1 if self.root is None else self.root.start_mark.line + 1
+        for step in path:
+            if isinstance(node, MappingNode):
+                if isinstance(step, int):  # an element that is not in a list
+                    continue
+                names = (step, *OTHER_NAMES.get(step, ()))
+                found = [(k, v) for name in names for k, v in node.value if isinstance(k, ScalarNode) and k.value == name]
+                if not found:
+                    break
+                line, node = found[0][0].start_mark.line + 1, found[0][1]
+            elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+                line = node.start_mark.line + 1
+            else:
+                break
+        return line
+
+
+def parse(text: str) -> Document:
+    """The data in `text`; raises `UnreadableText` where it is not YAML."""
+    try:
+        root = _Loader(text).get_single_node()
+    except ReaderError as e:
+        line = text.count("\n", 0, e.position) + 1
+        code = e.character if isinstance(e.character, int) else ord(e.character)
+        raise UnreadableText(line, f"the character U+{code:04X} is not allowed in YAML; delete it or escape it") from None
+    except yaml.MarkedYAMLError as e:
+        mark = e.problem_mark or e.context_mark
+        context = f"{e.context}: " if e.context else ""
+        words = f"not YAML: {context}{e.problem}; check indents, quotes, brackets and colons"
+        raise UnreadableText(mark.line + 1 if mark else 1, words) from None
+    except UnreadableText:
+        raise
+    except (yaml.YAMLError, ValueError, OverflowError) as e:  # escapes of no character, numbers past Python's limit
+        raise UnreadableText(1, f"not YAML: {e}") from None
+    if root is None:
+        return Document(None, (), None)
+    builder = _Builder()
+    data = builder.build(root, ())
+    written, meant = len(builder.size), builder.size[id(root)]
+    if meant - written > MAX_EXPANSION:
+        raise UnreadableText(1, f"its aliases stand for more than {MAX_EXPANSION} values; write the file out without them")
+    return Document(data, tuple(builder.problems), root)
+
+
+class _Builder:
+    """Nodes to data; each node is built once, so aliases share their data."""
+
+    def __init__(self):
+        self.problems: list[Problem] = []
+        self.size: dict[int, int] = {}
+        self._built: dict[int, object] = {}
+        self._open: set[int] = set()
+
+    def build(self, node: Node, path: tuple):
+        """The data of `node`; faults are collected."""
+        key = id(node)
+        if key in self._built:
+            return self._built[key]
+        if key in self._open:
+            raise UnreadableText(node.start_mark.line + 1, "an alias stands inside what it stands for; write the value out")
+        self._open.add(key)
+        self.size[key] = 1
+        if isinstance(node, MappingNode):
+            data = self._mapping(node, path)
+        elif isinstance(node, SequenceNode):
+            self._expect(node, path, "seq")
+            data = []
+            for i, item in enumerate(node.value):
+                data.append(self.build(item, (*path, i)))
+                self.size[key] += self.size[id(item)]
+        else:
+            data = self._scalar(node, path)
+        self._open.discard(key)
+        self._built[key] = data
+        return data
+
+    def _add(self, node: Node, path: tuple, text: str) -> None:
+        self.problems.append(Problem(node.start_mark.line + 1, path, text))
+
+    def _expect(self, node: Node, path: tuple, kind: str) -> None:
+        if node.tag != TAG + kind:
+            self._add(node, path, f"has the tag {_tag(node)}, which model files do not know; delete the tag")
+
+    def _mapping(self, node: MappingNode, path: tuple) -> dict:
+        self._expect(node, path, "map")
+        data: dict[str, object] = {}
+        lines: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                self._add(key_node, path, "a list or mapping stands as a key; keys are texts")
+                continue
+            key = self._scalar(key_node, path)
+            if not isinstance(key, str):
+                self._add(key_node, path, f"the key {show(key)} is not a text; put it in quotes")
+                continue
+            if key in data:
+                self._add(key_node, (*path, key), f"the key {key!r} is here twice, first in line {lines[key]}; keep one")
+                continue
+            data[key] = self.build(value_node, (*path, key))
+            lines[key] = key_node.start_mark.line + 1
+            self.size[id(node)] += self.size[id(value_node)]
+        return data
+
+    def _scalar(self, node: ScalarNode, path: tuple):
+        kind, text = node.tag.removeprefix(TAG), node.value
+        if kind == "str":
+            if any("\ud800" <= c <= "\udfff" for c in text):
+                self._add(node, path, f"the text {text!r} has half of a surrogate pair, which is no character; delete it")
+                return ascii(text)
+            return text
+        if kind not in _PATTERNS or not node.tag.startswith(TAG):
+            self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which model files do not know; delete the tag")
+            return text
+        if not (_PATTERNS[kind].fullmatch(text) or (kind == "float" and _PATTERNS["int"].fullmatch(text))):
+            self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is none; delete the tag or mend the value")
+            return text
+        if kind == "null":
+            return None
+        if kind == "bool":
+            return text.lower() == "true"
+        return _float(text) if kind == "float" else _int(text)
+
+
+def _tag(node: Node) -> str:
+    return "!!" + node.tag.removeprefix(TAG) if node.tag.startswith(TAG) else node.tag
+
+
+def _int(text: str) -> int | float:
+    """A whole number; one past the largest float is infinite, as `1e999` is."""
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    digits = text[2:] if base != 10 else text
+    value = int(digits, base) if len(digits) < 1000 else 2**1024
+    return value if abs(value) < 2**1023 else -math.inf if text[0] == "-" else math.inf
+
+
+def _float(text: str) -> float:
+    lower = text.lower()
+    if lower.endswith((".inf", ".nan")):
+        return float(lower.replace(".", ""))
+    return float(text) if text[:2] not in ("0o", "0x") else float(_int(text))
+
+
+def show(value, limit: int = 60) -> str:
+    """`value` as a file would write it, cut to about `limit` characters."""
+    text = _shown(value, 3)
+    return text if len(text) <= limit else text[: limit - 4] + " ..."
+
+
+def _shown(value, levels: int) -> str:
+    if value is None:
+        return "null (empty)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 200 else value[:200])
+    if isinstance(value, int) and abs(value) > 10**18:
+        return repr(float(value))
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown(v, levels - 1) for v in value[:40]) + "]" if levels else "[...]"
+    if isinstance(value, dict):
+        items = list(value.items())[:40]
+        return "{" + ", ".join(f"{k}: {_shown(v, levels - 1)}" for k, v in items) + "}" if levels else "{...}"
+    return repr(value)

@@ -1,0 +1,86 @@
+"""Names and parents of bodies: faults, and an order in which parents come first."""
+
+from __future__ import annotations
+
+from ._fault import Fault
+
+__all__ = ["topological_order", "tree_faults"]
+
+
+def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
+    """Faults of names and parents.
+
+    Args:
+        links: (name, parent) of each body, None for what could not be read and for the world as parent.
+        frames: Names of the frames of each body.
+    """
+    out = []
+    if not links:
+        out.append(Fault(("bodies",), "the model has no bodies; give at least one"))
+    names = [name for name, _ in links if isinstance(name, str)]
+    seen: set[str] = set()
+    for i, (name, parent) in enumerate(links):
+        if not isinstance(name, str):
+            continue
+        if name in seen:
+            out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; names must be unique"))
+        seen.add(name)
+        if parent is not None and parent not in names:
+            known = ", ".join(map(repr, names))
+            out.append(
+                Fault(
+                    ("bodies", i, "parent"), f"body {name!r}: there is no body {parent!r} to be its parent; bodies are {known}"
+                )
+            )
+    frame_names: set[str] = set()
+    for i, body_frames in enumerate(frames):
+        for frame in body_frames:
+            if frame in seen or frame in frame_names:
+                out.append(
+                    Fault(
+                        ("bodies", i, "frames"),
+                        f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; names must be unique",
+                    )
+                )
+            frame_names.add(frame)
+    return out + _rings(links)
+
+
+def _rings(links: list[tuple]) -> list[Fault]:
+    """Bodies that are their own ancestors, one fault for each ring."""
+    place = {name: i for i, (name, _) in reversed(list(enumerate(links))) if isinstance(name, str)}
+    out, done = [], set()
+    for at, _ in links:
+        walk: dict[str, None] = {}  # keeps its order
+        while isinstance(at, str) and at in place and at not in done:
+            done.add(at)
+            walk[at] = None
+            at = links[place[at]][1]
+        if isinstance(at, str) and at in walk:
+            names = list(walk)
+            ring = " → ".join([*names[names.index(at) :], at])
+            out.append(
+                Fault(
+                    ("bodies", place[at], "parent"),
+                    f"body {at!r}: its parents form a ring ({ring}); one of them must be attached to the world",
+                )
+            )
+    return out
+
+
+def topological_order(links: list[tuple[str, str | None]]) -> list[int]:
+    """Indices of the bodies so that parents come first, otherwise in their order."""
+    index = {name: i for i, (name, _) in enumerate(links)}
+    order: list[int] = []
+    done: set[int] = set()
+    for start in range(len(links)):
+        chain, i = [], start
+        while i not in done:
+            chain.append(i)
+            done.add(i)
+            parent = links[i][1]
+            if parent is None:
+                break
+            i = index[parent]
+        order += reversed(chain)
+    return order

@@ -1,0 +1,400 @@
+"""Each fault of a model file is told with its line, body, value and remedy.
+
+In the texts below `<-` in a comment marks the line that the message must name.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from hydromechs.errors import ModelError
+from hydromechs.formats import loads
+
+HEAD = "hydromechs: 1\nname: m\nbodies:\n"
+GOOD = "  - {name: base, joint: {type: free}, inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}}\n"
+
+
+def problems(text: str) -> tuple[str, ...]:
+    with pytest.raises(ModelError) as caught:
+        loads(text, "file.yaml")
+    assert caught.value.source == "file.yaml"
+    return caught.value.problems
+
+
+def body(*lines: str) -> str:
+    """A file with one body 'arm', given by the lines of its mapping after the name."""
+    return HEAD + "  - name: arm\n" + "".join(f"    {line}\n" for line in lines)
+
+
+MASS = "inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}"
+FREE = "joint: {type: free}"
+ROW = "[0, 0, 0, 0, 0, 0]"
+
+BODY_FAULTS = {
+    "unknown key": (
+        (FREE, "inertia: {mass: 5, tensr: [1, 1, 1, 0, 0, 0]} # <-"),
+        ["'tensr'", "[1, 1, 1, 0, 0, 0]", "did you mean 'tensor'", "mass, com"],
+    ),
+    "unknown key of a body": ((FREE, MASS, "hydros: {volume: 1} # <-"), ["'hydros'", "{volume: 1}", "did you mean 'hydro'"]),
+    "unknown key of an element": (
+        (
+            FREE,
+            MASS,
+            "hydro:",
+            "  drag:",
+            "    - {linear: [1, 1, 1, 1, 1, 1]}",
+            "    - {shape: sphere, radius: 1, coefficient: 1, centre: [0, 0, 0]} # <-",
+        ),
+        ["hydro.drag.1", "'centre'", "'center'"],
+    ),
+    "key of another joint": (
+        ("joint: {type: free, axis: [0, 0, 1]} # <-", MASS),
+        ["joint: unknown key 'axis'", "position, orientation, velocity"],
+    ),
+    "key of the other way to place a cylinder": (
+        (FREE, MASS, "hydro: {added_mass: {shape: cylinder, radius: 1, axis: x, from: 0, to: 1, start: [0, 0, 0]}} # <-"),
+        ["unknown key 'start'", "axis, from, to"],
+    ),
+    "missing joint": (("inertia: {mass: 5}",), ["'joint' is missing", "add it"]),
+    "missing mass": ((FREE, "inertia: {com: [0, 0, 1]} # <-"), ["inertia: the key 'mass' is missing", "[kg]"]),
+    "missing end of a cylinder": (
+        (FREE, MASS, "hydro:", "  drag: {shape: cylinder, radius: 1, coefficient: 1, axis: x, from: 0} # <-"),
+        ["hydro.drag: the key 'to' is missing", "[m]"],
+    ),
+    "text for a number": ((FREE, "inertia: {mass: heavy} # <-"), ["inertia.mass is 'heavy'", "must be a number"]),
+    "old octal or underscore is no number": ((FREE, "inertia: {mass: 1_000} # <-"), ["'1_000'", "must be a number"]),
+    "truth for a number": ((FREE, "inertia: {mass: true} # <-"), ["is true", "must be a number"]),
+    "null for a number": ((FREE, "inertia: {mass: } # <-"), ["is null (empty)", "must be a number"]),
+    "list for a number": ((FREE, "inertia: {mass: [5]} # <-"), ["is [5]", "must be a number"]),
+    "wrong length": ((FREE, "inertia: {mass: 5, com: [0, 1]} # <-"), ["inertia.com is [0, 1]", "list of 3 numbers, has 2"]),
+    "number for a list": ((FREE, "inertia: {mass: 5, com: 1} # <-"), ["inertia.com is 1", "list of 3 numbers"]),
+    "text in a list": ((FREE, "inertia:", "  mass: 5", "  com: [0, x, 1] # <-"), ["inertia.com.1 is 'x'", "must be a number"]),
+    "matrix with a short row": (
+        (FREE, MASS, "hydro:", "  added_mass:", f"    matrix: [{ROW}, {ROW}, {ROW}, [1, 2], {ROW}, {ROW}] # <-"),
+        ["hydro.added_mass.matrix", "6 rows of 6 numbers, row 4 has 2"],
+    ),
+    "matrix with too few rows": (
+        (FREE, MASS, "hydro:", "  drag:", f"    linear: [{ROW}, {ROW}] # <-"),
+        ["hydro.drag.linear", "6 rows of 6 numbers, has 2"],
+    ),
+    "mapping expected": ((FREE, "inertia: 5 # <-"), ["inertia is 5", "mapping with the keys mass, com, tensor"]),
+    "frames as a list": ((FREE, MASS, "frames: [tool] # <-"), ["frames is ['tool']", "must be a mapping"]),
+    "frame that is no mapping": ((FREE, MASS, "frames:", "  tool: [1, 2, 3] # <-"), ["frames.tool is [1, 2, 3]", "xyz, rpy"]),
+    "unknown key of a frame called xyz": (
+        (FREE, MASS, "frames:", "  xyz: {xy: [1, 2, 3]} # <-"),
+        ["frames.xyz: unknown key 'xy'", "did you mean 'xyz'"],
+    ),
+    "null for an optional part": ((FREE, MASS, "hydro: # <-"), ["hydro is null", "must be a mapping"]),
+    "null limits": (("joint: {type: revolute, limits: null} # <-", MASS), ["joint.limits is null", "list of 2 numbers"]),
+    "unknown joint type": (
+        ("joint: {type: revolut} # <-", MASS),
+        ["joint.type is 'revolut'", "did you mean 'revolute'", "free, fixed, revolute, prismatic, ball, composite"],
+    ),
+    "joint without type": (("joint: {axis: [0, 0, 1]} # <-", MASS), ["without the key 'type'", "one of free, fixed"]),
+    "joint that is a text": (("joint: free # <-", MASS), ["joint is 'free'", "mapping whose 'type'"]),
+    "joint type that is a list": (("joint: {type: [free]} # <-", MASS), ["joint.type is ['free']", "one of free"]),
+    "fixed part": (
+        ("joint:", "  type: composite", "  parts:", "    - {type: revolute}", "    - {type: fixed} # <-", MASS),
+        ["joint.parts.1.type is 'fixed'", "give the next part an origin"],
+    ),
+    "no parts": (("joint: {type: composite, parts: []} # <-", MASS), ["joint.parts is []", "at least one"]),
+    "unknown shape of added mass": (
+        (FREE, MASS, "hydro:", "  added_mass:", "    - {shape: elipsoid, axes: [1, 1, 1]} # <-"),
+        ["hydro.added_mass.0.shape is 'elipsoid'", "did you mean 'ellipsoid'", "matrix"],
+    ),
+    "unknown shape of drag": (
+        (FREE, MASS, "hydro: {drag: {shape: wing}} # <-"),
+        ["hydro.drag.shape is 'wing'", "cylinder, box, sphere, ellipsoid, foil"],
+    ),
+    "element that says nothing": (
+        (FREE, MASS, "hydro: {drag: {}} # <-"),
+        ["hydro.drag is {}", "'linear', 'quadratic' or 'coupled'"],
+    ),
+    "added mass as a number": (
+        (FREE, MASS, "hydro: {added_mass: 5} # <-"),
+        ["hydro.added_mass is 5", "one element {...} or a list"],
+    ),
+    "unknown shape": (
+        (FREE, MASS, "shapes: [{shape: cone}] # <-"),
+        ["shapes.0.shape is 'cone'", "box, cylinder, sphere, capsule, mesh"],
+    ),
+    "coupled term": ((FREE, MASS, "hydro: {drag: {coupled: {Yrv: 12}}} # <-"), ["hydro.drag.coupled", "'Yrv'", "'Y|r|v'"]),
+    "axis of a cylinder": (
+        (FREE, MASS, "hydro: {added_mass: {shape: cylinder, radius: 1, axis: w, from: 0, to: 1}} # <-"),
+        ["axis is 'w'", "'x', 'y' or 'z'"],
+    ),
+    "points as a float": (
+        (FREE, MASS, "hydro: {drag: {shape: box, size: [1, 1, 1], coefficients: [1, 1, 1], points: 4.0}} # <-"),
+        ["points is 4.0", "whole number"],
+    ),
+    "too many points": (
+        (FREE, MASS, "hydro: {drag: {shape: box, size: [1, 1, 1], coefficients: [1, 1, 1], points: 65}} # <-"),
+        ["points is 65", "1 to 64"],
+    ),
+    "mdh and origin": (
+        ("joint: {type: fixed, origin: {xyz: [1, 0, 0]}, mdh: {a: 1}} # <-", MASS),
+        ["both origin {xyz: [1, 0, 0]} and mdh {a: 1}", "keep one"],
+    ),
+    "mdh and origin in a part": (
+        ("joint:", "  type: composite", "  parts:", "    - {type: revolute, origin: {}, mdh: {}} # <-", MASS),
+        ["joint.parts.0", "keep one"],
+    ),
+    "mdh and axis": (
+        ("joint: {type: revolute, mdh: {a: 1}, axis: [1, 0, 0]} # <-", MASS),
+        ["axis is [1, 0, 0]", "leave axis out"],
+    ),
+    "negative mass": (
+        (FREE, "inertia:", "  com: [0, 0, 0]", "  mass: -5 # <-"),
+        ["inertia.mass is -5 kg", "must be finite and ≥ 0"],
+    ),
+    "not a number": ((FREE, "inertia: {mass: .nan} # <-"), ["inertia.mass is nan", "finite"]),
+    "infinite": ((FREE, "inertia: {mass: 1, com: [0, -.inf, 0]} # <-"), ["inertia.com.1 is -inf", "finite"]),
+    "past the largest float": ((FREE, "inertia: {mass: 1e999} # <-"), ["inertia.mass is inf", "finite"]),
+    "past the largest float as an int": ((FREE, f"inertia: {{mass: -1{'0' * 400}}} # <-"), ["inertia.mass is -inf", "finite"]),
+    "too large to compute with": ((FREE, "inertia: {mass: 1e200} # <-"), ["1e+200 kg", "too large", "mistyped"]),
+    "triangle inequality": (
+        (FREE, "inertia: {mass: 5, tensor: [1, 1, 3, 0, 0, 0]} # <-"),
+        ["1, 1, 3", "triangle inequality", "xx yy zz xy xz yz"],
+    ),
+    "negative moment": ((FREE, "inertia: {mass: 5, tensor: [1, 1, -3, 0, 0, 0]} # <-"), ["-3", "≥ 0"]),
+    "unsymmetric added mass": (
+        (FREE, MASS, "hydro:", "  added_mass:", f"    matrix: [[0, 7, 0, 0, 0, 0], {ROW}, {ROW}, {ROW}, {ROW}, {ROW}] # <-"),
+        ["not symmetric", "(1, 2) is 7", "(2, 1) is 0", "mean"],
+    ),
+    "total inertia not positive definite": (
+        (FREE, MASS, "hydro: {added_mass: {diagonal: [-50, 1, 1, 1, 1, 1]}} # <-"),
+        ["eigenvalue -45", "positive definite", "changes sign"],
+    ),
+    "negative volume": ((FREE, MASS, "hydro: {volume: -1} # <-"), ["hydro.volume is -1 m³", "≥ 0"]),
+    "negative damping of the water": (
+        (FREE, MASS, "hydro: {drag: {linear: [-1, 0, 0, 0, 0, 0]}} # <-"),
+        ["[-1, 0, 0, 0, 0, 0]", "positive here"],
+    ),
+    "cylinder without length": (
+        (FREE, MASS, "hydro: {added_mass: {shape: cylinder, radius: 1, axis: x, from: 1, to: 1}} # <-"),
+        ["no length", "[1, 0, 0]"],
+    ),
+    "radius of zero": (
+        (FREE, MASS, "hydro:", "  drag: [{shape: sphere, radius: 0, coefficient: 1}] # <-"),
+        ["hydro.drag.0.radius is 0 m", "> 0"],
+    ),
+    "foil": (
+        (
+            FREE,
+            MASS,
+            "hydro: {drag: {shape: foil, area: 1, lift_slope: 1, drag_parallel: 1, drag_normal: 1, chord: [0, 0, 1]}} # <-",
+        ),
+        ["chord [0, 0, 1] and normal [0, 0, 1]", "perpendicular"],
+    ),
+    "quaternion": (
+        ("joint: {type: free, orientation: [1, 1, 0, 0]} # <-", MASS),
+        ["[1, 1, 0, 0]", "length 1.41421", "unit quaternion (w, x, y, z)"],
+    ),
+    "limits": (("joint: {type: revolute, limits: [1, -1]} # <-", MASS), ["[1, -1] rad", "the lower first"]),
+    "position outside the limits": (
+        ("joint:", "  type: prismatic", "  limits: [0, 1]", "  position: 2 # <-", MASS),
+        ["position 2 m", "outside the limits [0, 1]"],
+    ),
+    "zero axis": (("joint: {type: revolute, axis: [0, 0, 0]} # <-", MASS), ["[0, 0, 0]", "not zero"]),
+    "negative friction": (("joint: {type: ball, friction: -1} # <-", MASS), ["joint.friction is -1 N·m", "≥ 0"]),
+    "too many degrees of freedom": (
+        ("joint: {type: composite, parts: [{type: free}, {type: ball}]} # <-", MASS),
+        ["9 degrees of freedom", "at most 6"],
+    ),
+    "massless leaf": (("joint: {type: revolute} # <-",), ["moves no inertia", "mass 0 kg", "make the joint fixed"]),
+    "blank name of a frame": ((FREE, MASS, "frames: {' ': {}} # <-"), ["frame", "name"]),
+    "color": (
+        (FREE, MASS, "shapes: [{shape: sphere, radius: 1, color: [1, 2, 0]}] # <-"),
+        ["shapes.0.color is [1, 2, 0]", "0 to 1"],
+    ),
+    "contact as a text": (
+        (FREE, MASS, "shapes: [{shape: sphere, radius: 1, contact: yes}] # <-"),
+        ["shapes.0.contact is 'yes'", "true or false"],
+    ),
+    "duplicate key": (
+        (FREE, "inertia:", "  mass: 5", "  tensor: [1, 1, 1, 0, 0, 0]", "  mass: 6 # <-"),
+        ["'mass' is here twice", "first in line 7", "keep one"],
+    ),
+    "unknown tag": ((FREE, "inertia: {mass: !kg 5} # <-"), ["inertia.mass", "'5'", "!kg", "delete the tag"]),
+    "tag that does not fit": ((FREE, "inertia: {mass: !!int heavy} # <-"), ["'heavy'", "!!int", "delete the tag or mend"]),
+    "tag of a mapping": ((FREE, "inertia: !thing {mass: 5} # <-"), ["!thing", "delete the tag"]),
+    "number as a key": ((FREE, MASS, "frames: {5: {}} # <-"), ["frames", "the key 5 is not a text", "quotes"]),
+    "list as a key": ((FREE, MASS, "frames: {[5]: {}} # <-"), ["list or mapping stands as a key"]),
+    "half a surrogate pair": ((FREE, MASS, 'frames: {"\\ud800": {}} # <-'), ["surrogate"]),
+}
+
+
+@pytest.mark.parametrize("case", BODY_FAULTS)
+def test_fault_of_one_body(case):
+    lines, words = BODY_FAULTS[case]
+    text = body(*lines)
+    marked = [i for i, line in enumerate(text.splitlines(), 1) if "<-" in line] or [4]
+    (found,) = problems(text)
+    assert found.startswith(f"line {marked[0]}: body 'arm': "), found
+    for word in words:
+        assert word in found, f"{word!r} is not in {found!r}"
+
+
+FILE_FAULTS = {
+    "empty": ("", 1, ["empty", "'hydromechs: 1'"]),
+    "only a comment": ("# nothing\n", 1, ["empty"]),
+    "null": ("---\n~\n", 2, ["null", "must be a mapping"]),
+    "list": ("\n- a\n- b\n", 2, ["['a', 'b']", "must be a mapping"]),
+    "text": ("hello", 1, ["'hello'", "must be a mapping"]),
+    "no version": ("name: m\nbodies:\n" + GOOD, 1, ["'hydromechs' is missing", "Version"]),
+    "wrong version": ("name: m\nhydromechs: 2\nbodies:\n" + GOOD, 2, ["hydromechs is 2", "must be 1"]),
+    "version as a text": ("hydromechs: '1'\nname: m\nbodies:\n" + GOOD, 1, ["hydromechs is '1'", "must be 1"]),
+    "version as a truth": ("hydromechs: true\nname: m\nbodies:\n" + GOOD, 1, ["hydromechs is true", "must be 1"]),
+    "no name": ("hydromechs: 1\nbodies:\n" + GOOD, 1, ["'name' is missing", "Name of the model"]),
+    "name as a number": ("hydromechs: 1\nname: 5\nbodies:\n" + GOOD, 2, ["name is 5", "text; put it in quotes"]),
+    "blank name": ("hydromechs: 1\nname: ' '\nbodies:\n" + GOOD, 2, ["' '", "not blank"]),
+    "no bodies": ("hydromechs: 1\nname: m\n", 1, ["'bodies' is missing", "add the list"]),
+    "bodies as a mapping": ("hydromechs: 1\nname: m\nbodies: {a: 1}\n", 3, ["bodies is {a: 1}", "list of bodies"]),
+    "empty bodies": ("hydromechs: 1\nname: m\nbodies: []\n", 3, ["no bodies", "at least one"]),
+    "unknown key at the top": (
+        "hydromechs: 1\nname: m\nwrld: {gravity: 9}\nbodies:\n" + GOOD,
+        3,
+        ["'wrld'", "did you mean 'world'"],
+    ),
+    "axes": ("hydromechs: 1\nname: m\nworld: {axes: NWU}\nbodies:\n" + GOOD, 3, ["world.axes is 'NWU'", "'NED' or 'ENU'"]),
+    "negative gravity": (
+        "hydromechs: 1\nname: m\nworld:\n  gravity: -9.81\nbodies:\n" + GOOD,
+        4,
+        ["world: gravity is -9.81", "≥ 0"],
+    ),
+    "unknown key of the world": (
+        "hydromechs: 1\nname: m\nworld:\n  density: 9.81\nbodies:\n" + GOOD,
+        4,
+        ["world: unknown key 'density'", "water_density"],
+    ),
+    "source that is a number": (
+        "hydromechs: 1\nname: m\nsources: {a: 5}\nbodies:\n" + GOOD,
+        3,
+        ["sources.a is 5", "text; put it in quotes"],
+    ),
+    "body that is a text": (HEAD + GOOD + "  - arm\n", 5, ["bodies.1 is 'arm'", "mapping with the keys name, joint"]),
+    "body without a name": (
+        HEAD + "  - {joint: {type: free}, inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}}\n",
+        4,
+        ["bodies.0", "'name' is missing"],
+    ),
+    "body called world": (HEAD + "  - {name: world, joint: {type: fixed}}\n", 4, ["body 'world'", "not 'world'"]),
+    "missing parent": (
+        HEAD + GOOD + "  - name: arm\n    parent: bas\n    joint: {type: fixed}\n",
+        6,
+        ["body 'arm'", "no body 'bas'", "'base', 'arm'"],
+    ),
+    "parent as a number": (
+        HEAD + GOOD + "  - name: arm\n    parent: 5\n    joint: {type: fixed}\n",
+        6,
+        ["body 'arm': parent is 5", "text"],
+    ),
+    "own parent": (
+        HEAD + "  - {name: a, joint: {type: fixed}, parent: a}\n",
+        4,
+        ["body 'a'", "ring (a → a)", "attached to the world"],
+    ),
+    "ring": (
+        HEAD + "  - {name: x, joint: {type: fixed}, parent: b}\n  - {name: a, joint: {type: fixed}, parent: b}\n"
+        "  - {name: b, joint: {type: fixed}, parent: a}\n",
+        6,
+        ["body 'b'", "ring (b → a → b)", "attached to the world"],
+    ),
+    "duplicate names": (HEAD + GOOD + GOOD, 5, ["body 'base'", "used twice", "unique"]),
+    "duplicate frames": (
+        HEAD + "  - {name: a, joint: {type: fixed}, frames: {t: {}}}\n  - {name: b, joint: {type: fixed}, frames: {t: {}}}\n",
+        5,
+        ["body 'b'", "frame 't'", "unique"],
+    ),
+    "duplicate key at the top": (
+        "hydromechs: 1\nname: m\nbodies:\n" + GOOD + "name: n\n",
+        5,
+        ["'name' is here twice", "line 2"],
+    ),
+    "syntax": ("hydromechs: 1\nname: [m\nbodies: 5\n", 3, ["not YAML", "check indents"]),
+    "tab": ("hydromechs: 1\nbodies:\n\t- a\n", 3, ["not YAML", "'\\t'"]),
+    "two documents": ("hydromechs: 1\n---\nname: m\n", 2, ["not YAML", "another document"]),
+    "control character": ("hydromechs: 1\nname: \x01\n", 2, ["U+0001", "delete it"]),
+    "no such character": ('hydromechs: 1\nname: "\\Uffffffff"\n', 1, ["not YAML"]),
+    "undefined alias": ("hydromechs: 1\nname: *m\n", 2, ["undefined alias"]),
+    "recursive alias": ("hydromechs: 1\nname: m\nbodies: &b\n  - *b\n", 3, ["alias stands inside", "write the value out"]),
+    "nesting": ("hydromechs: 1\nname: " + "[" * 2000 + "]" * 2000, 2, ["more than 32 levels"]),
+    "aliases that explode": (
+        "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]\n" for i in range(1, 3000)),
+        1,
+        ["aliases stand for more than", "without them"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILE_FAULTS)
+def test_fault_of_a_file(case):
+    text, line, words = FILE_FAULTS[case]
+    (found,) = problems(text)
+    assert found.startswith(f"line {line}: "), found
+    for word in words:
+        assert word in found, f"{word!r} is not in {found!r}"
+
+
+def test_all_faults_at_once_in_order():
+    text = (
+        "hydromechs: 2\nworld: {gravity: -1}\nnam: m\nbodies:\n"
+        "  - name: a\n    joint: {type: free}\n    inertia: {mass: -1}\n"
+        "  - name: b\n    parent: a\n    joint: {type: revolute}\n    colour: red\n    inertia: {mass: -2}\n"
+        "  - name: c\n    parent: nobody\n    joint: {type: revolut}\n    inertia: {mass: heavy}\n"
+        "    shapes: [{shape: sphere, radius: -1}]\n"
+        "  - name: d\n    parent: e\n    joint: {type: fixed}\n"
+        "  - name: e\n    parent: d\n    joint: {type: fixed}\n    joint: {type: free}\n"
+        "  - 5\n"
+    )
+    found = problems(text)
+    beginnings = (
+        "line 1: hydromechs is 2",
+        "line 1: the key 'name' is missing",
+        "line 2: world: gravity is -1",
+        "line 3: unknown key 'nam'",
+        "line 7: body 'a': inertia.mass is -1",
+        "line 11: body 'b': unknown key 'colour'",
+        "line 12: body 'b': inertia.mass is -2",
+        "line 14: body 'c': there is no body 'nobody'",
+        "line 15: body 'c': joint.type is 'revolut'",
+        "line 16: body 'c': inertia.mass is 'heavy'",
+        "line 17: body 'c': shapes.0.radius is -1",
+        "line 19: body 'd': its parents form a ring (d → e → d)",
+        "line 24: body 'e': joint: the key 'joint' is here twice, first in line 23",
+        "line 25: bodies.5 is 5",
+    )
+    assert len(found) == len(beginnings), found
+    for sentence, beginning in zip(found, beginnings, strict=True):
+        assert sentence.startswith(beginning), sentence
+
+
+def test_fault_of_added_mass_is_not_invented_where_the_inertia_cannot_be_read():
+    (found,) = problems(
+        body(FREE, "inertia: {mas: 5}", "hydro: {added_mass: {diagonal: [-1, 1, 1, 1, 1, 1]}}").replace("mas:", "mass: 5, mas:")
+    )
+    assert "unknown key 'mas'" in found
+
+
+def test_added_mass_that_is_not_positive_by_itself_is_a_warning():
+    text = body(FREE, MASS, "hydro: {added_mass: {diagonal: [-1, 1, 1, 1, 1, 1]}}")
+    with pytest.warns(
+        UserWarning, match=r"m: body 'arm': its added mass is not positive semi-definite by itself \(eigenvalue -1\)"
+    ):
+        assert loads(text).nb == 1
+
+
+@pytest.mark.parametrize("key", ["[key]", "\\0joint:free", ""])
+def test_keys_that_look_like_marks_of_pydantic(key):
+    (found,) = problems(body(FREE, MASS) + f'"{key}": 1\n')
+    assert found.startswith("line 7: unknown key ")
+    (found,) = problems(body(FREE, MASS, f'frames: {{"{key}x": {{a: 1}}}}'))
+    assert "unknown key 'a'" in found
+    (found,) = problems(body(FREE, f'inertia: {{mass: 5, "{key}": 1}}'))
+    assert found.startswith("line 6: body 'arm': inertia: unknown key ")
+
+
+def test_long_values_are_cut():
+    (found,) = problems(body(FREE, f"inertia: {{mass: {list(range(1000))}}}"))
+    assert len(found) < 200
+    assert " ..." in found

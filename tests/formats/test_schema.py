@@ -1,0 +1,106 @@
+"""The shipped JSON Schema is the one of the classes, says units, and tells good files from bad ones."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from hydromechs.errors import ModelError
+from hydromechs.formats import _schema as schema
+from hydromechs.formats import dumps, json_schema, loads
+from hydromechs.model import Hydro, Inertia, Mdh, Origin, World, added_mass, drag, joints, shapes
+
+RICH = (Path(__file__).parent / "rich.yaml").read_text()
+SHIPPED = files("hydromechs.formats") / "model.schema.json"
+
+
+def test_shipped_schema_is_up_to_date():
+    """To renew, write `json.dumps(json_schema(), indent=2, ensure_ascii=False)` and a line end into the file."""
+    assert json.loads(SHIPPED.read_text(encoding="utf-8")) == json_schema()
+
+
+def test_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    assert json_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert json_schema()["title"] == "HydroMechs model file, version 1"
+
+
+def entries() -> list[tuple[str, str, dict]]:
+    whole = json_schema()
+    tables = {"file": whole, **whole["$defs"]}
+    return [(name, key, field) for name, table in tables.items() for key, field in table["properties"].items()]
+
+
+def test_every_field_has_a_description_with_its_unit():
+    texts = "hydromechs name description world sources bodies parent joint inertia hydro shapes shape type axes"
+    no_unit = f"{texts} origin mdh branch parts orientation points file contact axis matrix".split()
+    for name, key, field in entries():
+        assert field.get("description"), f"{name}.{key}"
+        assert key in no_unit or "[" in field["description"], f"{name}.{key} has no unit"
+
+
+def test_good_files_are_valid():
+    validator = jsonschema.Draft202012Validator(json_schema())
+    for text in (RICH, dumps(loads(RICH))):
+        assert list(validator.iter_errors(yaml.safe_load(text))) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("hydromechs: 1", "hydromechs: 2"),
+        ("name: rich", "nam: rich"),
+        ("mass: 1862.9", "mass: heavy"),
+        ("com: [0, 0, 0.1]", "com: [0, 0]"),
+        ("type: ball", "type: bal"),
+        ("shape: foil", "shape: wing"),
+        ("axis: y, from: -1", "from: -1"),
+        ("start: [0, 0, 0.5]", "start: [0, 0, 0.5], axis: x"),
+        ("- {type: revolute, axis: [1, 0, 0]}", "- {type: fixed}"),
+        ("{type: fixed, mdh: {}}", "{type: fixed, mdh: {}, origin: {}}"),
+        ('"Y|r|v"', '"Yrv"'),
+        ("[0.5, 0, 0, 0, 5, 0]", "[0.5, 0, 0, 0, 5]"),
+        ("limits: [0, 1]", "limits: null"),
+        ("points: 5", "points: 5.5"),
+        ("axes: ENU", "axes: NWU"),
+    ],
+)
+def test_bad_files_are_not_valid_for_schema_and_reader(old, new):
+    assert RICH.count(old) == 1
+    text = RICH.replace(old, new)
+    assert not jsonschema.Draft202012Validator(json_schema()).is_valid(yaml.safe_load(text))
+    with pytest.raises(ModelError):
+        loads(text)
+
+
+def test_defaults_are_those_of_the_model():
+    pairs = [
+        (schema.WorldEntry, World()),
+        (schema.OriginEntry, Origin()),
+        (schema.MdhEntry, Mdh()),
+        (schema.InertiaEntry, Inertia(mass=0.0)),
+        (schema.FreeEntry, joints.Free()),
+        (schema.BallEntry, joints.Ball()),
+        (schema.RevoluteEntry, joints.Revolute()),
+        (schema.PrismaticEntry, joints.Prismatic()),
+        (schema.HydroEntry, Hydro()),
+        (schema.DragAlongEntry, drag.Cylinder(start=(0, 0, 0), end=(0, 0, 1), radius=1, coefficient=1)),
+        (schema.DragBoxEntry, drag.Box(size=(1, 1, 1), coefficients=(1, 1, 1))),
+        (schema.DragSphereEntry, drag.Sphere(radius=1, coefficient=1)),
+        (schema.DampingEntry, drag.Damping()),
+        (schema.FoilEntry, drag.Foil(area=1, lift_slope=1, drag_parallel=1, drag_normal=1)),
+        (schema.AddedSphereEntry, added_mass.Sphere(radius=1)),
+        (schema.MeshEntry, shapes.Mesh(file="x")),
+    ]
+    for entry, value in pairs:
+        for name, field in entry.model_fields.items():
+            if not field.is_required() and field.default is not None:
+                given = field.default
+                if isinstance(given, list | dict):
+                    given = tuple(given)
+                assert repr(given) == repr(getattr(value, name)), f"{entry.__name__}.{name}"
