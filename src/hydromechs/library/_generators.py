@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints
+from hydromechs.model import (
+    Body,
+    Frame,
+    Hydro,
+    Inertia,
+    Mdh,
+    Model,
+    Origin,
+    World,
+    added_mass,
+    drag,
+    joints,
+    motion_subspace,
+    transformation,
+)
 
 __all__ = ["random_tree", "serial_chain", "star"]
 
@@ -120,8 +134,15 @@ def _random_joint(rng: np.random.Generator, kind: str):
         case "ball":
             return joints.Ball(placement=placement, orientation=_random_quaternion(rng), velocity=rng.normal(size=3))
         case "composite":
-            parts = [_random_joint(rng, str(rng.choice(["revolute", "prismatic"]))) for _ in range(int(rng.integers(2, 4)))]
-            return joints.Composite(parts=parts)
+            n = int(rng.integers(2, 4))
+            while True:  # until its motions are well apart: two nearly equal ones are no joint that anybody builds
+                joint = joints.Composite(
+                    parts=[_random_joint(rng, str(rng.choice(["revolute", "prismatic"]))) for _ in range(n)]
+                )
+                steps = joint.steps(0, 0)
+                S = motion_subspace(steps, [transformation(s, joint.initial_q) for s in steps])
+                if np.linalg.cond(S) < 8.0:
+                    return joint
     axis = (0.0, 0.0, 1.0)
     if isinstance(placement, Origin):  # along a coordinate axis or along none
         axis = rng.normal(size=3) if rng.random() < 0.5 else rng.choice([-1.0, 1.0]) * np.eye(3)[rng.integers(3)]

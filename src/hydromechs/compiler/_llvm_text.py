@@ -1,0 +1,334 @@
+"""A program as LLVM IR: one emitter for 1, 4 or 8 lanes, the same operations on scalars or vectors.
+
+The module holds three functions, called `eval`, `loop` and `objects` here:
+
+* `eval(in..., out...)` (one lane only): pointers to the entries of each argument;
+* `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A last
+  block that is not full repeats its last world, which stores the same results twice and needs no mask;
+* `objects(in..., out...)` (one lane only): pointers to NumPy arrays as Python holds them. It checks that each is a contiguous array
+  of the right length of float64 and answers 0, else 1 and does nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from ._program import Program
+
+__all__ = ["llvm_text"]
+
+FLAGS = "contract nsz arcp reassoc"
+"""Fast-math flags; never nnan or ninf: divergence must stay visible."""
+
+LIBM = ("tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow")
+"""Functions that are called in the C library, lane by lane."""
+
+# offsets in NumPy's PyArrayObject on 64-bit machines
+DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56
+
+
+def _double(value: float) -> str:
+    """A constant as LLVM writes it, bit by bit."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+class _Emitter:
+    def __init__(self, program: Program, lanes: int):
+        self.program, self.lanes = program, lanes
+        self.type = "double" if lanes == 1 else f"<{lanes} x double>"
+        self.lines: list[str] = []
+        self.fresh = 0
+
+    def new(self, text: str) -> str:
+        """A line that defines a new value; its name."""
+        self.fresh += 1
+        name = f"%t{self.fresh}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def constant(self, value: float) -> str:
+        text = _double(value)
+        return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
+
+    def operations(self, load) -> list[str]:
+        """Emit all operations; `load(argument, entry)` emits an input. Names of all values."""
+        T, names = self.type, []
+        pairs: dict[int, str] = {}
+        for op in self.program.operations:
+            a = names[op.a] if op.a >= 0 else ""
+            b = names[op.b] if op.b >= 0 else ""
+            match op.kind:
+                case "const":
+                    name = self.constant(op.value)
+                case "input":
+                    name = load(*op.value)
+                case "add" | "sub" | "mul" | "div":
+                    name = self.new(f"f{op.kind} {FLAGS} {T} {a}, {b}")
+                case "neg":
+                    name = self.new(f"fneg {FLAGS} {T} {a}")
+                case "sqrt":
+                    name = self.new(f"call {T} @llvm.sqrt.{self.suffix}({T} {a})")
+                case "abs":
+                    name = self.new(f"call {T} @llvm.fabs.{self.suffix}({T} {a})")
+                case "sin" | "cos":
+                    if op.a not in pairs:
+                        pairs[op.a] = self.new(f"call {{{T}, {T}}} @sincos({T} {a})")
+                    name = self.new(f"extractvalue {{{T}, {T}}} {pairs[op.a]}, {0 if op.kind == 'sin' else 1}")
+                case "lt" | "le" | "eq" | "ne":
+                    test = self.compare({"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}[op.kind], a, b)
+                    name = self.truth(test)
+                case "and" | "or":
+                    x, y = self.nonzero(a), self.nonzero(b)
+                    name = self.truth(self.new(f"{op.kind} {self.bits} {x}, {y}"))
+                case "not":
+                    name = self.truth(self.compare("oeq", a, self.constant(0.0)))
+                case "if_else_zero":
+                    name = self.new(f"select {self.bits} {self.nonzero(a)}, {T} {b}, {T} {self.constant(0.0)}")
+                case "min" | "max":
+                    test = self.compare("olt" if op.kind == "min" else "ogt", a, b)
+                    name = self.new(f"select {self.bits} {test}, {T} {a}, {T} {b}")
+                case "sign":
+                    up, down = self.compare("ogt", a, self.constant(0.0)), self.compare("olt", a, self.constant(0.0))
+                    name = self.new(f"fsub {T} {self.truth(up)}, {self.truth(down)}")
+                case kind if kind in LIBM:
+                    name = self.library(kind, [a, b] if op.b >= 0 else [a])
+                case kind:
+                    raise NotImplementedError(f"no LLVM code for {kind!r}")
+            names.append(name)
+        return names
+
+    @property
+    def suffix(self) -> str:
+        return "f64" if self.lanes == 1 else f"v{self.lanes}f64"
+
+    @property
+    def bits(self) -> str:
+        return "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
+
+    def compare(self, how: str, a: str, b: str) -> str:
+        return self.new(f"fcmp {how} {self.type} {a}, {b}")
+
+    def nonzero(self, a: str) -> str:
+        return self.compare("une", a, self.constant(0.0))
+
+    def truth(self, bits: str) -> str:
+        return self.new(f"select {self.bits} {bits}, {self.type} {self.constant(1.0)}, {self.type} {self.constant(0.0)}")
+
+    def library(self, name: str, arguments: list[str]) -> str:
+        """A call into the C library for each lane."""
+        if self.lanes == 1:
+            return self.new(f"call double @{name}({', '.join(f'double {a}' for a in arguments)})")
+        out = "poison"
+        for lane in range(self.lanes):
+            scalars = [self.new(f"extractelement {self.type} {a}, i32 {lane}") for a in arguments]
+            y = self.new(f"call double @{name}({', '.join(f'double {s}' for s in scalars)})")
+            out = self.new(f"insertelement {self.type} {out}, double {y}, i32 {lane}")
+        return out
+
+    def load(self, pointers: list[str], entry: int) -> str:
+        """The entry of an argument in all lanes, from one pointer per lane."""
+        out = "poison"
+        for lane, pointer in enumerate(pointers):
+            at = self.new(f"getelementptr inbounds double, ptr {pointer}, i64 {entry}") if entry else pointer
+            x = self.new(f"load double, ptr {at}, align 8")
+            out = x if self.lanes == 1 else self.new(f"insertelement {self.type} {out}, double {x}, i32 {lane}")
+        return out
+
+    def store(self, value: str, pointers: list[str], entry: int) -> None:
+        for lane, pointer in enumerate(pointers):
+            at = self.new(f"getelementptr inbounds double, ptr {pointer}, i64 {entry}") if entry else pointer
+            x = value if self.lanes == 1 else self.new(f"extractelement {self.type} {value}, i32 {lane}")
+            self.lines.append(f"  store double {x}, ptr {at}, align 8")
+
+    def body(self, pointers: list[list[str]]) -> None:
+        """Load, compute, store; `pointers` has a pointer per lane for each input and output."""
+        names = self.operations(lambda argument, entry: self.load(pointers[argument], entry))
+        for k, places in enumerate(self.program.results):
+            for entry, place in enumerate(places):
+                self.store(names[place], pointers[len(self.program.inputs) + k], entry)
+
+
+def llvm_text(program: Program, lanes: int) -> str:
+    """The IR of a program for a number of lanes."""
+    arguments = [*program.inputs, *program.outputs]
+    e = _Emitter(program, lanes)
+    names = [f"%p{k}" for k in range(len(arguments))]
+    parts = [_sincos(e.type, lanes)]
+    if lanes == 1:
+        e.body([[n] for n in names])
+        signature = ", ".join(f"ptr noalias {n}" if k >= len(program.inputs) else f"ptr {n}" for k, n in enumerate(names))
+        parts.append(f"define void @eval({signature}) noinline nounwind {{\n" + "\n".join(e.lines) + "\n  ret void\n}\n")
+        parts.append(_objects(arguments))
+    parts.append(_loop(e, program, lanes, len(arguments)))
+    declared = [f"declare {e.type} @llvm.{f}.{e.suffix}({e.type})" for f in ("sqrt", "fabs")]
+    declared += [f"declare double @{f}({'double, double' if f == 'pow' else 'double'})" for f in LIBM]
+    declared += [f"declare {e.type} @llvm.fma.{e.suffix}({e.type}, {e.type}, {e.type})"]
+    return "\n".join([*parts, *declared, ""])
+
+
+def _loop(e: _Emitter, program: Program, lanes: int, n: int) -> str:
+    """`loop`: blocks of worlds, each lane at its own address."""
+    e.lines, e.fresh = [], 0
+    head = ["define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {", "entry:"]
+    for k in range(n):
+        head += [
+            f"  %ap{k} = getelementptr inbounds i64, ptr %table, i64 {2 * k}",
+            f"  %a{k} = load i64, ptr %ap{k}, align 8",
+            f"  %sp{k} = getelementptr inbounds i64, ptr %table, i64 {2 * k + 1}",
+            f"  %s{k} = load i64, ptr %sp{k}, align 8",
+            f"  %b{k} = inttoptr i64 %a{k} to ptr",
+        ]
+    head += [
+        "  %last = sub i64 %end, 1",
+        "  %some = icmp slt i64 %begin, %end",
+        "  br i1 %some, label %block, label %done",
+        "block:",
+        "  %i = phi i64 [ %begin, %entry ], [ %next, %block ]",
+    ]
+    pointers: list[list[str]] = [[] for _ in range(n)]
+    for lane in range(lanes):
+        world = "%i"
+        if lane:
+            beyond = e.new(f"add i64 %i, {lane}")
+            test = e.new(f"icmp slt i64 {beyond}, %last")
+            world = e.new(f"select i1 {test}, i64 {beyond}, i64 %last")
+        for k in range(n):
+            offset = e.new(f"mul i64 {world}, %s{k}")
+            pointers[k].append(e.new(f"getelementptr inbounds double, ptr %b{k}, i64 {offset}"))
+    if lanes == 1:
+        e.lines.append(f"  call void @eval({', '.join(f'ptr {p[0]}' for p in pointers)})")
+    else:
+        e.body(pointers)
+    tail = [
+        f"  %next = add i64 %i, {lanes}",
+        "  %more = icmp slt i64 %next, %end",
+        "  br i1 %more, label %block, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join([*head, *e.lines, *tail, ""])
+
+
+def _objects(arguments) -> str:
+    """`objects`: the data pointers of NumPy arrays, if all are what they should be."""
+    lines = [
+        "@array_type = global i64 0",
+        "@float_type = global i64 0",
+        f"define i32 @objects({', '.join(f'ptr %o{k}' for k in range(len(arguments)))}) nounwind {{",
+        "  %array = load i64, ptr @array_type, align 8",
+        "  %float = load i64, ptr @float_type, align 8",
+    ]
+
+    def field(k: int, name: str, offset: int, type_: str) -> str:
+        lines.append(f"  %{name}p{k} = getelementptr inbounds i8, ptr %o{k}, i64 {offset}")
+        lines.append(f"  %{name}{k} = load {type_}, ptr %{name}p{k}, align 8")
+        return f"%{name}{k}"
+
+    def require(k: int, what: str, test: str) -> None:
+        lines.append(f"  %{what}ok{k} = icmp eq {test}")
+        lines.append(f"  br i1 %{what}ok{k}, label %{what}next{k}, label %bad")
+        lines.append(f"{what}next{k}:")
+
+    data = []
+    for k, argument in enumerate(arguments):
+        require(k, "type", f"i64 {field(k, 'type', 8, 'i64')}, %array")
+        require(k, "float", f"i64 {field(k, 'float', DTYPE, 'i64')}, %float")
+        ndim = len(argument.shape)
+        require(k, "ndim", f"i32 {field(k, 'ndim', NDIM, 'i32')}, {ndim}")
+        shape, strides = field(k, "shape", SHAPE, "ptr"), field(k, "strides", STRIDES, "ptr")
+        step = 8
+        for axis in reversed(range(ndim)):
+            for name, base, value in (("n", shape, argument.shape[axis]), ("s", strides, step)):
+                lines.append(f"  %{name}{axis}p{k} = getelementptr inbounds i64, ptr {base}, i64 {axis}")
+                lines.append(f"  %{name}{axis}v{k} = load i64, ptr %{name}{axis}p{k}, align 8")
+                require(k, f"{name}{axis}", f"i64 %{name}{axis}v{k}, {value}")
+            step *= argument.shape[axis]
+        data.append(field(k, "data", DATA, "ptr"))
+    lines += [
+        f"  call void @eval({', '.join(f'ptr {d}' for d in data)})",
+        "  ret i32 0",
+        "bad:",
+        "  ret i32 1",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# fdlibm's kernels on |r| ≤ π/4, and π/2 in three parts of 33, 33 and 53 bits
+_SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
+_COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05, -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+
+
+def _sincos(T: str, lanes: int) -> str:
+    """Sine and cosine of a vector, error about 1 ulp for |x| < 10⁵ (Cody-Waite reduction with fused multiply-add).
+
+    n = round(2x/π) by adding and subtracting 1.5·2⁵², whose low bits hold n mod 4 without a conversion to integer (which has no
+    value for NaN); r = x − n π/2 in three parts; fdlibm's polynomials; swap and signs by the quadrant. NaN and inf give NaN.
+    """
+    suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+    I = "i64" if lanes == 1 else f"<{lanes} x i64>"
+    B = "i1" if lanes == 1 else f"<{lanes} x i1>"
+    lines = [f"define internal {{{T}, {T}}} @sincos({T} %x) alwaysinline nounwind {{"]
+
+    def splat(value: float) -> str:
+        return _double(value) if lanes == 1 else "<" + ", ".join([f"double {_double(value)}"] * lanes) + ">"
+
+    def integer(value: int) -> str:
+        return str(value) if lanes == 1 else "<" + ", ".join([f"i64 {value}"] * lanes) + ">"
+
+    def fma(name: str, a: str, b: str, c: str) -> None:
+        lines.append(f"  %{name} = call {T} @llvm.fma.{suffix}({T} {a}, {T} {b}, {T} {c})")
+
+    magic = 6755399441055744.0
+    fma("shifted", "%x", splat(0.6366197723675814), splat(magic))
+    lines.append(f"  %n = fsub {T} %shifted, {splat(magic)}")
+    lines.append(f"  %quadrant = bitcast {T} %shifted to {I}")
+    lines.append(f"  %minus = fneg {T} %n")
+    fma("r1", "%minus", splat(_HALF_PI[0]), "%x")
+    fma("r2", "%minus", splat(_HALF_PI[1]), "%r1")
+    fma("r", "%minus", splat(_HALF_PI[2]), "%r2")
+    lines.append(f"  %z = fmul {T} %r, %r")
+    at = splat(_SIN[-1])
+    for k, c in enumerate(reversed(_SIN[:-1])):
+        fma(f"sp{k}", at, "%z", splat(c))
+        at = f"%sp{k}"
+    lines.append(f"  %zr = fmul {T} %z, %r")
+    fma("s", at, "%zr", "%r")
+    at = splat(_COS[-1])
+    for k, c in enumerate(reversed(_COS[:-1])):
+        fma(f"cp{k}", at, "%z", splat(c))
+        at = f"%cp{k}"
+    lines.append(f"  %zz = fmul {T} %z, %z")
+    fma("half", "%z", splat(-0.5), splat(1.0))
+    # 1 − z/2 loses bits of z/2; put them back: ((1 − (1 − z/2)) − z/2)
+    lines.append(f"  %lost = fsub {T} {splat(1.0)}, %half")
+    fma("back", "%z", splat(-0.5), "%lost")
+    fma("c0", at, "%zz", "%back")
+    lines.append(f"  %c = fadd {T} %half, %c0")
+    lines += [
+        f"  %low = and {I} %quadrant, {integer(1)}",
+        f"  %odd = icmp ne {I} %low, {integer(0)}",
+        f"  %s0 = select {B} %odd, {T} %c, {T} %s",
+        f"  %k0 = select {B} %odd, {T} %s, {T} %c",
+        f"  %two = and {I} %quadrant, {integer(2)}",
+        f"  %ssign = shl {I} %two, {integer(62)}",
+        f"  %plus = add {I} %quadrant, {integer(1)}",
+        f"  %two1 = and {I} %plus, {integer(2)}",
+        f"  %ksign = shl {I} %two1, {integer(62)}",
+    ]
+    for name, value, sign in (("sine", "%s0", "%ssign"), ("cosine", "%k0", "%ksign")):
+        lines += [
+            f"  %{name}bits = bitcast {T} {value} to {I}",
+            f"  %{name}flip = xor {I} %{name}bits, {sign}",
+            f"  %{name} = bitcast {I} %{name}flip to {T}",
+        ]
+    lines += [
+        f"  %pair = insertvalue {{{T}, {T}}} poison, {T} %sine, 0",
+        f"  %both = insertvalue {{{T}, {T}}} %pair, {T} %cosine, 1",
+        f"  ret {{{T}, {T}}} %both",
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
