@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.library import random_tree, serial_chain, star
-from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_matrix, quaternion_product
+from hydromechs.spatial import Path, quaternion_matrix, quaternion_product
 
 SEEDS = range(30)
 
@@ -62,44 +62,49 @@ def test_forward_dynamics_equals_the_dense_solve(seed):
     np.testing.assert_allclose(ours, dense, rtol=0, atol=closeness(model, q) * np.abs(dense).max())
 
 
-def as_origin(placement):
-    """The same placement by origin and roll-pitch-yaw."""
-    from hydromechs.spatial import rpy_from_matrix
+def screw(axis, distance, angle):
+    """Homogeneous matrix of a rotation about and a translation along coordinate `axis`, by textbook."""
+    c, s = np.cos(angle), np.sin(angle)
+    T = np.eye(4)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    T[[i, i, j, j], [i, j, i, j]] = c, -s, s, c
+    T[axis, 3] = distance
+    return T
 
-    R, p = Path(placement.steps(2)).pose()
-    return hm.Origin(p, rpy_from_matrix(R))
+
+def as_origin(m):
+    """The placement of an `Mdh` by origin and roll-pitch-yaw."""
+    T = screw(2, m.branch_d, m.branch_theta) @ screw(0, m.a, m.alpha) @ screw(2, m.d, m.theta)
+    pitch = np.arctan2(-T[2, 0], np.hypot(T[0, 0], T[1, 0]))
+    return hm.Origin(T[:3, 3], (np.arctan2(T[2, 1], T[2, 2]), pitch, np.arctan2(T[1, 0], T[0, 0])))
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_mdh_branch_and_origin_descriptions_agree(seed):
-    """The same tree by MDH, by MDH with branch, and by origin and axis gives the same accelerations."""
+    """One tree in water, placed by MDH with branch, by plain MDH on a fixed body that has the branch, and by origin and axis."""
     rng = np.random.default_rng(seed)
-    model = star(3, 3, seed=seed)
-
-    def changed(body, to):
-        return (
-            body
-            if isinstance(body.joint, hm.joints.Free)
-            else replace(body, joint=replace(body.joint, placement=to(body.joint.placement)))
-        )
-
-    def with_other_branch(m):
-        # a pure z screw before an x screw of zero: move theta into the branch where the x screw does nothing
-        if m.alpha or m.a:
-            return m
-        return hm.Mdh(branch_d=m.branch_d + m.d, branch_theta=m.branch_theta + m.theta)
-
-    origin = hm.Model(bodies=[changed(b, as_origin) for b in model.bodies])
-    branch = hm.Model(bodies=[changed(b, with_other_branch) for b in model.bodies])
-    q, v = model.neutral()
-    q[3:7] = quaternion_from_matrix(hm.Origin(rpy=(0.3, -0.8, 1.9)).R)
+    vehicle, *links = star(3, 3, seed=seed).bodies
+    branch, carried, origin = [vehicle], [vehicle], [vehicle]
+    for link in links:
+        kind = hm.joints.Revolute if rng.random() < 0.6 else hm.joints.Prismatic
+        b, t, a, alpha, d, theta = rng.uniform(-0.5, 0.5, 6) * [1, 6, 1, 6, 1, 6]
+        mdh = hm.Mdh(branch_d=b, branch_theta=t, a=a, alpha=alpha, d=d, theta=theta)
+        branch.append(replace(link, joint=kind(placement=mdh)))
+        origin.append(replace(link, joint=kind(placement=as_origin(mdh), axis=(0, 0, 1))))
+        mount = f"{link.name}_mount"
+        carried.append(hm.Body(name=mount, parent=link.parent, joint=hm.joints.Fixed(placement=hm.Mdh(d=b, theta=t))))
+        carried.append(replace(link, parent=mount, joint=kind(placement=hm.Mdh(a=a, alpha=alpha, d=d, theta=theta))))
+    model = hm.Model(bodies=branch)
+    q, _ = model.neutral()
+    q[3:7] = (x := rng.normal(size=4)) / np.linalg.norm(x)
     q[7:] = rng.uniform(-2, 2, model.nq - 7)
     v, tau = rng.normal(size=(2, model.nv))
-    expected = hm.forward_dynamics(model, q, v, tau)
-    for other in (origin, branch):
-        np.testing.assert_allclose(
-            hm.forward_dynamics(other, q, v, tau), expected, rtol=0, atol=closeness(model, q) * np.abs(expected).max()
-        )
+    flow = dict(fluid_velocity=rng.normal(size=3), fluid_acceleration=rng.normal(size=3))
+    expected = hm.forward_dynamics(model, q, v, tau, **flow)
+    tolerance = closeness(model, q) * np.abs(expected).max()
+    for bodies in (carried, origin):
+        ours = hm.forward_dynamics(hm.Model(bodies=bodies), q, v, tau, **flow)
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=tolerance)
 
 
 def turned_axes_joint(axis):
@@ -277,3 +282,15 @@ def test_uniform_flow_equals_the_same_flow_per_body():
         model, q, v, np.zeros(model.nv), fluid_velocity=np.tile(u, (model.nb, 1)), fluid_acceleration=np.tile(a, (model.nb, 1))
     )
     np.testing.assert_allclose(one, each, rtol=0, atol=closeness(model, q) * np.abs(one).max())
+
+
+def test_pose_of_a_frame():
+    rng, model, q, _, _ = case(4)
+    name = "frame0"
+    body, frame = model.frames[name]
+    X = hm.kinematics(model, q, np.zeros(model.nv)).X_WB[body]
+    expected = X @ np.block([[frame.origin.R, np.array(frame.origin.xyz)[:, None]], [0, 0, 0, 1]])
+    np.testing.assert_allclose(hm.frame_pose(model, q, name), expected, atol=1e-14)
+    np.testing.assert_array_equal(
+        hm.frame_pose(model, q, model.body_names[0]), hm.kinematics(model, q, 0 * rng.normal(size=model.nv)).X_WB[0]
+    )

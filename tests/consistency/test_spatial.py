@@ -115,3 +115,26 @@ def test_roll_pitch_yaw():
         np.testing.assert_allclose(sp.matrix_from_rpy(sp.rpy_from_matrix(R)), R, atol=2e-12)
     R = sp.matrix_from_rpy([np.pi / 2, -np.pi / 2, np.pi])
     assert set(np.unique(R)) <= {-1.0, 0.0, 1.0}
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_placements_near_right_angles(axis):
+    """Roll, pitch and yaw next to multiples of 90°: the planar rotations of a placement make up the textbook's matrix."""
+    import itertools
+
+    from hydromechs.model import Origin
+
+    def turn(k, angle):
+        R = np.eye(3)
+        i, j = (k + 1) % 3, (k + 2) % 3
+        R[i, i] = R[j, j] = np.cos(angle)
+        R[j, i], R[i, j] = np.sin(angle), -np.sin(angle)
+        return R
+
+    for quarters, n, signs in itertools.product(
+        itertools.product((-1, 0, 1, 2), repeat=3), (2, 5, 8, 11, 14), ((1, 0, 0), (0, -1, 1), (1, 1, -1))
+    ):
+        rpy = np.array(quarters) * np.pi / 2 + np.array(signs) * 10.0**-n
+        expected = turn(2, rpy[2]) @ turn(1, rpy[1]) @ turn(0, rpy[0])
+        # right angles are made exact, which moves an entry by at most 1e-15
+        np.testing.assert_allclose(sp.Path(Origin(rpy=rpy).steps(axis)).pose()[0], expected, rtol=0, atol=5e-15)

@@ -45,6 +45,9 @@ SPATIAL = {
     "shift_wrench": (lambda F, p: sp.shift_wrench(F, p), dict(F=F, p=p)),
     "shift_inertia": (lambda A, p: sp.shift_inertia(A, p), dict(A=A, p=p)),
     "pose_matrix": (lambda q, p: sp.pose_matrix(sp.quaternion_matrix(q), p), dict(q=q1, p=p)),
+    "where": (lambda a, b: sp.where(a[0] < b[0], a[1], b[1]), dict(a=a, b=b)),
+    "maximum": (lambda a, b: np.array([sp.maximum(x, y) for x, y in zip(a, b, strict=True)]), dict(a=a, b=b)),
+    "minimum": (lambda a, b: np.array([sp.minimum(x, y) for x, y in zip(a, b, strict=True)]), dict(a=a, b=b)),
     "ldl": (lambda A, F: sp.ldl(A).solve(F), dict(A=A, F=F)),
 }
 
@@ -67,8 +70,8 @@ SPATIAL |= {
     "path.inertia_back": (lambda q, p, a, A: path_of(q, p, a).inertia_back(A), dict(q=q1, p=p, a=a, A=A)),
     "path.pose": (lambda q, p, a: path_of(q, p, a).pose(), dict(q=q1, p=p, a=a)),
 }
-OF_CONSTANTS = {"axis_rotation", "cos_sin", "matrix_from_rpy", "quaternion_from_matrix", "rpy_from_matrix", "snap_rotation"}
-"""Functions that only ever see the numbers of a model."""
+OF_CONSTANTS = {"axis_frame", "axis_rotation", "cos_sin", "matrix_from_rpy", "quaternion_from_matrix", "rpy_from_matrix"}
+"""Functions that only ever see the constants of a model, whose zeros they look for."""
 
 
 @pytest.mark.parametrize("name", SPATIAL)
@@ -156,4 +159,6 @@ def test_symbols_fold_zeros_and_refuse_branches():
             pass
     with pytest.raises(TypeError, match="no value yet"):
         float(x)
-    assert isinstance(np.sqrt(x), Symbol)
+    with pytest.raises(TypeError, match="must not branch"):
+        assert x == y
+    assert isinstance(np.sqrt(x), Symbol) and isinstance(np.arctan2(x, y), Symbol) and isinstance(np.hypot(x, 1.0), Symbol)

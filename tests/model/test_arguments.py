@@ -24,6 +24,8 @@ TAU = np.zeros(MODEL.nv)
         (lambda: hm.forward_dynamics(MODEL, Q, V, TAU, fluid_velocity=[1.0, 2.0]), ["fluid_velocity", "(3,) or (3, 3)", "world axes"]),
         (lambda: hm.forward_dynamics(MODEL, Q, V, TAU, fluid_acceleration="fast"), ["fluid_acceleration", "'fast'"]),
         (lambda: hm.mass_matrix(MODEL, Q * 2), ["q[3:7]", "quaternion of body 'vehicle'", "length 2"]),
+        (lambda: hm.forward_dynamics(MODEL, [None] * 9, V, TAU), ["q must be an array of numbers"]),
+        (lambda: hm.forward_dynamics(MODEL, Q + 0j, V, TAU), ["q must be an array of numbers"]),
         (lambda: hm.jacobian(MODEL, Q, "link1", point=(1, 2)), ["point must have shape (3,)"]),
         (lambda: hm.integrate(MODEL, Q, V, np.inf), ["dt", "inf"]),
     ],
@@ -58,3 +60,69 @@ def test_inputs_are_not_changed():
 def test_lists_and_integers_are_welcome():
     vdot = hm.forward_dynamics(MODEL, list(Q), [0] * 8, [0] * 8, fluid_velocity=[1, 0, 0])
     assert vdot.shape == (8,) and vdot.dtype == float
+
+
+def test_quaternions_are_cleaned_of_rounding():
+    """A length off by less than 1e-6 changes nothing but rounding."""
+    v = V + 0.5
+    off = Q.copy()
+    off[3:7] = np.array([0.5, 0.5, 0.5, 0.5]) * (1 + 9e-7)
+    exact = Q.copy()
+    exact[3:7] = 0.5
+    np.testing.assert_allclose(hm.forward_dynamics(MODEL, off, v, TAU), hm.forward_dynamics(MODEL, exact, v, TAU), rtol=1e-12)
+
+
+class Odd:
+    """Hydrodynamics that returns whatever it was given."""
+
+    def __init__(self, added, wrench):
+        self.added, self.force = added, wrench
+
+    def added_mass(self, body, motion):
+        return self.added
+
+    def wrench(self, body, motion):
+        return self.force
+
+
+@pytest.mark.parametrize(
+    "added, wrench, words",
+    [
+        (np.ones(6), np.zeros(6), "body 'b': Odd.added_mass must return shape (6, 6), got (6,)"),
+        (np.triu(np.ones((6, 6))), np.zeros(6), "body 'b': Odd.added_mass must return a symmetric matrix"),
+        (np.eye(6), np.zeros(3), "body 'b': Odd.wrench must return shape (6,), got (3,)"),
+        (np.eye(6), 0.0, "body 'b': Odd.wrench must return shape (6,), got ()"),
+    ],
+)
+def test_own_hydrodynamics_of_wrong_shape(added, wrench, words):
+    model = hm.Model(
+        bodies=[hm.Body(name="b", inertia=hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)), hydro=Odd(added, wrench))]
+    )
+    with pytest.raises(ValueError) as error:
+        hm.forward_dynamics(model, [0, 0, 0, 1, 0, 0, 0], np.zeros(6), np.zeros(6))
+    assert words in str(error.value)
+
+
+def test_class_instead_of_an_object():
+    with pytest.raises(hm.ModelError, match="must be a Hydro or an object with the methods"):
+        hm.Model(bodies=[hm.Body(name="b", inertia=hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)), hydro=Odd)])
+
+
+class Floating(Odd):
+    """Own hydrodynamics with the buoyancy of 2 kg of water and its potential."""
+
+    def wrench(self, body, motion):
+        return np.concatenate([2.0 * motion.a_fg, np.zeros(3)])
+
+    def potential_energy(self, body, motion):
+        return 2.0 * 9.81 * motion.depth
+
+
+def test_energy_of_own_hydrodynamics():
+    """With its method potential_energy the energy is that of the same body described by Hydro."""
+    inertia = hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0))
+    own = hm.Model(bodies=[hm.Body(name="b", inertia=inertia, hydro=Floating(np.eye(6), None))])
+    matrix = hm.Hydro(volume=2 / 1025, added_mass=hm.added_mass.Diagonal((1,) * 6))
+    same = hm.Model(bodies=[hm.Body(name="b", inertia=inertia, hydro=matrix)])
+    q, v = np.array([1.0, 2, 3, 0.6, 0.8, 0, 0]), np.arange(6.0)
+    np.testing.assert_allclose(hm.energy(own, q, v), hm.energy(same, q, v), rtol=1e-13)

@@ -80,7 +80,7 @@ def test_each_fault_names_body_value_and_remedy(body, words):
 def test_all_faults_of_a_model_come_together():
     error = faults(
         one(inertia=hm.Inertia(mass=-1.0, tensor=(1, 1, 9, 0, 0, 0))),
-        hm.Body(name="c", parent="nobody", inertia=GOOD),
+        hm.Body(name="c", parent="nobody", joint=hm.joints.Ball(), inertia=GOOD),
         hm.Body(name="c", inertia=GOOD, frames=[hm.Frame("b")]),
         world=hm.World(axes="XYZ", gravity=-9.81),
     )
@@ -101,7 +101,7 @@ def test_all_faults_of_a_model_come_together():
 
 
 def test_rings_of_parents():
-    error = faults(*[hm.Body(name=a, parent=b, inertia=GOOD) for a, b in ("ab", "bc", "ca")])
+    error = faults(*[hm.Body(name=a, parent=b, joint=hm.joints.Ball(), inertia=GOOD) for a, b in ("ab", "bc", "ca")])
     assert "ring (a → b → c → a)" in str(error)
 
 
@@ -118,6 +118,54 @@ def test_massless_leaf_is_named(kind):
     leaf = hm.Body(name="leaf", parent="arm", joint=kind, inertia=hm.Inertia(mass=0.0))
     message = str(faults(arm, leaf))
     assert "body 'leaf'" in message and f"its {kind.kind} joint moves no inertia (mass 0 kg)" in message and "fixed" in message
+
+
+REVOLUTE_X, REVOLUTE_Y = hm.joints.Revolute(axis=(1, 0, 0)), hm.joints.Revolute(axis=(0, 1, 0))
+PRISMATIC = [hm.joints.Prismatic(axis=a) for a in ((1, 0, 0), (0, 1, 0), (1, 1, 0))]
+
+
+@pytest.mark.parametrize(
+    "parts, where",
+    [
+        ((REVOLUTE_X, hm.joints.Revolute(axis=(1, 0, 0), placement=hm.Origin((0.3, 0, 0)))), "the initial"),
+        (PRISMATIC, "the initial"),
+        ((hm.joints.Ball(), REVOLUTE_X), "the initial"),
+        ((REVOLUTE_X, REVOLUTE_Y, REVOLUTE_X), "the initial"),
+        ((hm.joints.Ball(orientation=(0.6, 0.8, 0, 0)), hm.joints.Ball(placement=hm.Origin((1, 2, 3)))), "the initial"),
+    ],
+)
+def test_parts_of_a_joint_that_move_alike_are_named(parts, where):
+    message = str(faults(one(joint=hm.joints.Composite(parts=parts))))
+    assert f"do not move it independently at {where} position" in message and parts[0].kind in message
+
+
+def test_gimbal_away_from_its_singularity_is_allowed():
+    turned = replace(REVOLUTE_Y, position=0.5)
+    model = hm.Model(bodies=[one(joint=hm.joints.Composite(parts=(REVOLUTE_X, turned, REVOLUTE_X)))])
+    assert np.isfinite(hm.forward_dynamics(model, model.initial().q, np.ones(3), np.ones(3))).all()
+
+
+def test_added_mass_from_shapes_counts_in_the_balance():
+    """With the water's true density, at its true place, together with what is fixed to the body."""
+    sphere = hm.added_mass.Sphere(radius=0.1, center=(0.5, 0, 0))
+    massless = hm.Body(name="b", joint=hm.joints.Revolute(), hydro=hm.Hydro(added_mass=sphere))
+    model = hm.Model(bodies=[massless])
+    np.testing.assert_allclose(hm.mass_matrix(model, [0.0]), [[2 / 3 * np.pi * 1025 * 0.1**3 * 0.25]], rtol=1e-13)
+    assert "moves no inertia" in str(faults(massless, world=hm.World(water_density=0.0)))
+    light = hm.Hydro(added_mass=(hm.added_mass.Sphere(radius=0.01), hm.added_mass.Diagonal((-2.5, 0, 0, 0, 0, 0))))
+    assert "must be positive definite" in str(faults(one(hydro=light)))
+    with pytest.warns(UserWarning, match="not positive semi-definite by itself"):
+        hm.Model(bodies=[one(hydro=hm.Hydro(added_mass=hm.added_mass.Diagonal((-1.5, 0, 0, 0, 0, 0))))])
+    heavy = hm.Hydro(added_mass=(hm.added_mass.Sphere(radius=0.5), hm.added_mass.Diagonal((-5, 0, 0, 0, 0, 0))))
+    hm.Model(bodies=[one(hydro=heavy)])
+    pod = hm.Body(
+        name="pod",
+        parent="b",
+        joint=hm.joints.Fixed(),
+        hydro=hm.Hydro(added_mass=hm.added_mass.Diagonal((-0.5, 0, 0, 0, 0, 0))),
+    )
+    with pytest.warns(UserWarning, match="'pod'"):
+        hm.Model(bodies=[one(), pod])
 
 
 def test_point_mass_on_a_free_joint_is_singular_and_on_an_arm_is_not():
@@ -156,6 +204,11 @@ def test_added_mass_that_is_not_semidefinite_is_a_warning():
         (lambda: hm.added_mass.Matrix([[1] * 6] * 5), "added_mass.matrix must have 6 rows, got 5"),
         (lambda: hm.drag.Damping(linear=[True] * 6), "drag.linear must be a number, got True"),
         (lambda: hm.drag.Damping(coupled={"Yvr": 1.0}), "'Yvr'; write a term as 'Y|r|v'"),
+        (lambda: hm.Body(name="arm", parent="hull", inertia=GOOD), "body 'arm' has a parent, so it needs a joint"),
+        (lambda: hm.Body(name="arm", frames=hm.Frame("tool")), "body 'arm': frames is Frame(name='tool'"),
+        (lambda: hm.Model(bodies=one()), "must be a list of Body"),
+        (lambda: hm.Model(bodies=[one()], world={"axes": "NED"}), "world is {'axes': 'NED'}, must be a World"),
+        (lambda: hm.Model(bodies=[one()], sources=["a"]), "sources is ['a'], must map"),
         (lambda: hm.Hydro(drag=["box"]), "hydro.drag takes elements of hydromechs.drag, got 'box'"),
     ],
 )
@@ -173,6 +226,10 @@ def test_models_are_frozen_comparable_and_sorted():
     assert pickle.loads(pickle.dumps(model)) == model
     shuffled = hm.Model(name=model.name, bodies=[model.bodies[i] for i in (2, 0, 1, 4, 3)])
     assert all(p < i for i, p in enumerate(shuffled.parent))
+
+
+def test_the_world_may_be_named_as_parent():
+    assert hm.Model(bodies=[one(parent="world")]).parent == (-1,)
 
 
 def test_initial_and_neutral_states():

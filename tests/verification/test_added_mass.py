@@ -36,7 +36,8 @@ def test_munk_moment_of_a_spheroid():
     """A 2:1 spheroid at a small angle of attack: destabilising pitch moment (k2 − k1) ρ V u w."""
     shape = hm.added_mass.Ellipsoid(axes=(1.0, 0.5, 0.5))
     F = velocity_products(added_mass_matrix(shape, 1000.0), np.array([1.0, 0, 0.1, 0, 0, 0]))
-    # nose up is negative about y with z down: w > 0 turns the nose further up; reference computed with Lamb's k1, k2
+    # w > 0: the body sinks, nose above its course; positive about y turns the nose further up, also with z down;
+    # reference computed with Lamb's k1, k2
     np.testing.assert_allclose(F, [0, 0, 0, 0, 51.752018847483036, 0], rtol=1e-12, atol=1e-12)
 
 
@@ -102,6 +103,14 @@ def test_cylinder_by_strips():
     assert M[4, 4] == pytest.approx(31.41592653589793 / 3, rel=1e-13)
 
 
+def test_cylinder_along_an_axis():
+    """`along` is the cylinder between two points of that axis."""
+    ours = hm.added_mass.Cylinder.along("y", -0.5, 0.7, radius=0.1)
+    assert ours == hm.added_mass.Cylinder(start=(0, -0.5, 0), end=(0, 0.7, 0), radius=0.1)
+    with pytest.raises(ValueError, match="axis is 'w', must be 'x', 'y' or 'z'"):
+        hm.added_mass.Cylinder.along("w", 0.0, 1.0, radius=0.1)
+
+
 @pytest.mark.parametrize("ratio, expected", [(1, 0.68), (2, 0.36), (3, 0.24), (4, 0.19), (5, 0.15), (7, 0.11)])
 def test_square_prisms(ratio, expected):
     """Table of DNV-RP-H103 for motion along the prism, on the volume a² b; printed to two digits."""
@@ -118,6 +127,16 @@ def test_plates_and_rotating_sections():
     assert twice == pytest.approx(0.757 * np.pi / 4 * 0.5**2 * 1.0 * 1000, rel=1e-6)
     section = added_mass_matrix(hm.added_mass.Box(size=(3.0, 1.0, thin)), 1000.0)[3, 3]
     assert section == pytest.approx(np.pi / 8 * 0.5**4 * 3.0 * 1000, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "depth, expected", [(0.1, 1.14), (0.2, 1.21), (0.5, 1.36), (1.0, 1.51), (2.0, 1.70), (5.0, 1.98), (10.0, 2.23)]
+)
+def test_long_beams_are_two_dimensional(depth, expected):
+    """DNV-RP-C205: added mass per length over ρ π (width/2)² of a long beam; its ends matter as width over length."""
+    length = 1e4
+    M = added_mass_matrix(hm.added_mass.Box(size=(depth, 1.0, length)), 1.0)
+    assert M[0, 0] / (np.pi * 0.25 * length) == pytest.approx(expected, rel=5 / length * 10)
 
 
 def test_shapes_moved_to_the_origin_keep_their_energy():

@@ -15,7 +15,7 @@ from hydromechs.library import random_tree
 from hydromechs.model import Model
 from hydromechs.simulation import bias_acceleration, forward_dynamics, inverse_dynamics, jacobian, mass_matrix
 
-from .peers import DartPeer, MujocoPeer, PinocchioPeer
+from .peers import DartPeer, MujocoPeer, PinocchioPeer, import_peer
 
 __all__ = ["Difference", "compare_dry", "compare_with_added_mass", "print_crosscheck"]
 
@@ -73,6 +73,8 @@ def compare_dry(rng: np.random.Generator) -> Iterator[Difference]:
 
 def print_crosscheck(trees: int, seed: int, console: Console) -> bool:
     """Compare on `trees` random trees and print the largest differences; whether all are within the tolerance."""
+    for name in ("dartpy", "pinocchio", "mujoco"):  # what is missing is said before the work starts
+        import_peer(name)
     found: dict[tuple[str, str], list[Difference]] = {}
     for rng in track(np.random.default_rng(seed).spawn(trees), description="comparing", console=console):
         for difference in (*compare_with_added_mass(rng), *compare_dry(rng)):

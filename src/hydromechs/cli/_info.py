@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from hydromechs import dynamics, hydro
 from hydromechs.model import Hydro, Model
@@ -52,10 +53,12 @@ def totals(model: Model) -> Totals:
 
 
 def print_info(model: Model, console: Console, *, sources: bool = False) -> None:
-    """Print the tree of a model as a table, then totals and, if asked for, the sources of its numbers."""
-    console.print(
-        f"[bold]{model.name}[/bold]" + (f"  {model.description.strip()}" if model.description else ""), highlight=False
-    )
+    """Print the tree of a model as a table, then totals and, if asked for, the sources of its numbers.
+
+    What the user wrote is printed as `Text`, which takes `[m]` or `:x:` as it stands.
+    """
+    description = model.description.strip()
+    console.print(Text.assemble((model.name, "bold"), f"  {description}" if description else ""))
     table = Table(header_style="bold", box=None, pad_edge=False)
     for column, justify in (
         ("body", "left"), ("parent", "left"), ("joint", "left"), ("mass\nkg", "right"), ("displaced\nkg", "right"),
@@ -70,7 +73,8 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
             added = " ".join(f"{x:.0f}" if x >= 1000 else f"{x:.3g}" for x in np.diag(hydro.added_mass(body, motion))[:3])
             displaced = f"{hydro.displaced_mass(body, model.world.water_density)[0]:.4g}"
         mass = f"{body.inertia.mass:.4g}"
-        table.add_row(body.name, body.parent or "world", _joint(body.joint), mass, displaced, added, _drag(body.hydro))
+        cells = (body.name, body.parent or "world", _joint(body.joint), mass, displaced, added, _drag(body.hydro))
+        table.add_row(*map(Text, cells))
     console.print(table)
     t = totals(model)
     summary = Table(show_header=False, box=None, pad_edge=False)
@@ -92,14 +96,14 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
         )
     summary.add_row("", f"(in world axes, {model.world.axes}, at the initial configuration)")
     if model.frames:
-        summary.add_row("frames", ", ".join(model.frames))
+        summary.add_row("frames", Text(", ".join(model.frames)))
     console.print(summary, highlight=False)
     if sources:
         table = Table(header_style="bold", box=None, pad_edge=False)
         table.add_column("number")
         table.add_column("source", overflow="fold")
         for what, source in model.sources:
-            table.add_row(what, source)
+            table.add_row(Text(what), Text(source))
         console.print(table)
 
 

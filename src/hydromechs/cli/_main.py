@@ -6,12 +6,18 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from hydromechs.errors import ModelError
 
 __all__ = ["main"]
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="HydroMechs: simulation of mechanisms that move in water.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # help texts are plain: [dev] is no markup
+    help="HydroMechs: simulation of mechanisms that move in water.",
+)
 
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
@@ -47,7 +53,8 @@ def models() -> None:
         table.add_column(column, overflow="fold")
     for name in names():
         model = load(name)
-        table.add_row(name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())
+        cells = (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())
+        table.add_row(*map(Text, cells))
     Console().print(table)
 
 
@@ -63,8 +70,7 @@ def check(files: Annotated[list[str], typer.Argument(help="Model files or librar
             print(f"{file}: good")
         except (ModelError, OSError) as error:
             bad += 1
-            Console(stderr=True, soft_wrap=True).print(f"[red]{file}[/red]", highlight=False)
-            Console(stderr=True, soft_wrap=True).print(str(error), markup=False, highlight=False)
+            _print_error(str(error))
     if bad:
         raise typer.Exit(1)
 
@@ -74,11 +80,19 @@ def crosscheck(
     trees: Annotated[int, typer.Option(min=1, help="How many random trees.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
-    """Compare our equations with DART, Pinocchio and MuJoCo on random trees (needs `pip install 'hydromechs[dev]'`)."""
+    """Compare our equations with other codes.
+
+    DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
+    """
     from ._crosscheck import print_crosscheck
 
     if not print_crosscheck(trees, seed, Console()):
         raise typer.Exit(1)
+
+
+def _print_error(message: str) -> None:
+    """Print `message` on stderr, in red on a terminal."""
+    Console(stderr=True, soft_wrap=True).print(Text(message, "red"))
 
 
 def main() -> None:
@@ -86,5 +100,5 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except (ModelError, OSError, ModuleNotFoundError) as error:
-        Console(stderr=True, soft_wrap=True).print(f"error: {error}", style="red", markup=False, highlight=False)
+        _print_error(f"error: {error}")
         raise SystemExit(1) from None

@@ -5,8 +5,8 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 * `eval(in..., out...)` (one lane only): pointers to the entries of each argument;
 * `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A last
   block that is not full repeats its last world, which stores the same results twice and needs no mask;
-* `objects(in..., out...)` (one lane only): pointers to NumPy arrays as Python holds them. It checks that each is a contiguous array
-  of the right length of float64 and answers 0, else 1 and does nothing.
+* `objects(in..., out...)` (one lane only): pointers to NumPy arrays as Python holds them. It checks that each is a contiguous
+  array of float64 of the right shape and answers 0, else 1 and does nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ FLAGS = "contract nsz arcp reassoc"
 LIBM = ("tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow")
 """Functions that are called in the C library, lane by lane."""
 
-# offsets in NumPy's PyArrayObject on 64-bit machines
-DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56
+# offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
+DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64
+ALIGNED, WRITEABLE = 0x0100, 0x0400
 
 
 def _double(value: float) -> str:
@@ -156,9 +157,10 @@ def llvm_text(program: Program, lanes: int) -> str:
     parts = [_sincos(e.type, lanes)]
     if lanes == 1:
         e.body([[n] for n in names])
-        signature = ", ".join(f"ptr noalias {n}" if k >= len(program.inputs) else f"ptr {n}" for k, n in enumerate(names))
+        # results may lie where arguments are: all loads come before the first store
+        signature = ", ".join(f"ptr {n}" for n in names)
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n" + "\n".join(e.lines) + "\n  ret void\n}\n")
-        parts.append(_objects(arguments))
+        parts.append(_objects(arguments, len(program.inputs)))
     parts.append(_loop(e, program, lanes, len(arguments)))
     declared = [f"declare {e.type} @llvm.{f}.{e.suffix}({e.type})" for f in ("sqrt", "fabs")]
     declared += [f"declare double @{f}({'double, double' if f == 'pow' else 'double'})" for f in LIBM]
@@ -210,7 +212,7 @@ def _loop(e: _Emitter, program: Program, lanes: int, n: int) -> str:
     return "\n".join([*head, *e.lines, *tail, ""])
 
 
-def _objects(arguments) -> str:
+def _objects(arguments, n_inputs: int) -> str:
     """`objects`: the data pointers of NumPy arrays, if all are what they should be."""
     lines = [
         "@array_type = global i64 0",
@@ -234,6 +236,10 @@ def _objects(arguments) -> str:
     for k, argument in enumerate(arguments):
         require(k, "type", f"i64 {field(k, 'type', 8, 'i64')}, %array")
         require(k, "float", f"i64 {field(k, 'float', DTYPE, 'i64')}, %float")
+        wanted = ALIGNED if k < n_inputs else ALIGNED | WRITEABLE
+        flags = field(k, "flags", ARRAY_FLAGS, "i32")
+        lines.append(f"  %set{k} = and i32 {flags}, {wanted}")
+        require(k, "set", f"i32 %set{k}, {wanted}")
         ndim = len(argument.shape)
         require(k, "ndim", f"i32 {field(k, 'ndim', NDIM, 'i32')}, {ndim}")
         shape, strides = field(k, "shape", SHAPE, "ptr"), field(k, "strides", STRIDES, "ptr")
@@ -256,8 +262,22 @@ def _objects(arguments) -> str:
 
 
 # fdlibm's kernels on |r| ≤ π/4, and π/2 in three parts of 33, 33 and 53 bits
-_SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
-_COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05, -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
+_SIN = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+_COS = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 
 

@@ -15,15 +15,40 @@ from ._symbol import Symbol, symbols
 __all__ = ["Argument", "Operation", "OperationCount", "Program", "program_of", "trace"]
 
 BINARY = {
-    casadi.OP_ADD: "add", casadi.OP_SUB: "sub", casadi.OP_MUL: "mul", casadi.OP_DIV: "div", casadi.OP_LT: "lt", casadi.OP_LE: "le",
-    casadi.OP_POW: "pow", casadi.OP_CONSTPOW: "pow", casadi.OP_FMIN: "min", casadi.OP_FMAX: "max",
-    casadi.OP_IF_ELSE_ZERO: "if_else_zero", casadi.OP_EQ: "eq", casadi.OP_NE: "ne", casadi.OP_AND: "and", casadi.OP_OR: "or",
-}  # fmt: skip
+    casadi.OP_ADD: "add",
+    casadi.OP_SUB: "sub",
+    casadi.OP_MUL: "mul",
+    casadi.OP_DIV: "div",
+    casadi.OP_LT: "lt",
+    casadi.OP_LE: "le",
+    casadi.OP_POW: "pow",
+    casadi.OP_CONSTPOW: "pow",
+    casadi.OP_FMIN: "min",
+    casadi.OP_FMAX: "max",
+    casadi.OP_IF_ELSE_ZERO: "if_else_zero",
+    casadi.OP_EQ: "eq",
+    casadi.OP_NE: "ne",
+    casadi.OP_AND: "and",
+    casadi.OP_OR: "or",
+}
 UNARY = {
-    casadi.OP_NEG: "neg", casadi.OP_SQRT: "sqrt", casadi.OP_SIN: "sin", casadi.OP_COS: "cos", casadi.OP_FABS: "abs",
-    casadi.OP_TAN: "tan", casadi.OP_EXP: "exp", casadi.OP_LOG: "log", casadi.OP_TANH: "tanh", casadi.OP_ASIN: "asin",
-    casadi.OP_ACOS: "acos", casadi.OP_ATAN: "atan", casadi.OP_SINH: "sinh", casadi.OP_COSH: "cosh", casadi.OP_SIGN: "sign", casadi.OP_NOT: "not",
-}  # fmt: skip
+    casadi.OP_NEG: "neg",
+    casadi.OP_SQRT: "sqrt",
+    casadi.OP_SIN: "sin",
+    casadi.OP_COS: "cos",
+    casadi.OP_FABS: "abs",
+    casadi.OP_TAN: "tan",
+    casadi.OP_EXP: "exp",
+    casadi.OP_LOG: "log",
+    casadi.OP_TANH: "tanh",
+    casadi.OP_ASIN: "asin",
+    casadi.OP_ACOS: "acos",
+    casadi.OP_ATAN: "atan",
+    casadi.OP_SINH: "sinh",
+    casadi.OP_COSH: "cosh",
+    casadi.OP_SIGN: "sign",
+    casadi.OP_NOT: "not",
+}
 COMMUTATIVE = {"add", "mul", "min", "max", "eq", "ne", "and", "or"}
 
 

@@ -89,8 +89,35 @@ class Symbol:
     def __ge__(self, other):
         return self._binary(other, lambda a, b: a >= b)
 
+    def __eq__(self, other):
+        return self._binary(other, lambda a, b: a == b)
+
+    def __ne__(self, other):
+        return self._binary(other, lambda a, b: a != b)
+
+    __hash__ = object.__hash__
+
+    def where(self, a, b):
+        """`a` where this condition holds, else `b`."""
+        yes, no = (x if isinstance(x, Symbol) else Symbol(x) for x in (a, b))
+        return Symbol(casadi.if_else(self.sx, yes.sx, no.sx))
+
+    def arctan2(self, other):
+        """atan2(self, other), as np.arctan2 asks for."""
+        return self._binary(other, casadi.atan2)
+
+    def hypot(self, other):
+        """√(self² + other²), as np.hypot asks for."""
+        return (self * self + other * other).sqrt()
+
+    def __rpow__(self, base):
+        return self._binary(base, lambda a, b: a**b, swapped=True)
+
     def __bool__(self):
-        raise TypeError("a traced function must not branch on a value that is not known yet; write it without `if`")
+        raise TypeError(
+            "a traced function must not branch on a value that is not known yet; "
+            "use hydromechs.spatial.where, maximum or minimum"
+        )
 
     def __float__(self):
         if self.constant is None:

@@ -40,4 +40,4 @@ def mass_matrix(model, kin: Kinematics, added_inertia):
                     rows[column][row] = value
                 force = kin.paths[j].force_back(force)
                 j = model.parent[j]
-    return np.array(rows)
+    return np.array(rows).reshape(model.nv, model.nv)

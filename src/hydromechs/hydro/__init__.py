@@ -1,18 +1,32 @@
 """Hydrodynamics of single bodies: added mass, drag, lift, damping, buoyancy."""
 
-from ._added_mass import added_mass_bias, added_mass_matrix
+from hydromechs.model import added_mass_matrix
+
+from ._added_mass import added_mass_bias
 from ._drag import drag_wrench
-from ._terms import HydroTerms, Motion, added_mass, displaced_mass, hydro_terms, total_buoyancy, water_wrench
+from ._terms import (
+    Motion,
+    added_inertias,
+    added_mass,
+    body_motions,
+    displaced_mass,
+    total_buoyancy,
+    water_potential,
+    water_wrench,
+    water_wrenches,
+)
 
 __all__ = [
-    "HydroTerms",
     "Motion",
+    "added_inertias",
     "added_mass",
     "added_mass_bias",
     "added_mass_matrix",
+    "body_motions",
     "displaced_mass",
     "drag_wrench",
-    "hydro_terms",
     "total_buoyancy",
+    "water_potential",
     "water_wrench",
+    "water_wrenches",
 ]

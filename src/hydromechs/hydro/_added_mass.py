@@ -1,26 +1,10 @@
-"""Added mass from shapes, and the force that its velocity products make (seed 000 eqs. 11-16).
-
-All matrices are 6×6, linear first, about the body origin, positive. Formulas by shape:
-
-* sphere: half the displaced mass, no added inertia in rotation (Lamb).
-* ellipsoid: Lamb, Hydrodynamics, arts. 114-115. With α₀ = abc ∫₀^∞ dλ/((a²+λ)Δ) and so on, along x
-  m_A = m α₀/(2 − α₀) and about x  I_A = m/5 (b²−c²)² (γ₀−β₀) / (2(b²−c²) + (b²+c²)(β₀−γ₀)), m the displaced mass.
-* cylinder: strips of ρπr² per length across the axis; along the axis the 8/3 ρr³ of a thin disc, half at each end.
-* box: published coefficients, see `box_coefficients`.
-"""
+"""The force that the velocity products of added mass make (seed 000 eqs. 11-16)."""
 
 from __future__ import annotations
 
-from functools import singledispatch
+from hydromechs.spatial import cross, force_cross
 
-import numpy as np
-
-from hydromechs.model import added_mass
-from hydromechs.spatial import Path, Turn, cross, force_cross
-
-from ._frame import axis_frame
-
-__all__ = ["added_mass_bias", "added_mass_matrix"]
+__all__ = ["added_mass_bias"]
 
 
 def added_mass_bias(M_A, V_r, a_fg):
@@ -38,97 +22,3 @@ def added_mass_bias(M_A, V_r, a_fg):
     """
     linear = a_fg + cross(V_r[3:], V_r[:3])
     return M_A[:, :3] @ linear - force_cross(V_r, M_A @ V_r)
-
-
-@singledispatch
-def added_mass_matrix(element, density):
-    """Added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
-    raise TypeError(f"{element!r} is no element of hydromechs.added_mass")
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Matrix, density):
-    A = np.array(element.matrix)
-    return 0.5 * (A + A.T)
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Diagonal, density):
-    return np.diag(element.diagonal)
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Sphere, density):
-    mass = 2.0 / 3.0 * np.pi * element.radius**3
-    return density * _moved(np.diag([mass] * 3 + [0.0] * 3), np.eye(3), element.center)
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Ellipsoid, density):
-    return density * _moved(np.diag(ellipsoid_coefficients(element.axes)), element.origin.R, element.origin.xyz)
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Cylinder, density):
-    R, foot, start, end = axis_frame(element.start, element.end)
-    r, length, middle = element.radius, end - start, 0.5 * (start + end)
-    across = np.pi * r**2 * length
-    about = across * length**2 / 12.0
-    matrix = np.diag([across, across, 8.0 / 3.0 * r**3, about, about, 0.0])
-    return density * _moved(matrix, R, foot + middle * R[:, 2])
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Box, density):
-    return density * _moved(np.diag(box_coefficients(element.size)), element.origin.R, element.origin.xyz)
-
-
-def _moved(matrix, R, p):
-    """A 6×6 matrix about a shape's centre in its axes, about the body origin in body axes."""
-    return Path((Turn(np.asarray(R), np.asarray(p)),)).inertia_back(matrix)
-
-
-def ellipsoid_coefficients(axes) -> np.ndarray:
-    """Added mass along and inertia about the axes of an ellipsoid in a fluid of density 1 [m³, m⁵], shape (6,)."""
-    from scipy.special import elliprd  # scipy is slow to import, and few models need it
-
-    s = np.array(axes, dtype=float) ** 2
-    # ∫₀^∞ dλ / ((a²+λ) Δ) = 2/3 R_D(b², c², a²), Carlson's form
-    integral = np.prod(axes) * 2.0 / 3.0 * np.array([elliprd(s[(k + 1) % 3], s[(k + 2) % 3], s[k]) for k in range(3)])
-    mass = 4.0 / 3.0 * np.pi * np.prod(axes)
-    about = np.zeros(3)
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        if s[i] != s[j]:
-            difference = integral[j] - integral[i]
-            about[k] = 0.2 * (s[i] - s[j]) ** 2 * difference / (2.0 * (s[i] - s[j]) - (s[i] + s[j]) * difference)
-    return mass * np.concatenate([integral / (2.0 - integral), about])
-
-
-PLATE = (
-    (0.0, 1 / 8, 1 / 5, 1 / 4, 1 / 3.17, 1 / 2, 1 / 1.59, 1 / 1.25, 1.0),
-    (1.0, 0.934, 0.897, 0.872, 0.840, 0.757, 0.704, 0.642, 0.579),
-)
-"""Rectangular plate, short over long side a/b, and added mass over ρ π/4 a² b (DNV-RP-C205 App. D)."""
-PRISM = ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0), (0.579 * np.pi / 4, 0.68, 0.72, 0.72, 0.76, 0.75, 0.77))
-"""Square prism, length b along the motion over side a, and added mass over ρ a³ (DNV-RP-H103 App. A; 0 is the plate; the
-entry at 6 is left out because copies of the standard disagree on it)."""
-ROTATION = ((0.0, 0.1, 0.2, 0.5, 1.0), (0.125, 0.147, 0.15, 0.15, 0.234))
-"""Rotating rectangle, short over long half side b/a, and added inertia per length over ρ π a⁴ (DNV-RP-C205 App. D)."""
-
-
-def box_coefficients(size) -> np.ndarray:
-    """Added mass along and inertia about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
-
-    Along an axis: the plate of the face that meets the flow (sides a ≤ b), times the growth of a square prism of the same
-    face area with its length h along the motion, PLATE(a/b) π/4 a² b · PRISM(h/√(ab)) / PRISM(0). It meets the tables for
-    square prisms and for plates. About an axis: two-dimensional sections across it, ROTATION(b/a) π a⁴ per length, without
-    a correction for the ends, which is large only for short boxes.
-    """
-    out = np.zeros(6)
-    for k in range(3):
-        short, long = sorted((size[(k + 1) % 3], size[(k + 2) % 3]))
-        plate = np.interp(short / long, *PLATE) * np.pi / 4 * short**2 * long
-        out[k] = plate * np.interp(size[k] / np.sqrt(short * long), *PRISM) / PRISM[1][0]
-        out[3 + k] = np.interp(short / long, *ROTATION) * np.pi * (0.5 * long) ** 4 * size[k]
-    return out

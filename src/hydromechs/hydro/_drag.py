@@ -7,9 +7,7 @@ from functools import singledispatch
 import numpy as np
 
 from hydromechs.model import drag
-from hydromechs.spatial import norm, shift_motion, shift_wrench
-
-from ._frame import axis_frame
+from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
 
 __all__ = ["drag_wrench"]
 
@@ -71,8 +69,6 @@ def _(element: drag.Box, V_r, density):
     force: list = [0.0, 0.0, 0.0]
     moment: list = [0.0, 0.0, 0.0]
     for k in range(3):
-        if element.coefficients[k] == 0.0:
-            continue
         i, j = (k + 1) % 3, (k + 2) % 3
         half_i, half_j = 0.5 * element.size[i], 0.5 * element.size[j]
         total = about_i = about_j = 0.0

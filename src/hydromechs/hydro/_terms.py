@@ -6,13 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Hydro
+from hydromechs.model import Hydro, added_mass_matrix
 from hydromechs.spatial import cross
 
-from ._added_mass import added_mass_bias, added_mass_matrix
+from ._added_mass import added_mass_bias
 from ._drag import drag_wrench
 
-__all__ = ["HydroTerms", "Motion", "added_mass", "displaced_mass", "hydro_terms", "total_buoyancy", "water_wrench"]
+__all__ = [
+    "Motion",
+    "added_inertias",
+    "added_mass",
+    "body_motions",
+    "displaced_mass",
+    "total_buoyancy",
+    "water_potential",
+    "water_wrench",
+    "water_wrenches",
+]
 
 
 class Motion(NamedTuple):
@@ -32,13 +42,17 @@ class Motion(NamedTuple):
     """Density of the water [kg/m³]."""
 
 
-class HydroTerms(NamedTuple):
-    """What the water adds to the equations of motion, one entry per body, in its frame."""
+def body_motions(model, kin, velocities, a_fg) -> list[Motion]:
+    """Motion of every body.
 
-    added_inertia: tuple
-    """I^A [kg, kg·m, kg·m²], shape (6, 6), or None for a body that the water does not touch."""
-    wrench: tuple
-    """All of the water's force but −I^A a' [N, N·m], shape (6,)."""
+    Args:
+        model: The mechanism.
+        kin: Its kinematics (poses).
+        velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
+        a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
+    """
+    down, density = model.world.down, model.world.water_density
+    return [Motion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
 
 
 def displaced_mass(body, density):
@@ -59,10 +73,25 @@ def total_buoyancy(body, motion: Motion):
     return np.concatenate([f, cross(np.array(body.hydro.buoyancy_center), f)])
 
 
+def water_potential(body, motion: Motion):
+    """Potential energy of the water's conservative forces on a body, zero at the world's origin [J].
+
+    For hydrodynamics of the user's own it is what its method `potential_energy(body, motion)` says, 0 without that method.
+    """
+    if isinstance(body.hydro, Hydro):
+        mass, moment = displaced_mass(body, motion.density)
+        return -motion.a_fg @ (mass * (motion.R_WB.T @ motion.p_WB) + moment)
+    potential = getattr(body.hydro, "potential_energy", None)
+    return 0.0 if potential is None else potential(body, motion)
+
+
 def added_mass(body, motion: Motion):
     """Added mass of a body about its origin [kg, kg·m, kg·m²], shape (6, 6)."""
     if not isinstance(body.hydro, Hydro):
-        return np.asarray(body.hydro.added_mass(body, motion))
+        M_A = _shaped(body, body.hydro.added_mass(body, motion), (6, 6), "added_mass")
+        if M_A.dtype != object and not np.allclose(M_A, M_A.T, rtol=1e-9, atol=1e-12 * np.abs(M_A).max()):
+            raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.added_mass must return a symmetric matrix")
+        return M_A
     total = np.zeros((6, 6))
     for element in body.hydro.added_mass:
         total = total + added_mass_matrix(element, motion.density)
@@ -72,31 +101,38 @@ def added_mass(body, motion: Motion):
 def water_wrench(body, motion: Motion):
     """Drag and total buoyancy of a body about its origin [N, N·m], shape (6,)."""
     if not isinstance(body.hydro, Hydro):
-        return np.asarray(body.hydro.wrench(body, motion))
+        return _shaped(body, body.hydro.wrench(body, motion), (6,), "wrench")
     F = total_buoyancy(body, motion)
     for element in body.hydro.drag:
         F = F + drag_wrench(element, motion.velocity, motion.density)
     return F
 
 
-def hydro_terms(model, kin, velocities, a_fg) -> HydroTerms:
-    """Added inertia and wrench of every body.
+def _shaped(body, value, shape: tuple[int, ...], method: str) -> np.ndarray:
+    """What a user's method returned, as an array of the right shape."""
+    out = np.asarray(value)
+    if out.shape != shape:
+        raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.{method} must return shape {shape}, got {out.shape}")
+    return out
+
+
+def added_inertias(model, motions: list[Motion]) -> list:
+    """I^A of every body, shape (6, 6) each, or None for a body that the water does not touch."""
+    return [None if b.hydro is None else added_mass(b, m) for b, m in zip(model.bodies, motions, strict=True)]
+
+
+def water_wrenches(model, motions: list[Motion], inertias: list) -> list:
+    """All of the water's force on every body but −I^A a' [N, N·m], shape (6,) each.
 
     Args:
         model: The mechanism.
-        kin: Its kinematics (poses).
-        velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
-        a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
+        motions: Motion of each body.
+        inertias: I^A of each body.
     """
-    inertias, wrenches = [], []
-    for i, body in enumerate(model.bodies):
+    out = []
+    for body, motion, M_A in zip(model.bodies, motions, inertias, strict=True):
         if body.hydro is None:
-            inertias.append(None)
-            wrenches.append(np.zeros(6))
-            continue
-        depth = model.world.down @ kin.p_WB[i]
-        motion = Motion(velocities[i], a_fg[i], kin.R_WB[i], kin.p_WB[i], depth, model.world.water_density)
-        M_A = added_mass(body, motion)
-        inertias.append(M_A)
-        wrenches.append(added_mass_bias(M_A, velocities[i], a_fg[i]) + water_wrench(body, motion))
-    return HydroTerms(tuple(inertias), tuple(wrenches))
+            out.append(np.zeros(6))
+        else:
+            out.append(added_mass_bias(M_A, motion.velocity, motion.a_fg) + water_wrench(body, motion))
+    return out

@@ -1,8 +1,9 @@
 """Models of mechanisms: bodies, joints, shapes, hydrodynamic data, states."""
 
 from . import added_mass, drag, joints, shapes
+from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
-from ._checks import body_faults, world_faults
+from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._fault import Fault
 from ._model import Model, RigidBody, State, World
 from ._placement import Mdh, Origin
@@ -18,6 +19,7 @@ from ._steps import (
 from ._tree import tree_faults
 
 __all__ = [
+    "UNIT_TOLERANCE",
     "BallStep",
     "Body",
     "Fault",
@@ -36,6 +38,7 @@ __all__ = [
     "State",
     "World",
     "added_mass",
+    "added_mass_matrix",
     "body_faults",
     "drag",
     "joints",

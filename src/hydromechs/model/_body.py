@@ -97,9 +97,9 @@ class Body:
     name: str
     """Name, unique in the model."""
     parent: str | None = None
-    """Name of the parent body; None for the world."""
-    joint: Joint | Composite = field(default_factory=Free)
-    """How the body moves on its parent."""
+    """Name of the parent body; None or "world" for the world."""
+    joint: Joint | Composite = None
+    """How the body moves on its parent; free for a body on the world unless said otherwise."""
     inertia: Inertia = field(default_factory=lambda: Inertia(mass=0.0))
     """Mass properties; none for a frame that only carries others."""
     hydro: Hydro | HydroModel | None = None
@@ -110,5 +110,14 @@ class Body:
     """Shapes for display and contact."""
 
     def __post_init__(self):
-        object.__setattr__(self, "frames", tuple(self.frames))
-        object.__setattr__(self, "shapes", tuple(self.shapes))
+        if self.parent == "world":
+            object.__setattr__(self, "parent", None)
+        if self.joint is None:
+            if self.parent is not None:
+                raise ValueError(f"body {self.name!r} has a parent, so it needs a joint; hydromechs.joints has them")
+            object.__setattr__(self, "joint", Free())
+        for name in ("frames", "shapes"):
+            value = getattr(self, name)
+            if not isinstance(value, list | tuple):
+                raise ValueError(f"body {self.name!r}: {name} is {value!r}, must be a list")
+            object.__setattr__(self, name, tuple(value))

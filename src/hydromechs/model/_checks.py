@@ -15,10 +15,10 @@ from ._placement import Mdh, Origin
 from ._values import is_finite, plain
 from .joints import Ball, Composite, Fixed, Free, Prismatic, Revolute
 
-__all__ = ["TOO_LARGE", "body_faults", "given_added_mass", "header_faults", "is_small", "world_faults"]
+__all__ = ["TOO_LARGE", "UNIT_TOLERANCE", "body_faults", "given_added_mass", "header_faults", "is_small", "world_faults"]
 
 UNIT_TOLERANCE = 1e-6
-"""How far from 1 the length of a quaternion may be."""
+"""How far from 1 the length of a quaternion may be; what is left is taken as rounding and removed."""
 
 
 LARGEST = 1e100
@@ -42,6 +42,8 @@ def header_faults(model) -> list[Fault]:
 def world_faults(world) -> list[Fault]:
     """Faults of the world."""
     out = []
+    if not all(hasattr(world, name) for name in ("axes", "gravity", "water_density")):
+        return [Fault(("world",), f"world is {world!r}, must be a World")]
     if world.axes not in ("NED", "ENU"):
         out.append(Fault(("world", "axes"), f"world: axes is {world.axes!r}, must be 'NED' or 'ENU'"))
     for name, unit in (("gravity", "m/s²"), ("water_density", "kg/m³")):
@@ -109,12 +111,12 @@ def body_faults(index: int, body) -> list[Fault]:
     _joint(c, ("joint",), body.joint)
     _inertia(c, body.inertia)
     if isinstance(body.hydro, Hydro):
-        _hydro(c, body.hydro, body.inertia)
-    elif body.hydro is not None and not isinstance(body.hydro, HydroModel):
+        _hydro(c, body.hydro, None if isinstance(body.joint, Fixed) else body.inertia)  # a fixed one counts with its carrier
+    elif body.hydro is not None and (isinstance(body.hydro, type) or not isinstance(body.hydro, HydroModel)):
         c.add(("hydro",), f"hydro is {body.hydro!r}, must be a Hydro or an object with the methods added_mass and wrench")
     for i, frame in enumerate(body.frames):
-        if not isinstance(frame, Frame) or not isinstance(frame.name, str) or not frame.name.strip():
-            c.add(("frames", i), f"frame {frame!r} must be a Frame with a name")
+        if not isinstance(frame, Frame) or not isinstance(frame.name, str) or frame.name.strip() in ("", "world"):
+            c.add(("frames", i), f"frame {frame!r} must be a Frame with a name, and not 'world'")
         else:
             c.placement(("frames", frame.name), frame.origin)
     for i, shape in enumerate(body.shapes):
@@ -148,7 +150,7 @@ def _joint(c: _Collector, path: tuple, joint) -> None:
         if not abs(length - 1.0) <= UNIT_TOLERANCE:
             c.add(
                 (*path, "orientation"),
-                f"orientation {plain(joint.orientation)} has length {length:.6g}, must be a unit quaternion (w, x, y, z)",
+                f"orientation {plain(joint.orientation)} has length {length:.9g}, must be a unit quaternion (w, x, y, z)",
             )
     if isinstance(joint, Free):
         c.finite((*path, "position"), joint.position, "m")
@@ -162,7 +164,7 @@ def _joint(c: _Collector, path: tuple, joint) -> None:
         c.finite((*path, "position"), joint.position, unit)
         axis_length = float(np.linalg.norm(joint.axis))
         if not 1e-6 < axis_length < 1e6:
-            c.add((*path, "axis"), f"joint axis {plain(joint.axis)} must be finite and not zero")
+            c.add((*path, "axis"), f"joint axis {plain(joint.axis)} must be finite and not zero (its length from 1e-6 to 1e6)")
         elif isinstance(joint.placement, Mdh) and joint.axis != (0.0, 0.0, 1.0):
             c.add(
                 (*path, "axis"),

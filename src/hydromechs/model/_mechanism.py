@@ -1,4 +1,4 @@
-"""What the bodies of a mechanism mean together: joints that move no inertia, added masses to look at."""
+"""What the bodies of a mechanism mean together: inertia that is not positive, joints that move none, dependent motions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from hydromechs.spatial import Path, skew
 
-from . import added_mass
+from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
-from ._checks import TOO_LARGE, given_added_mass, is_small
+from ._checks import TOO_LARGE, is_small
 from ._fault import Fault
 from ._steps import motion_subspace, transformation
 from ._values import plain
@@ -19,64 +19,118 @@ __all__ = ["mechanism_faults", "warnings_of"]
 
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model) -> list[Fault]:
-    """Joints whose motion meets no inertia, so that its acceleration would be undefined.
+    """Faults that only the whole shows, so that no acceleration is undefined later."""
+    inertia = _total_inertias(model)
+    faults = _negative_inertias(model, inertia)
+    configurations = {"the initial": model.initial().q, "a general": _general_configuration(model)}
+    for which, q in configurations.items():
+        if not faults:
+            faults = _dependent_motions(model, q, which)
+    # with independent motions M cannot be singular where every moving body has a positive definite inertia of its own
+    if not faults and any(_relative_lowest(I)[0] <= 1e-12 for I, b in zip(inertia, model.bodies, strict=True) if b.joint.nv):
+        for q in configurations.values():
+            faults = faults or _motions_without_inertia(model, inertia, q)
+    return faults
 
-    The joint-space inertia M = Σ Jᵀ I J is formed at the initial and at a general configuration. It cannot be singular
-    where every moving body has a positive definite inertia of its own, and then this is skipped.
+
+def _total_inertias(model) -> list[np.ndarray]:
+    """Rigid and added inertia of each moving body with those fixed to it; zero for fixed ones, shape (6, 6) each.
+
+    Hydrodynamics of a user's own counts as a unit inertia: what it will be is not known here.
     """
-    inertia = [
-        np.zeros((6, 6)) if r is None else r.matrix + _inertia_for_check(b.hydro)
-        for b, r in zip(model.bodies, model.rigid, strict=True)
-    ]
-    for i, body in enumerate(model.bodies):
-        if body.joint.nv == 0 and model.parent[i] >= 0 and body.hydro is not None:
-            inertia[i] = _inertia_for_check(body.hydro)
-    moving = [i for i, b in enumerate(model.bodies) if b.joint.nv]
-    if all(_relative_lowest(inertia[i])[0] > 1e-12 for i in moving):
-        return []
-    general = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
-    for q in (model.initial().q, general):
-        for body, at in zip(model.bodies, model.q_slices, strict=True):
-            if body.joint.nq != body.joint.nv:
-                _normalize_quaternions(body.joint, q[at])
-        M = np.zeros((model.nv, model.nv))
-        jacobians: list[np.ndarray] = []
-        for i, steps in enumerate(model.steps):
-            at_q = [transformation(s, q) for s in steps]
-            R, p = Path(at_q).pose()
-            X = np.block([[R.T, -R.T @ skew(p)], [np.zeros((3, 3)), R.T]])
-            J = X @ jacobians[model.parent[i]] if model.parent[i] >= 0 else np.zeros((6, model.nv))
-            J[:, model.v_slices[i]] += motion_subspace(steps, at_q)
-            jacobians.append(J)
-            M += J.T @ inertia[i] @ J
-            if not is_small(M):
-                what = f"body {model.bodies[i].name!r}: its inertia or its distance from its parents"
-                return [Fault(("bodies", i, "joint"), f"{what} is {TOO_LARGE}")]
-        lowest, vector = _relative_lowest(M)
-        if lowest <= 1e-13:
-            k = int(np.argmax(np.abs(vector)))
-            i = next(i for i, s in enumerate(model.v_slices) if s.start <= k < s.stop)
-            body = model.bodies[i]
-            return [
-                Fault(
-                    ("bodies", i, "inertia"),
-                    f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), "
-                    "so its acceleration is undefined; give the body or what it carries a mass and a tensor, or make the "
-                    "joint fixed",
-                )
-            ]
-    return []
-
-
-def _inertia_for_check(hydro) -> np.ndarray:
-    """Added mass as far as it matters for a singularity: shapes count as a unit inertia of their rank."""
-    if not isinstance(hydro, Hydro):
-        return np.zeros((6, 6))
-    total = given_added_mass(hydro)
-    for element in hydro.added_mass:
-        if isinstance(element, added_mass.Ellipsoid | added_mass.Cylinder | added_mass.Box | added_mass.Sphere):
-            total = total + np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    total = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
+    for i in reversed(range(model.nb)):
+        hydro = model.bodies[i].hydro
+        if isinstance(hydro, Hydro):
+            for element in hydro.added_mass:
+                total[i] = total[i] + added_mass_matrix(element, model.world.water_density)
+        elif hydro is not None:
+            total[i] = total[i] + np.eye(6)
+        if model.bodies[i].joint.nv == 0:
+            if model.parent[i] >= 0:
+                total[model.parent[i]] = total[model.parent[i]] + Path(model.steps[i]).inertia_back(total[i])
+            total[i] = np.zeros((6, 6))
     return total
+
+
+def _negative_inertias(model, inertia: list[np.ndarray]) -> list[Fault]:
+    """Bodies whose rigid and added inertia together are not positive semi-definite."""
+    out = []
+    for i, (body, I) in enumerate(zip(model.bodies, inertia, strict=True)):
+        if not is_small(I):
+            out.append(Fault(("bodies", i), f"body {body.name!r}: its inertia with added mass is {TOO_LARGE}"))
+            continue
+        lowest = float(np.linalg.eigvalsh(I)[0])
+        if lowest < -1e-9 * np.abs(I).max():
+            out.append(
+                Fault(
+                    ("bodies", i, "hydro", "added_mass"),
+                    f"body {body.name!r}: added mass and rigid inertia together (with what is fixed to it) have the "
+                    f"eigenvalue {lowest:.4g}, must be positive definite; added mass is positive here "
+                    "(Fossen's X_u̇ < 0 changes sign)",
+                )
+            )
+    return out
+
+
+def _general_configuration(model) -> np.ndarray:
+    """A configuration without special angles, shape (nq,)."""
+    q = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
+    for body, at in zip(model.bodies, model.q_slices, strict=True):
+        start = at.start
+        for part in body.joint.parts if isinstance(body.joint, Composite) else (body.joint,):
+            if isinstance(part, Free | Ball):
+                quaternion = q[start + part.nq - 4 : start + part.nq]
+                quaternion /= np.linalg.norm(quaternion)
+            start += part.nq
+    return q
+
+
+def _dependent_motions(model, q: np.ndarray, which: str) -> list[Fault]:
+    """Compositions two of whose parts move the body alike."""
+    out = []
+    for i, (body, steps) in enumerate(zip(model.bodies, model.steps, strict=True)):
+        if isinstance(body.joint, Composite):
+            S = motion_subspace(steps, [transformation(s, q) for s in steps])
+            if np.linalg.svd(S / np.linalg.norm(S, axis=0), compute_uv=False)[-1] < 1e-9:
+                kinds = ", ".join(p.kind for p in body.joint.parts)
+                out.append(
+                    Fault(
+                        ("bodies", i, "joint"),
+                        f"body {body.name!r}: the parts of its joint ({kinds}) do not move it independently at {which} "
+                        "position; change an axis, an origin or the initial position, or leave a part out",
+                    )
+                )
+    return out
+
+
+def _motions_without_inertia(model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
+    """The joint that moves no inertia at a configuration, by the lowest eigenvalue of M = Σ Jᵀ I J."""
+    M = np.zeros((model.nv, model.nv))
+    jacobians: list[np.ndarray] = []
+    for i, steps in enumerate(model.steps):
+        at_q = [transformation(s, q) for s in steps]
+        R, p = Path(at_q).pose()
+        X = np.block([[R.T, -R.T @ skew(p)], [np.zeros((3, 3)), R.T]])
+        J = X @ jacobians[model.parent[i]] if model.parent[i] >= 0 else np.zeros((6, model.nv))
+        J[:, model.v_slices[i]] += motion_subspace(steps, at_q)
+        jacobians.append(J)
+        M += J.T @ inertia[i] @ J
+        if not is_small(M):
+            return [Fault(("bodies", i, "joint"), f"body {model.bodies[i].name!r}: what its joint moves is {TOO_LARGE}")]
+    lowest, vector = _relative_lowest(M)
+    if lowest > 1e-13:
+        return []
+    k = int(np.argmax(np.abs(vector)))
+    i = next(i for i, s in enumerate(model.v_slices) if s.start <= k < s.stop)
+    body = model.bodies[i]
+    return [
+        Fault(
+            ("bodies", i, "inertia"),
+            f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), so its "
+            "acceleration is undefined; give the body or what it carries a mass and a tensor, or make the joint fixed",
+        )
+    ]
 
 
 def _relative_lowest(M: np.ndarray) -> tuple[float, np.ndarray]:
@@ -89,24 +143,14 @@ def _relative_lowest(M: np.ndarray) -> tuple[float, np.ndarray]:
     return float(values[0]), vectors[:, 0]
 
 
-def _normalize_quaternions(joint, q: np.ndarray) -> None:
-    """Make the quaternions of one joint's part of `q` unit, in place."""
-    at = 0
-    for part in joint.parts if isinstance(joint, Composite) else (joint,):
-        if isinstance(part, Free | Ball):
-            quaternion = q[at + part.nq - 4 : at + part.nq]
-            quaternion /= np.linalg.norm(quaternion)
-        at += part.nq
-
-
-def warnings_of(bodies: tuple[Body, ...]) -> list[str]:
+def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
     """What is allowed but deserves a look."""
     out = []
     for body in bodies:
         if isinstance(body.hydro, Hydro):
-            given = given_added_mass(body.hydro)
-            lowest = float(np.linalg.eigvalsh(given)[0])
-            if lowest < -1e-9 * np.abs(given).max(initial=0.0):
+            total = sum((added_mass_matrix(e, density) for e in body.hydro.added_mass), np.zeros((6, 6)))
+            lowest = float(np.linalg.eigvalsh(total)[0])
+            if lowest < -1e-9 * np.abs(total).max(initial=0.0):
                 out.append(
                     f"body {body.name!r}: its added mass is not positive semi-definite by itself (eigenvalue {lowest:.4g}); "
                     "identified values often are not, and the total inertia is"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -94,9 +94,16 @@ class Model:
 
     def __post_init__(self):
         set_field = object.__setattr__
+        if isinstance(self.bodies, Body | str) or not isinstance(self.bodies, Iterable):
+            raise ModelError(str(self.name), [f"bodies is {self.bodies!r}, must be a list of Body"])
         set_field(self, "bodies", tuple(self.bodies))
         pairs = self.sources.items() if isinstance(self.sources, Mapping) else self.sources
-        set_field(self, "sources", tuple((str(k), str(v)) for k, v in pairs))
+        try:
+            set_field(self, "sources", tuple((str(k), str(v)) for k, v in pairs))
+        except (TypeError, ValueError):
+            raise ModelError(
+                str(self.name), [f"sources is {self.sources!r}, must map what to its source, text to text"]
+            ) from None
         faults = [*header_faults(self), *world_faults(self.world)]
         for i, body in enumerate(self.bodies):
             faults += body_faults(i, body)
@@ -109,7 +116,7 @@ class Model:
             faults = mechanism_faults(self)
         if faults:
             raise ModelError(str(self.name), [f.text for f in faults])
-        for text in warnings_of(self.bodies):
+        for text in warnings_of(self.bodies, self.world.water_density):
             warnings.warn(f"{self.name}: {text}", stacklevel=3)
 
     @property
@@ -170,6 +177,14 @@ class Model:
         for body, I in zip(self.bodies, total, strict=True):
             h = np.array([I[5, 1], I[3, 2], I[4, 0]])
             out.append(RigidBody(I[0, 0], h, I) if body.joint.nv else None)
+        return tuple(out)
+
+    @cached_property
+    def moves(self) -> tuple[bool, ...]:
+        """Whether each body can move in the world."""
+        out: list[bool] = []
+        for body, parent in zip(self.bodies, self.parent, strict=True):
+            out.append(body.joint.nv > 0 or (parent >= 0 and out[parent]))
         return tuple(out)
 
     @cached_property

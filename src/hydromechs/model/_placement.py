@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hydromechs.spatial import Screw, Shift, cos_sin, matrix_from_rpy
+from hydromechs.spatial import Screw, Shift, cos_sin, matrix_from_rpy, planar_rotation
 
 from ._values import floats, number
 
@@ -80,10 +80,11 @@ def rotation_steps(R: np.ndarray, axis: int) -> tuple[Screw, ...]:
     R = R_k(γ) R_i(β) R_k(α) with k = axis, i = (k + 1) mod 3. Multiples of 90° come out exact.
     """
     k, i, j = axis, (axis + 1) % 3, (axis + 2) % 3
-    beta = math.atan2(math.hypot(R[i, k], R[j, k]), R[k, k])
-    if math.hypot(R[i, k], R[j, k]) < 1e-15:  # R turns about k only, or flips it
-        angles = (0.0, beta, math.atan2(-R[i, j], R[i, i]))
-    else:
-        angles = (math.atan2(R[i, k], -R[j, k]), beta, math.atan2(R[k, i], R[k, j]))
+    across = math.hypot(R[i, k], R[j, k])
+    beta = math.atan2(across, R[k, k])
+    gamma = math.atan2(R[i, k], -R[j, k]) if across else 0.0
+    # the last angle from what the first two leave, so that it is right also where γ is not defined well (β near 0 or π)
+    left = (planar_rotation(k, *cos_sin(gamma)) @ planar_rotation(i, *cos_sin(beta))).T @ R
+    angles = (gamma, beta, math.atan2(left[j, i], left[i, i]))
     steps = tuple(constant_screw(a, 0.0, angle) for a, angle in zip((k, i, k), angles, strict=True))
     return tuple(s for s in steps if (s.cos, s.sin) != (1.0, 0.0))

@@ -75,6 +75,14 @@ class Cylinder:
         object.__setattr__(self, "end", floats(self.end, 3, "added_mass.end"))
         object.__setattr__(self, "radius", number(self.radius, "added_mass.radius"))
 
+    @classmethod
+    def along(cls, axis: str, start: float, end: float, *, radius: float) -> Cylinder:
+        """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m], of `radius` [m]."""
+        if axis not in ("x", "y", "z"):
+            raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
+        first, last = (tuple(s if name == axis else 0.0 for name in "xyz") for s in (start, end))
+        return cls(start=first, end=last, radius=radius)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:

@@ -46,9 +46,10 @@ class Cylinder:
     @classmethod
     def along(cls, axis: str, start: float, end: float, **fields) -> Cylinder:
         """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m]; `fields` are the others of the class."""
-        k = "xyz".index(axis)
-        point = lambda s: tuple(s if i == k else 0.0 for i in range(3))  # noqa: E731
-        return cls(start=point(start), end=point(end), **fields)
+        if axis not in ("x", "y", "z"):
+            raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
+        first, last = (tuple(s if name == axis else 0.0 for name in "xyz") for s in (start, end))
+        return cls(start=first, end=last, **fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

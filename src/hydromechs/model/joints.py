@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hydromechs.spatial import Screw, Shift, snap_rotation
+from hydromechs.spatial import Screw, Shift
 
 from ._placement import Mdh, Origin, rotation_steps
 from ._steps import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
@@ -45,7 +45,7 @@ def _frame_with_z(axis: tuple[float, float, float]) -> np.ndarray:
     z = _unit(axis)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
-    return snap_rotation(np.column_stack([x, np.cross(z, x), z]))
+    return np.column_stack([x, np.cross(z, x), z])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, Model
+from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
 
 __all__ = ["array", "configuration", "fluid", "model_of", "point"]
-
-UNIT_TOLERANCE = 1e-6
-"""How far from 1 the length of a quaternion may be."""
 
 
 def model_of(model) -> Model:
@@ -30,6 +27,8 @@ def array(value, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -
     """
     try:
         out = np.asarray(value)
+        if np.iscomplexobj(out) or any(x is None or isinstance(x, str) for x in (out.flat if out.dtype == object else ())):
+            raise ValueError
         out = out if out.dtype == object else out.astype(float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be an array of numbers ({meaning}), got {value!r}") from None
@@ -43,10 +42,11 @@ def array(value, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -
 
 
 def configuration(model: Model, q) -> np.ndarray:
-    """A configuration with unit quaternions, shape (nq,)."""
+    """A configuration with its quaternions, which must be unit but for rounding, made exactly so, shape (nq,)."""
     q = array(q, ((model.nq,),), "q", f"configuration of {model.name}, nq = {model.nq}")
     if q.dtype == object:
         return q
+    q = q.copy()
     for body, steps in zip(model.bodies, model.steps, strict=True):
         for step in steps:
             if isinstance(step, FreeStep | BallStep):
@@ -54,9 +54,10 @@ def configuration(model: Model, q) -> np.ndarray:
                 length = float(np.linalg.norm(q[start : start + 4]))
                 if abs(length - 1.0) > UNIT_TOLERANCE:
                     raise ValueError(
-                        f"q[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.6g}; "
-                        "it must be a unit quaternion (w, x, y, z)"
+                        f"q[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.9g}; "
+                        f"it must be a unit quaternion (w, x, y, z) to within {UNIT_TOLERANCE:g}"
                     )
+                q[start : start + 4] /= length
     return q
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "bias_acceleration",
     "energy",
     "forward_dynamics",
+    "frame_pose",
     "integrate",
     "inverse_dynamics",
     "jacobian",
@@ -55,7 +56,7 @@ class Energy(NamedTuple):
 
 
 def _in_water(model, q, v, fluid_velocity, fluid_acceleration):
-    """Kinematics, velocities relative to the water (a list of (6,)), and a_f − g in body axes (a list of (3,)).
+    """Kinematics, and the motion of every body and of the water around it.
 
     A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes.
     """
@@ -70,20 +71,20 @@ def _in_water(model, q, v, fluid_velocity, fluid_acceleration):
         a_fg = dynamics.world_vector(model, kin, fluid_acceleration - gravity)
     else:
         a_fg = [R.T @ (fluid_acceleration[i] - gravity) for i, R in enumerate(kin.R_WB)]
-    return kin, velocities, a_fg
+    return kin, hydro.body_motions(model, kin, velocities, a_fg)
 
 
 def _forces(model, q, v, fluid_velocity, fluid_acceleration, wrench):
     """Kinematics, added inertias and wrenches (the water's and the caller's) of all bodies."""
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
     a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
-    kin, velocities, a_fg = _in_water(model, q, v, v_f, a_f)
-    terms = hydro.hydro_terms(model, kin, velocities, a_fg)
-    wrenches = list(terms.wrench)
+    kin, motions = _in_water(model, q, v, v_f, a_f)
+    inertias = hydro.added_inertias(model, motions)
+    wrenches = hydro.water_wrenches(model, motions, inertias)
     if wrench is not None:
         external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
         wrenches = [F + external[i] for i, F in enumerate(wrenches)]
-    return kin, terms.added_inertia, wrenches
+    return kin, inertias, wrenches
 
 
 def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
@@ -139,8 +140,8 @@ def mass_matrix(model, q):
         q: Configuration, shape (nq,).
     """
     model = arguments.model_of(model)
-    kin, added_inertia, _ = _forces(model, arguments.configuration(model, q), np.zeros(model.nv), None, None, None)
-    return dynamics.mass_matrix(model, kin, added_inertia)
+    kin, motions = _in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
+    return dynamics.mass_matrix(model, kin, hydro.added_inertias(model, motions))
 
 
 def kinematics(model, q, v) -> BodyMotion:
@@ -168,6 +169,20 @@ def _place(model, name: str, point):
         names = ", ".join([*model.body_names, *model.frames])
         raise KeyError(f"no body or frame {name!r} in {model.name}; there are {names}")
     return model.body_index(name), point, np.eye(3)
+
+
+def frame_pose(model, q, name: str):
+    """Pose in the world of a body or a named frame, shape (4, 4).
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        name: Name of a body or frame.
+    """
+    model = arguments.model_of(model)
+    i, p, R = _place(model, name, np.zeros(3))
+    kin = dynamics.kinematics(model, arguments.configuration(model, q), np.zeros(model.nv))
+    return pose_matrix(kin.R_WB[i] @ R, kin.p_WB[i] + kin.R_WB[i] @ p)
 
 
 def jacobian(model, q, name: str, point=(0.0, 0.0, 0.0)):
@@ -205,19 +220,21 @@ def bias_acceleration(model, q, v, name: str, point=(0.0, 0.0, 0.0)):
 
 
 def _inertias_and_velocities(model, q, v, fluid_velocity):
-    """Kinematics at rest in the world; (inertia, velocity) lists of the bodies and of the water."""
+    """Kinematics in the world, (inertia, velocity) lists of the bodies and of the water, and the motions."""
     q = arguments.configuration(model, q)
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
-    _, relative, a_fg = _in_water(model, q, v, v_f, np.zeros(3))
+    _, motions = _in_water(model, q, v, v_f, np.zeros(3))
     kin = dynamics.kinematics(model, q, v)
-    terms = hydro.hydro_terms(model, kin, relative, a_fg)
     rigid = [None if r is None else r.matrix for r in model.rigid]
-    return kin, (rigid, kin.V), (terms.added_inertia, relative)
+    water = (hydro.added_inertias(model, motions), [m.velocity for m in motions])
+    return kin, (rigid, kin.V), water, motions
 
 
 def energy(model, q, v, *, fluid_velocity=None) -> Energy:
     """Kinetic energy of bodies and water, potential energy of gravity and buoyancy [J].
+
+    Hydrodynamics of a user's own counts in the potential by its method `potential_energy(body, motion)`, if it has one.
 
     Args:
         model: The mechanism.
@@ -226,22 +243,22 @@ def energy(model, q, v, *, fluid_velocity=None) -> Energy:
         fluid_velocity: As in `forward_dynamics`.
     """
     model = arguments.model_of(model)
-    kin, bodies, water = _inertias_and_velocities(model, q, v, fluid_velocity)
+    kin, bodies, water, motions = _inertias_and_velocities(model, q, v, fluid_velocity)
     masses = [0.0 if r is None else r.mass for r in model.rigid]
     moments = [np.zeros(3) if r is None else r.first_moment for r in model.rigid]
-    displaced = [hydro.displaced_mass(b, model.world.water_density) for b in model.bodies]
-    potential = dynamics.potential_energy(
-        [m - d for m, (d, _) in zip(masses, displaced, strict=True)],
-        [h - d for h, (_, d) in zip(moments, displaced, strict=True)],
-        kin,
-        model.world.gravity_vector,
-    )
+    potential = dynamics.potential_energy(masses, moments, kin, model.world.gravity_vector)
+    for body, motion, moves in zip(model.bodies, motions, model.moves, strict=True):
+        if body.hydro is not None and moves:
+            potential = potential + hydro.water_potential(body, motion)
     return Energy(dynamics.kinetic_energy(*bodies), dynamics.kinetic_energy(*water), potential)
 
 
 def momentum(model, q, v, *, fluid_velocity=None):
     """Momentum of bodies and water (Kirchhoff's impulse) in world axes about the world's origin, shape (6,).
 
+    In a steady current the linear part is conserved without external forces; the angular part only about an origin that
+    drifts with the water.
+
     Args:
         model: The mechanism.
         q: Configuration, shape (nq,).
@@ -249,7 +266,7 @@ def momentum(model, q, v, *, fluid_velocity=None):
         fluid_velocity: As in `forward_dynamics`.
     """
     model = arguments.model_of(model)
-    kin, bodies, water = _inertias_and_velocities(model, q, v, fluid_velocity)
+    kin, bodies, water, _ = _inertias_and_velocities(model, q, v, fluid_velocity)
     return dynamics.momentum(*bodies, kin) + dynamics.momentum(*water, kin)
 
 

@@ -1,5 +1,7 @@
 """Small spatial algebra on floats or symbols: rotations, transformations, inertia, factorization."""
 
+from ._axis_frame import axis_frame
+from ._choice import maximum, minimum, where
 from ._inertia import force_cross, motion_cross, rigid_inertia, tensor_matrix
 from ._ldl import Ldl, ldl
 from ._rotation import (
@@ -15,7 +17,6 @@ from ._rotation import (
     quaternion_product,
     rpy_from_matrix,
     skew,
-    snap_rotation,
 )
 from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
 
@@ -25,12 +26,15 @@ __all__ = [
     "Screw",
     "Shift",
     "Turn",
+    "axis_frame",
     "axis_rotation",
     "cos_sin",
     "cross",
     "force_cross",
     "ldl",
     "matrix_from_rpy",
+    "maximum",
+    "minimum",
     "motion_cross",
     "norm",
     "planar_rotation",
@@ -45,6 +49,6 @@ __all__ = [
     "shift_motion",
     "shift_wrench",
     "skew",
-    "snap_rotation",
     "tensor_matrix",
+    "where",
 ]

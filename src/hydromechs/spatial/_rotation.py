@@ -22,11 +22,10 @@ __all__ = [
     "quaternion_product",
     "rpy_from_matrix",
     "skew",
-    "snap_rotation",
 ]
 
-SNAP = 1e-12
-"""A cosine or sine this close to 0 or ±1 is a multiple of 90° written in decimals."""
+SNAP = 1e-15
+"""A cosine or sine this close to 0 is one of a multiple of 90°, rounded."""
 
 
 def norm(a):
@@ -64,14 +63,6 @@ def cos_sin(angle: float) -> tuple[float, float]:
     return c, s
 
 
-def snap_rotation(R):
-    """A rotation matrix of floats with entries next to 0 and ±1 made exact, shape (3, 3)."""
-    R = np.array(R, dtype=float)
-    for exact in (-1.0, 0.0, 1.0):
-        R[np.abs(R - exact) < SNAP] = exact
-    return R
-
-
 def planar_rotation(axis: int, c, s):
     """Matrix of a rotation about coordinate axis 0, 1 or 2 with cosine `c` and sine `s`, child to parent, shape (3, 3)."""
     i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -92,13 +83,13 @@ def axis_rotation(axis, angle: float):
 def matrix_from_rpy(rpy):
     """R = Rz(yaw) Ry(pitch) Rx(roll), the URDF and Fossen order, for constant angles [rad], shape (3, 3)."""
     roll, pitch, yaw = (cos_sin(float(a)) for a in rpy)
-    return snap_rotation(planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll))
+    return planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll)
 
 
 def rpy_from_matrix(R):
     """Roll, pitch, yaw [rad] of a rotation matrix of floats, shape (3,); roll is 0 at pitch ±90°."""
     pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    if math.hypot(R[0, 0], R[1, 0]) < SNAP:
+    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:
         return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
     return np.array([math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])])
 

@@ -1,7 +1,8 @@
 """The same mechanism in other codes, to compare with: Pinocchio, MuJoCo and DART (extra `dev`)."""
 
+from ._common import import_peer
 from ._dart import DartPeer
 from ._mujoco import MujocoPeer
 from ._pinocchio import PinocchioPeer
 
-__all__ = ["DartPeer", "MujocoPeer", "PinocchioPeer"]
+__all__ = ["DartPeer", "MujocoPeer", "PinocchioPeer", "import_peer"]

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import math
+from types import ModuleType
+
 import numpy as np
 
-from hydromechs.model import joints
-from hydromechs.spatial import Path, pose_matrix
+from hydromechs.model import Mdh, joints
 
-__all__ = ["axis_of", "depth_first", "joint_parts", "placement_pose", "swap"]
+__all__ = ["axis_of", "depth_first", "import_peer", "joint_parts", "placement_pose", "swap"]
+
+
+def import_peer(name: str) -> ModuleType:
+    """The module `name` of another code, or an error that says how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("crosscheck needs DART, Pinocchio and MuJoCo: pip install 'hydromechs[dev]'") from None
 
 
 def joint_parts(joint) -> tuple:
@@ -16,8 +27,33 @@ def joint_parts(joint) -> tuple:
 
 
 def placement_pose(joint) -> np.ndarray:
-    """Pose of a joint frame on its parent before motion, shape (4, 4)."""
-    return pose_matrix(*Path(joint.placement.steps(2)).pose())
+    """Pose of a joint frame on its parent before motion, shape (4, 4).
+
+    From the definition of the parameters and nothing of ours, so that the other codes notice a wrong placement.
+    """
+    place = joint.placement
+    if isinstance(place, Mdh):
+        branch = _rotation(2, place.branch_theta) @ _translation((0.0, 0.0, place.branch_d))
+        across = _rotation(0, place.alpha) @ _translation((place.a, 0.0, 0.0))
+        return branch @ across @ _rotation(2, place.theta) @ _translation((0.0, 0.0, place.d))
+    roll, pitch, yaw = place.rpy
+    return _translation(place.xyz) @ _rotation(2, yaw) @ _rotation(1, pitch) @ _rotation(0, roll)
+
+
+def _rotation(axis: int, angle: float) -> np.ndarray:
+    """Homogeneous matrix of a rotation about coordinate `axis` by `angle` [rad], shape (4, 4)."""
+    c, s = math.cos(angle), math.sin(angle)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    T = np.eye(4)
+    T[i, i], T[i, j], T[j, i], T[j, j] = c, -s, s, c
+    return T
+
+
+def _translation(p) -> np.ndarray:
+    """Homogeneous matrix of a translation by `p` [m], shape (4, 4)."""
+    T = np.eye(4)
+    T[:3, 3] = p
+    return T
 
 
 def axis_of(joint) -> np.ndarray:

@@ -12,7 +12,7 @@ from hydromechs.hydro import Motion, added_mass
 from hydromechs.model import joints
 from hydromechs.spatial import quaternion_matrix
 
-from ._common import axis_of, joint_parts, placement_pose, swap
+from ._common import axis_of, import_peer, joint_parts, placement_pose, swap
 
 __all__ = ["DartPeer"]
 
@@ -39,8 +39,7 @@ class DartPeer:
     """DART's skeleton of a model. Gravity acts on the rigid masses, drag and buoyancy are left out."""
 
     def __init__(self, model):
-        import dartpy
-
+        dartpy = import_peer("dartpy")
         self.dart, self.model = dartpy, model
         self.skeleton = dartpy.dynamics.Skeleton(model.name)
         self.skeleton.setGravity([0.0, 0.0, 0.0])

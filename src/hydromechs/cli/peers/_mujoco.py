@@ -7,7 +7,7 @@ import numpy as np
 from hydromechs.model import joints
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
-from ._common import axis_of, joint_parts, placement_pose
+from ._common import axis_of, import_peer, joint_parts, placement_pose
 
 __all__ = ["MujocoPeer"]
 
@@ -19,8 +19,7 @@ class MujocoPeer:
     """
 
     def __init__(self, model):
-        import mujoco
-
+        mujoco = import_peer("mujoco")
         self.mujoco, self.ours = mujoco, model
         spec = mujoco.MjSpec()
         spec.compiler.degree = False

@@ -7,7 +7,7 @@ import numpy as np
 from hydromechs.model import joints
 from hydromechs.spatial import tensor_matrix
 
-from ._common import axis_of, depth_first, joint_parts, placement_pose
+from ._common import axis_of, depth_first, import_peer, joint_parts, placement_pose
 
 __all__ = ["PinocchioPeer"]
 
@@ -16,8 +16,7 @@ class PinocchioPeer:
     """Pinocchio's model and data of a mechanism without water."""
 
     def __init__(self, model):
-        import pinocchio as pin
-
+        pin = import_peer("pinocchio")
         self.pin = pin
         self.model = pin.Model()
         self.model.gravity = pin.Motion(np.concatenate([model.world.gravity_vector, np.zeros(3)]))

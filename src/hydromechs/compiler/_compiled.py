@@ -1,0 +1,149 @@
+"""A function in machine code: single calls on one lane, batches on lanes and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from ._cache import cached, fingerprint, source_hash
+from ._llvm import LoadedCode, object_code, target
+from ._llvm_text import llvm_text
+from ._program import Argument, Program, trace
+
+__all__ = ["Compiled", "Recipe"]
+
+SMALL = 256
+"""Worlds per thread below which starting a thread costs more than it gains."""
+
+
+class Recipe(NamedTuple):
+    """How to make a program, and what it depends on."""
+
+    name: str
+    """Name of the function."""
+    function: Callable
+    """NumPy function of the inputs, by name."""
+    inputs: tuple[Argument, ...]
+    """What goes in."""
+    outputs: tuple[Argument, ...]
+    """What comes out."""
+    identity: str | None
+    """A text that fixes the program together with the package's source; None if only the trace itself can tell."""
+
+    def program(self) -> Program:
+        """Trace it."""
+        shapes = {a.name: a.shape for a in self.inputs}
+        return trace(self.function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
+
+
+class Compiled:
+    """A recipe in machine code, made when first called and cached on disk.
+
+    Args:
+        recipe: What to compile.
+        lanes: Worlds per vector operation in batches: 1, 4 or 8.
+        threads: Threads that share a batch.
+    """
+
+    def __init__(self, recipe: Recipe, lanes: int, threads: int):
+        self.recipe, self.lanes, self.threads = recipe, lanes, threads
+        self._arguments = [*recipe.inputs, *recipe.outputs]
+        self._program: Program | None = None
+        self._code: dict[int, LoadedCode] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    @property
+    def program(self) -> Program:
+        """The traced program."""
+        if self._program is None:
+            self._program = self.recipe.program()
+        return self._program
+
+    def code(self, lanes: int) -> LoadedCode:
+        """Machine code for a number of lanes, from the cache or newly made."""
+        if lanes not in self._code:
+            r = self.recipe
+            identity = r.identity if r.identity is not None else self.program.hash
+            key = fingerprint(source_hash(), r.name, r.inputs, r.outputs, identity, lanes, *target(), np.__version__)
+            code = cached(key, lambda: object_code(llvm_text(self.program, lanes)))
+            self._code[lanes] = LoadedCode(code, len(self._arguments), lanes)
+        return self._code[lanes]
+
+    def single(self):
+        """The fastest call: float64 arrays of exact shape, results last; answers 0, or does nothing and answers 1."""
+        return self.code(1).objects or (lambda *arrays: 1)
+
+    def __call__(self, arrays: list, outs: list | None = None) -> list[np.ndarray]:
+        """Results for arrays with any leading batch dimensions, which broadcast.
+
+        Args:
+            arrays: One array per input.
+            outs: One array per output to write into, or None.
+        """
+        inputs = [_as_float(x, a) for x, a in zip(arrays, self.recipe.inputs, strict=True)]
+        leading = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(inputs, self.recipe.inputs, strict=True)]
+        try:
+            batch = np.broadcast_shapes(*leading)
+        except ValueError:
+            shapes = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, self.recipe.inputs, strict=True))
+            raise ValueError(f"the batch dimensions of the arguments do not fit together: {shapes}") from None
+        if outs is None:
+            outs = [np.empty(batch + a.shape) for a in self.recipe.outputs]
+        else:
+            outs = [_as_out(y, batch + a.shape, a) for y, a in zip(outs, self.recipe.outputs, strict=True)]
+        worlds = int(np.prod(batch))
+        table = np.empty((len(self._arguments), 2), dtype=np.int64)
+        keep = []
+        for k, (x, a, lead) in enumerate(zip(inputs, self.recipe.inputs, leading, strict=True)):
+            same = int(np.prod(lead)) == 1
+            if not same and lead != batch:
+                x = np.broadcast_to(x, batch + a.shape)
+            x = np.ascontiguousarray(x)
+            keep.append(x)
+            table[k] = x.ctypes.data, 0 if same else a.size
+        for k, (y, a) in enumerate(zip(outs, self.recipe.outputs, strict=True), start=len(inputs)):
+            table[k] = y.ctypes.data, a.size
+        if worlds == 1:
+            self.code(1).loop(table.ctypes.data, 0, 1)
+        elif worlds:
+            self._run(table, worlds)
+        return outs
+
+    def _run(self, table: np.ndarray, worlds: int) -> None:
+        """All worlds, split over threads in blocks of whole lanes."""
+        loop, address = self.code(self.lanes).loop, table.ctypes.data
+        parts = min(self.threads, -(-worlds // SMALL))
+        if parts <= 1:
+            loop(address, 0, worlds)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="hydromechs")
+        block = -(-worlds // (parts * self.lanes)) * self.lanes
+        bounds = [(b, min(b + block, worlds)) for b in range(0, worlds, block)]
+        others = [self._pool.submit(loop, address, *b) for b in bounds[1:]]
+        loop(address, *bounds[0])
+        for other in others:
+            other.result()
+
+
+def _as_float(value, argument: Argument) -> np.ndarray:
+    """`value` as a float64 array whose last dimensions are those of the argument."""
+    try:
+        out = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{argument.name} must be an array of numbers, got {value!r}") from None
+    n = len(argument.shape)
+    if out.ndim < n or out.shape[out.ndim - n :] != argument.shape:
+        raise ValueError(f"{argument.name} must have shape (..., {', '.join(map(str, argument.shape))}), got {out.shape}")
+    return out
+
+
+def _as_out(out, shape: tuple[int, ...], argument: Argument) -> np.ndarray:
+    """`out` if results can be written into it."""
+    good = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.c_contiguous
+    if not (good and out.flags.writeable and out.flags.aligned):
+        raise ValueError(f"out for {argument.name} must be a writeable contiguous float64 array of shape {shape}")
+    return out

@@ -1,0 +1,100 @@
+"""Machine code by LLVM: IR to object code, object code to callable functions."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+__all__ = ["LoadedCode", "native_lanes", "object_code", "target"]
+
+LARGE = 20_000
+"""Lines of IR above which the optimiser takes longer than it gains; straight-line code is nearly optimal as it is."""
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@cache
+def target() -> tuple[str, str, str, str]:
+    """Version of LLVM and llvmlite, triple, CPU and features: all of the machine that can change the code."""
+    _initialize()
+    features = llvm.get_host_cpu_features().flatten()
+    version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+    return version, llvm.get_default_triple(), llvm.get_host_cpu_name(), features
+
+
+def native_lanes() -> int:
+    """Doubles in a vector register of this machine: 8 with AVX-512, else 4 (two registers of two on ARM)."""
+    return 8 if "+avx512f" in target()[3] else 4
+
+
+def _machine():
+    _, triple, cpu, features = target()
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+
+
+def object_code(text: str) -> bytes:
+    """Object code of LLVM IR for this machine."""
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    if text.count("\n") < LARGE:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+        builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+class LoadedCode:
+    """Functions of a piece of object code in this process."""
+
+    def __init__(self, code: bytes, n_arguments: int, lanes: int):
+        machine = _machine()
+        # the engine owns the code; it must live as long as the functions
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self.engine.finalize_object()
+        address = self.engine.get_function_address
+        loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        self.loop = loop(address("loop"))
+        """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
+        self.objects = None
+        """Evaluate NumPy arrays, 0 if they are as they should be; None where their layout is not the known one."""
+        if lanes == 1 and _layout_is_known():
+            for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
+                ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)
+            self.objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)(address("objects"))
+
+
+@cache
+def _layout_is_known() -> bool:
+    """Whether NumPy's arrays lie in memory as the compiled code expects; looked up, not assumed."""
+    from ._llvm_text import ALIGNED, ARRAY_FLAGS, DATA, DTYPE, NDIM, SHAPE, STRIDES, WRITEABLE
+
+    if ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    array = np.arange(6.0).reshape(2, 3)
+
+    def word(address: int) -> int:
+        return ctypes.c_int64.from_address(address).value
+
+    at = id(array)
+    frozen = np.arange(2.0)
+    frozen.flags.writeable = False
+    both = ALIGNED | WRITEABLE
+    return (
+        word(at + 8) == id(np.ndarray)
+        and word(at + DATA) == array.ctypes.data
+        and ctypes.c_int32.from_address(at + NDIM).value == 2
+        and [word(word(at + SHAPE) + 8 * k) for k in range(2)] == [2, 3]
+        and [word(word(at + STRIDES) + 8 * k) for k in range(2)] == [24, 8]
+        and word(at + DTYPE) == id(np.dtype(np.float64))
+        and ctypes.c_int32.from_address(at + ARRAY_FLAGS).value & both == both
+        and ctypes.c_int32.from_address(id(frozen) + ARRAY_FLAGS).value & both == ALIGNED
+    )

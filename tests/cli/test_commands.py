@@ -1,0 +1,134 @@
+"""The commands as a user meets them: what they print, where, and with which status."""
+
+import sys
+
+import pytest
+
+import hydromechs as hm
+from hydromechs.cli import main
+
+NASTY = "length [m], [/bold] and :x: stay, [red]this[/red] too"
+
+GOOD = f"""\
+hydromechs: 1
+name: "rov[m]"
+description: "{NASTY}"
+sources:
+  "hull[kg]": "{NASTY}"
+bodies:
+  - name: "hull[/m]"
+    joint: {{type: free}}
+    inertia: {{mass: 10, com: [0, 0, 0], tensor: [1, 1, 1, 0, 0, 0]}}
+    frames: {{":x:": {{}}}}
+"""
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
+
+    def command(*arguments):
+        monkeypatch.setenv("COLUMNS", "400")
+        monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture
+def good(tmp_path):
+    file = tmp_path / "good.yaml"
+    file.write_text(GOOD)
+    return file
+
+
+@pytest.fixture
+def bad(tmp_path):
+    file = tmp_path / "[b]bad.yaml"
+    file.write_text(GOOD.replace("mass: 10", "mass: -10"))
+    return file
+
+
+def test_info_of_a_library_model(run):
+    status, out, err = run("info", "bluerov2_heavy_alpha5")
+    assert (status, err) == (0, "")
+    assert out.startswith("bluerov2_heavy_alpha5  ")
+    for name in hm.load("bluerov2_heavy_alpha5").body_names:
+        assert name in out
+    assert "centre of buoyancy" in out
+
+
+def test_info_of_a_dry_model_with_its_sources(run):
+    status, out, err = run("info", "puma560", "--sources")
+    assert (status, err) == (0, "")
+    assert "centre of buoyancy" not in out and "nan" not in out
+    for what, source in hm.load("puma560").sources:
+        assert what in out and source in out
+
+
+def test_info_prints_the_users_text_as_it_stands(run, good):
+    status, out, err = run("info", good, "--sources")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"rov[m]  {NASTY}\n")
+    assert out.count(NASTY) == 2
+    assert "hull[/m]" in out and "hull[kg]" in out
+    assert ["frames", ":x:"] in [line.split() for line in out.splitlines()]
+
+
+def test_models_lists_the_library(run):
+    status, out, err = run("models")
+    assert (status, err) == (0, "")
+    for name in hm.library.names():
+        assert name in out
+
+
+def test_check(run, good, bad):
+    """A good file is good; a bad one ends with status 1 and the line of its fault, whatever its name is."""
+    assert run("check", good, "puma560") == (0, f"{good}: good\npuma560: good\n", "")
+    status, out, err = run("check", bad, good)
+    assert (status, out) == (1, f"{good}: good\n")
+    assert err.startswith(f"{bad}: 1 problem(s)\n")
+    assert "line 9" in err and "'hull[/m]'" in err and "-10" in err
+
+
+@pytest.mark.parametrize("command", ["info", "check"])
+def test_sources_that_are_no_model(run, tmp_path, command):
+    """An unknown name lists the known ones; a folder and a missing file are called so."""
+    status, _, err = run(command, "rov[m]:x:")
+    assert status == 1 and "'rov[m]:x:'" in err
+    assert all(name in err for name in hm.library.names())
+    status, _, err = run(command, tmp_path)
+    assert status == 1 and str(tmp_path) in err and "folder" in err
+    status, _, err = run(command, tmp_path / "[m].yaml")
+    assert status == 1 and f"there is no model file '{tmp_path}/[m].yaml'" in err
+
+
+def test_version(run):
+    assert run("--version") == (0, f"hydromechs {hm.__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",)])
+def test_help_names_the_commands(run, arguments):
+    _, out, err = run(*arguments)
+    assert all(name in out + err for name in ("info", "models", "check", "crosscheck"))
+
+
+def test_help_keeps_its_brackets(run):
+    status, out, _ = run("crosscheck", "--help")
+    assert status == 0 and "pip install 'hydromechs[dev]'" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("missing", ["dartpy", "pinocchio", "mujoco"])
+def test_crosscheck_says_what_to_install(run, monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    status, out, err = run("crosscheck", "--trees", 1)
+    assert (status, out) == (1, "")
+    assert err == "error: crosscheck needs DART, Pinocchio and MuJoCo: pip install 'hydromechs[dev]'\n"
+
+
+def test_crosscheck_passes(run):
+    status, out, err = run("crosscheck", "--trees", 2)
+    assert (status, err) == (0, "")
+    assert all(code in out for code in ("DART", "Pinocchio", "MuJoCo")) and "NO" not in out
