@@ -1,6 +1,14 @@
-"""Tracing of NumPy functions with symbols."""
+"""From a NumPy function to machine code: trace, program, back ends, cache, derivatives."""
 
+from ._program import Argument, Operation, OperationCount, Program, trace
 from ._symbol import Symbol, symbols
-from ._trace import trace
 
-__all__ = ["Symbol", "symbols", "trace"]
+__all__ = [
+    "Argument",
+    "Operation",
+    "OperationCount",
+    "Program",
+    "Symbol",
+    "symbols",
+    "trace",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -168,7 +169,7 @@ def trace(
     Args:
         function: Takes arrays by the names of `shapes`; returns an array or a tuple of arrays.
         shapes: Shape of each argument.
-        name: Name of the program; the function's own unless given.
+        name: Name of the program.
         outputs: Names of the results; result0, result1, ... unless given.
     """
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
@@ -176,9 +177,12 @@ def trace(
     results = tuple(results) if isinstance(results, tuple) else (results,)
     results = tuple(np.asarray(y) for y in results)
     names = outputs or tuple(f"result{k}" for k in range(len(results)))
-    name = name or getattr(function, "__name__", "traced").strip("<>")
     expressions = casadi.cse([_column(y) for y in results])
-    compiled = casadi.Function(name, [_column(x) for x in inputs.values()], expressions, list(shapes), list(names))
+    identifiers = [re.sub(r"\W+", "_", key).strip("_") for key in (*shapes, *names)]  # CasADi's rules for names
+    n = len(shapes)
+    compiled = casadi.Function(
+        name or "program", [_column(x) for x in inputs.values()], expressions, identifiers[:n], identifiers[n:]
+    )
     arguments = tuple(Argument(key, tuple(shape)) for key, shape in shapes.items())
     return program_of(compiled, arguments, tuple(Argument(n, y.shape) for n, y in zip(names, results, strict=True)))
 
