@@ -4,9 +4,10 @@
 
     model = hm.load("tiburon_titan2")
     q, v = model.neutral()
-    vdot = hm.forward_dynamics(model, q, v, tau, fluid_velocity=(0.5, 0, 0))
+    dyn = hm.compile(model)
+    vdot = dyn.forward_dynamics(q, v, tau, fluid_velocity=(0.5, 0, 0))
 
-The equations take floats and give numbers; conventions are in docs/conventions.md.
+`hm.forward_dynamics(model, ...)` and the like are the same equations uncompiled: slow, checked, readable.
 """
 
 from importlib import import_module as _import_module
@@ -32,6 +33,7 @@ from .simulation import (
     BodyMotion,
     Energy,
     bias_acceleration,
+    damping_force,
     energy,
     forward_dynamics,
     frame_pose,
@@ -41,11 +43,16 @@ from .simulation import (
     kinematics,
     mass_matrix,
     momentum,
+    restoring_force,
 )
 
 __version__ = "0.1.0"
 
 _LATER = {
+    # compile with CasADi and LLVM
+    "Dynamics": "hydromechs.simulation._dynamics",
+    "compile": "hydromechs.simulation._dynamics:compile_model",
+    "operation_count": "hydromechs.simulation._dynamics",
     # read files with pydantic and yaml, which take long to import
     "load": "hydromechs.library",
     "save": "hydromechs.formats",
@@ -54,6 +61,7 @@ _LATER = {
 __all__ = [
     "Body",
     "BodyMotion",
+    "Dynamics",
     "Energy",
     "Frame",
     "Hydro",
@@ -69,6 +77,8 @@ __all__ = [
     "World",
     "added_mass",
     "bias_acceleration",
+    "compile",
+    "damping_force",
     "drag",
     "energy",
     "forward_dynamics",
@@ -81,6 +91,8 @@ __all__ = [
     "load",
     "mass_matrix",
     "momentum",
+    "operation_count",
+    "restoring_force",
     "save",
     "shapes",
 ]
@@ -88,7 +100,8 @@ __all__ = [
 
 def __getattr__(name: str):
     if name in _LATER:
-        return getattr(_import_module(_LATER[name]), name)
+        module, _, other = _LATER[name].partition(":")
+        return getattr(_import_module(module), other or name)
     raise AttributeError(f"module 'hydromechs' has no attribute {name!r}")
 
 

@@ -46,12 +46,13 @@ class Compiled:
         recipe: What to compile.
         lanes: Worlds per vector operation in batches: 1, 4 or 8.
         threads: Threads that share a batch.
+        program: The program, if it is made already.
     """
 
-    def __init__(self, recipe: Recipe, lanes: int, threads: int):
+    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None):
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
         self._arguments = [*recipe.inputs, *recipe.outputs]
-        self._program: Program | None = None
+        self._program = program
         self._code: dict[int, LoadedCode] = {}
         self._pool: ThreadPoolExecutor | None = None
 

@@ -190,7 +190,8 @@ def trace(
 def _column(array: np.ndarray) -> casadi.SX:
     """Entries of an array of symbols and numbers, row-major, as one column."""
     entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array)]
-    return casadi.vertcat(*entries) if entries else casadi.SX(0, 1)
+    # an entry of a sparse matrix can be a zero that CasADi would leave out
+    return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
 
 
 def program_of(function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...]) -> Program:

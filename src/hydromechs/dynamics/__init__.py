@@ -3,6 +3,7 @@
 from ._articulated_body import articulated_body, rigid_bias
 from ._composite_body import mass_matrix
 from ._energy import kinetic_energy, momentum, potential_energy
+from ._generalized_force import generalized_force
 from ._inverse_dynamics import accelerations, inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
 from ._kinematics import Kinematics, integrate, kinematics, world_vector
@@ -11,6 +12,7 @@ __all__ = [
     "Kinematics",
     "accelerations",
     "articulated_body",
+    "generalized_force",
     "integrate",
     "inverse_dynamics",
     "jacobian",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._articulated_body import rigid_bias
+from ._generalized_force import generalized_force
 from ._kinematics import Kinematics
 
 __all__ = ["accelerations", "inverse_dynamics"]
@@ -52,9 +53,4 @@ def inverse_dynamics(model, kin: Kinematics, vdot, added_inertia, wrench):
         if added_inertia[i] is not None:
             f = f + added_inertia[i] @ a[i]
         force.append(f)
-    tau: list = [None] * model.nb
-    for i in reversed(range(model.nb)):
-        tau[i] = kin.subspaces[i].T @ force[i]
-        if model.parent[i] >= 0:
-            force[model.parent[i]] = force[model.parent[i]] + kin.paths[i].force_back(force[i])
-    return np.concatenate(tau)
+    return generalized_force(model, kin, force)

@@ -1,4 +1,4 @@
-"""Equations of motion put together."""
+"""Equations of motion put together, and compiled."""
 
 from ._equations import (
     BodyMotion,
@@ -14,11 +14,13 @@ from ._equations import (
     mass_matrix,
     momentum,
 )
+from ._fossen import damping_force, restoring_force
 
 __all__ = [
     "BodyMotion",
     "Energy",
     "bias_acceleration",
+    "damping_force",
     "energy",
     "forward_dynamics",
     "frame_pose",
@@ -28,4 +30,5 @@ __all__ = [
     "kinematics",
     "mass_matrix",
     "momentum",
+    "restoring_force",
 ]

@@ -1,0 +1,424 @@
+"""A program as C99: one statement per operation. CUDA shares the statements.
+
+`c_body` writes the statements of one function; `c_header`, `c_source` and `c_test` write a pair of files that stands by
+itself (no allocation, no globals, nothing of the C library but math.h) and a `main` that checks it on a few cases.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ._program import Argument, Program
+
+__all__ = ["CFile", "CFunction", "Case", "c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test", "short_lives"]
+
+KEYWORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof bool
+    true false class delete explicit export friend mutable namespace new operator private protected public template this
+    throw try catch typename using virtual and or not xor
+"""
+"""Names that C, or C++ where the header is included, keeps for itself."""
+
+MATH = """
+    acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2
+    logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma tgamma ceil floor nearbyint rint lrint llrint round
+    lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma j0 j1 jn y0 y1 yn gamma
+    isnan isinf isfinite isnormal signbit fpclassify signgam sincos
+"""
+"""Names of math.h; parameters must not hide them."""
+
+RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
+
+FUNCTIONS = {"abs": "fabs"} | {
+    k: k for k in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow")
+}
+"""Operations that are calls."""
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
+
+SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
+
+
+def c_identifier(name: str) -> str:
+    """`name` as a C identifier that is no keyword, no name of math.h and none of our own variables t0, t1, ..."""
+    out = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_")
+    if not out or out[0].isdigit():
+        out = f"m_{out}".rstrip("_")
+    own = re.fullmatch(r"t\d+", out)
+    return f"{out}_" if out in RESERVED or own else out
+
+
+def c_literal(value: float, real: str) -> str:
+    """A constant, exactly (or rounded to float).
+
+    A number too small for a float becomes the smallest normal one instead of zero: such numbers keep roots of zero apart
+    from divisions by it.
+
+    Args:
+        value: The constant.
+        real: "double" or "float".
+    """
+    if math.isnan(value):
+        return "NAN"
+    if real == "float" and value and abs(value) < SMALLEST_FLOAT:
+        value = math.copysign(SMALLEST_FLOAT, value)
+    with np.errstate(over="ignore"):
+        rounded = np.float32(value) if real == "float" else np.float64(value)
+    if np.isinf(rounded):
+        return "INFINITY" if rounded > 0 else "(-INFINITY)"
+    text = str(rounded)  # the shortest text that reads back as the same number
+    text = text if "." in text or "e" in text else f"{text}.0"
+    text = f"{text}f" if real == "float" else text
+    return f"({text})" if text.startswith("-") else text
+
+
+def c_body(
+    program: Program,
+    real: str,
+    load: Callable[[int, int], str],
+    store: Callable[[int, int, str], str],
+    *,
+    order: Sequence[int] | None = None,
+    sincos: str | None = None,
+) -> list[str]:
+    """The statements of a program.
+
+    Constants are literals where they are used and inputs are loaded right before their first use. The meaning of each
+    operation is that of the LLVM back end: comparisons give 1 or 0, NaN counts as true, min and max take their second argument
+    unless the first is smaller or larger.
+
+    Args:
+        program: What to write.
+        real: Type of all variables, "double" or "float".
+        load: Expression of an entry of an input, from (argument, entry).
+        store: Statement that stores a result, from (output, entry, expression).
+        order: Places of the operations in the order in which to write them, each result stored as soon as it is there;
+            without, the program's order, and all results are stored at the end, so that they may lie where arguments do.
+        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; without, sin and cos are called.
+    """
+    operations = program.operations
+    suffix = "f" if real == "float" else ""
+    one, zero = c_literal(1.0, real), c_literal(0.0, real)
+    names: dict[int, str] = {}
+    lines: list[str] = []
+    places: dict[int, list[tuple[int, int]]] = {}
+    for k, row in enumerate(program.results):
+        for entry, place in enumerate(row):
+            places.setdefault(place, []).append((k, entry))
+    other = {}
+    if sincos:
+        pairs = {(op.kind, op.a): k for k, op in enumerate(operations) if op.kind in ("sin", "cos")}
+        other = {k: pairs.get(("cos" if kind == "sin" else "sin", a)) for (kind, a), k in pairs.items()}
+
+    def define(k: int, expression: str) -> None:
+        names[k] = f"t{k}"
+        lines.append(f"const {real} t{k} = {expression};")
+
+    def value(k: int) -> str:
+        """What stands for a value: a literal, or a variable that is there or is loaded now."""
+        op = operations[k]
+        if op.kind == "const":
+            return c_literal(op.value, real)
+        if k not in names:
+            define(k, load(*op.value))
+        return names[k]
+
+    def emit(k: int) -> None:
+        op = operations[k]
+        a = value(op.a)
+        b = value(op.b) if op.b >= 0 else ""
+        match op.kind:
+            case "add" | "sub" | "mul" | "div":
+                define(k, f"{a} {SIGNS[op.kind]} {b}")
+            case "neg":
+                define(k, f"-{a}")
+            case "sin" | "cos" if sincos:
+                if k not in names:
+                    sine, cosine = (k, other[k]) if op.kind == "sin" else (other[k], k)
+                    n, m = (f"t{x}" if x is not None else f"unused{k}" for x in (sine, cosine))
+                    lines.append(f"{real} {n}, {m}; {sincos}({a}, &{n}, &{m});")
+                    names.update({x: f"t{x}" for x in (sine, cosine) if x is not None})
+            case kind if kind in FUNCTIONS:
+                define(k, f"{FUNCTIONS[kind]}{suffix}({f'{a}, {b}' if op.b >= 0 else a})")
+            case "lt" | "le" | "eq" | "ne":
+                define(k, f"{a} {SIGNS[op.kind]} {b} ? {one} : {zero}")
+            case "and" | "or":
+                both = "&&" if op.kind == "and" else "||"
+                define(k, f"({a} != {zero}) {both} ({b} != {zero}) ? {one} : {zero}")
+            case "not":
+                define(k, f"{a} == {zero} ? {one} : {zero}")
+            case "if_else_zero":
+                define(k, f"{a} != {zero} ? {b} : {zero}")
+            case "min" | "max":
+                define(k, f"{a} {'<' if op.kind == 'min' else '>'} {b} ? {a} : {b}")
+            case "sign":
+                define(k, f"({a} > {zero} ? {one} : {zero}) - ({a} < {zero} ? {one} : {zero})")
+            case kind:
+                raise NotImplementedError(f"no C code for {kind!r}")
+
+    def put(k: int) -> None:
+        for output, entry in places.pop(k, ()):
+            lines.append(store(output, entry, value(k)))
+
+    for k in range(len(operations)) if order is None else order:
+        if operations[k].kind not in ("const", "input"):
+            emit(k)
+            if order is not None:
+                put(k)
+    for k in list(places):
+        value(k)  # all loads come before the first store
+    for k in list(places):
+        put(k)
+    return lines
+
+
+def short_lives(program: Program) -> list[int]:
+    """An order of the operations in which few values are alive at a time, for machines with registers and no stack.
+
+    Operands are visited before the results that need them, the more demanding one first (Sethi and Ullman 1970, whose count is
+    exact for trees and a guess here), or the deeper one first; the better of these orders and the program's own is taken.
+    """
+    operations = program.operations
+    needs = [{x for x in (op.a, op.b) if x >= 0 and operations[x].kind != "const"} for op in operations]
+    registers, depth = [0] * len(operations), [0] * len(operations)
+    for k, operands in enumerate(needs):
+        counts = sorted((registers[x] for x in operands), reverse=True)
+        registers[k] = max([n + i for i, n in enumerate(counts)], default=1)
+        depth[k] = 1 + max((depth[x] for x in operands), default=0)
+    computed = [k for k, op in enumerate(operations) if op.kind not in ("const", "input")]
+    orders = [computed, *(_visited(program, needs, rank) for rank in (registers, depth))]
+    return min(orders, key=lambda order: _most_alive(needs, order))
+
+
+def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[int]:
+    """Operations in the order in which results ask for them, operands of higher rank first."""
+    order, seen = [], set()
+    stack = [(k, False) for row in reversed(program.results) for k in reversed(row)]
+    while stack:
+        k, ready = stack.pop()
+        if ready:
+            order.append(k)
+        elif k not in seen and program.operations[k].kind not in ("const", "input"):
+            seen.add(k)
+            stack.append((k, True))
+            stack += [(x, False) for x in sorted(needs[k], key=lambda x: (rank[x], -x))]  # the last is popped first
+    return order
+
+
+def _most_alive(needs: list[set[int]], order: list[int]) -> int:
+    """The largest number of values, inputs among them, that are alive at a time."""
+    last = {x: i for i, k in enumerate(order) for x in needs[k]}
+    born: set[int] = set()
+    alive = most = 0
+    for i, k in enumerate(order):
+        fresh = {x for x in (*needs[k], k) if x not in born}
+        born |= fresh
+        alive += len(fresh)
+        most = max(most, alive)
+        alive -= sum(last[x] == i for x in needs[k]) + (k not in last)
+    return most
+
+
+class CFunction(NamedTuple):
+    """A program with what its comment says."""
+
+    program: Program
+    """The program; its name, after the file's, is the function's."""
+    purpose: str = ""
+    """What it computes."""
+    notes: Mapping[str, str] = {}
+    """Meaning and unit of arguments and results by name."""
+
+
+class CFile(NamedTuple):
+    """What goes into one header and source."""
+
+    name: str
+    """Name of the files and, before an underscore, of all functions: an identifier."""
+    functions: tuple[CFunction, ...]
+    """The functions."""
+    about: tuple[str, ...] = ()
+    """Lines of the comment at the top: what it was made from, what the entries of arrays are."""
+    constants: Mapping[str, int] = {}
+    """Whole numbers to define, such as sizes of arrays, by name."""
+
+
+class Case(NamedTuple):
+    """A call of a function and what it must give."""
+
+    inputs: tuple[np.ndarray, ...]
+    """Arguments."""
+    outputs: tuple[np.ndarray, ...]
+    """Results."""
+    tolerance: float = 1e-12
+    """Allowed error, relative to the largest entry of each result."""
+
+
+def _comment(lines: Sequence[str]) -> str:
+    """A comment of lines, with nothing in it that could end it early or that needs more than ASCII."""
+    plain = {"²": "^2", "³": "^3", "·": "*", "×": "x", "−": "-", "–": "-", "°": " deg"}
+    out = ["/*"]
+    for line in lines:
+        text = "".join(plain.get(c, c) for c in re.sub(r"[\r\n\v\f]+", " ", line))
+        text = text.encode("ascii", "backslashreplace").decode()
+        for two in ("*/", "/*", "??"):
+            while two in text:
+                text = text.replace(two, f"{two[0]} {two[1]}")
+        out.append(f" * {text}".rstrip())
+    return "\n".join([*out, " */"])
+
+
+def _signature(file: CFile, function: CFunction, names: Mapping[int, str]) -> str:
+    program = function.program
+    n = len(program.inputs)
+    parts = [f"{'const ' if k < n else ''}double *{names[k]}" for k in range(n + len(program.outputs))]
+    return f"void {file.name}_{c_identifier(program.name)}({', '.join(parts)})"
+
+
+def _parameters(program: Program) -> dict[int, str]:
+    """Names of the parameters, inputs first, all different."""
+    out: dict[int, str] = {}
+    for k, argument in enumerate((*program.inputs, *program.outputs)):
+        name = c_identifier(argument.name)
+        while name in out.values():
+            name += "_"
+        out[k] = name
+    return out
+
+
+def _describe(function: CFunction) -> list[str]:
+    """Lines of the comment of a function."""
+    program, count = function.program, function.program.count()
+    names = _parameters(program)
+    lines = [function.purpose or program.name, ""]
+    for k, argument in enumerate((*program.inputs, *program.outputs)):
+        where = "in " if k < len(program.inputs) else "out"
+        shape = " x ".join(map(str, argument.shape)) or "1"
+        rows = ", row by row" if len(argument.shape) > 1 else ""
+        note = function.notes.get(argument.name, "")
+        lines.append(f"  {where} {names[k]}[{argument.size}]  {note + ', ' if note else ''}{shape}{rows}")
+    lines += [
+        "",
+        f"{count.multiplications} multiplications, {count.divisions} divisions, {count.square_roots} square roots, "
+        f"{count.additions} additions,",
+        f"{count.sines_cosines} sines and cosines, {count.others} others.",
+    ]
+    return lines
+
+
+RULES = (
+    "Arrays are of double; matrices lie row by row. Results may lie where arguments do. No function allocates, keeps",
+    "anything between calls or calls another function than those of math.h: all may be called from several threads at once.",
+)
+
+
+def c_header(file: CFile) -> str:
+    """The header: a comment with the model's names, then a declaration for every function."""
+    guard = f"HYDROMECHS_{file.name.upper()}_H"
+    parts = [
+        _comment([f"{file.name}.h, written by HydroMechs. Do not edit; export again.", "", *file.about, "", *RULES]),
+        f"#ifndef {guard}\n#define {guard}",
+        "\n".join(f"#define {file.name.upper()}_{key} {value}" for key, value in file.constants.items()),
+        '#ifdef __cplusplus\nextern "C" {\n#endif',
+    ]
+    for function in file.functions:
+        declaration = _signature(file, function, _parameters(function.program))
+        parts.append(f"{_comment(_describe(function))}\n{declaration};")
+    parts.append("#ifdef __cplusplus\n}\n#endif")
+    parts.append(f"#endif /* {guard} */")
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def c_source(file: CFile) -> str:
+    """The source: straight-line code for every function."""
+    parts = [
+        _comment([f"{file.name}.c, written by HydroMechs. Do not edit; export again. What is what stands in {file.name}.h."]),
+        f'#include "{file.name}.h"\n\n#include <math.h>',
+    ]
+    for function in file.functions:
+        program, names = function.program, _parameters(function.program)
+        n = len(program.inputs)
+        body = c_body(
+            program,
+            "double",
+            lambda argument, entry, names=names: f"{names[argument]}[{entry}]",
+            lambda output, entry, text, names=names, n=n: f"{names[n + output]}[{entry}] = {text};",
+        )
+        used = {op.value[0] for op in program.operations if op.kind == "input"}
+        used |= {n + k for k, a in enumerate(program.outputs) if a.size}
+        body = [f"(void){names[k]};" for k in names if k not in used] + body
+        text = "\n".join(f"    {line}" for line in body)
+        parts.append(f"{_signature(file, function, names)}\n{{\n{text}\n}}")
+    return "\n\n".join(parts) + "\n"
+
+
+_CHECK = """\
+static int check(const char *what, int size, const double *got, const double *expected, double tolerance)
+{
+    double scale = 0.0, worst = 0.0;
+    int i, good = 1;
+    for (i = 0; i < size; i++)
+        if (fabs(expected[i]) > scale)
+            scale = fabs(expected[i]);
+    for (i = 0; i < size; i++) {
+        const double error = fabs(got[i] - expected[i]);
+        if (!(error <= tolerance * scale)) /* NaN is not good */
+            good = 0;
+        if (!(error <= worst))
+            worst = error;
+    }
+    printf("%-4s %s: error %.2g, largest value %.2g\\n", good ? "ok" : "BAD", what, worst, scale);
+    return good;
+}"""
+
+
+def _table(name: str, argument: Argument, rows: Sequence[np.ndarray]) -> str:
+    """A constant table, one row per case; C has no empty arrays, so that an argument without entries gets one."""
+    text = []
+    for row in rows:
+        numbers = [c_literal(float(x), "double") for x in np.ravel(row)] or ["0.0"]
+        lines = [", ".join(numbers[k : k + 5]) for k in range(0, len(numbers), 5)]
+        text.append("    {" + ",\n     ".join(lines) + "}")
+    return f"static const double {name}[{len(rows)}][{max(1, argument.size)}] = {{\n" + ",\n".join(text) + "\n};"
+
+
+def c_test(file: CFile, cases: Mapping[str, Sequence[Case]]) -> str:
+    """A `main` that calls every function on its cases, by program name; it returns 0 if all is well and 1 if not."""
+    top = f"{file.name}_test.c, written by HydroMechs: compares {file.name}.c with the results of the Python functions."
+    parts = [_comment([top]), f'#include "{file.name}.h"\n\n#include <math.h>\n#include <stdio.h>', _CHECK]
+    calls = []
+    for function in file.functions:
+        program = function.program
+        own = cases[program.name]
+        if not own:
+            continue
+        label = f"{file.name}_{c_identifier(program.name)}"
+        tables = []
+        for k, argument in enumerate(program.inputs):
+            tables.append(_table(f"in{k}", argument, [case.inputs[k] for case in own]))
+        for k, argument in enumerate(program.outputs):
+            tables.append(_table(f"expected{k}", argument, [case.outputs[k] for case in own]))
+        tolerances = ", ".join(c_literal(case.tolerance, "double") for case in own)
+        tables.append(f"static const double tolerance[{len(own)}] = {{{tolerances}}};")
+        body = [line for table in tables for line in table.split("\n")]
+        body += [f"double out{k}[{max(1, a.size)}];" for k, a in enumerate(program.outputs)]
+        body += ["int i, good = 1;", f"for (i = 0; i < {len(own)}; i++) {{"]
+        arguments = [f"in{k}[i]" for k in range(len(program.inputs))] + [f"out{k}" for k in range(len(program.outputs))]
+        body.append(f"    {label}({', '.join(arguments)});")
+        for k, a in enumerate(program.outputs):
+            body.append(
+                f'    good &= check("{label}: {c_identifier(a.name)}", {a.size}, out{k}, expected{k}[i], tolerance[i]);'
+            )
+        body += ["}", "return good;"]
+        parts.append(f"static int test_{c_identifier(program.name)}(void)\n{{\n" + "\n".join(f"    {x}" for x in body) + "\n}")
+        calls.append(f"    good &= test_{c_identifier(program.name)}();")
+    end = f'    printf("%s\\n", good ? "{file.name}: all results agree" : "{file.name}: RESULTS DIFFER");'
+    main = "\n".join(["    int good = 1;", *calls, end, "    return good ? 0 : 1;"])
+    parts.append(f"int main(void)\n{{\n{main}\n}}")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,112 @@
+"""Exact derivatives of a program, themselves programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi
+import numpy as np
+
+from ._program import Argument, Program, program_of
+from ._symbol import Symbol, symbols
+
+__all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
+
+
+def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX]]:
+    """Symbols of the inputs and expressions of the outputs."""
+    inputs = [casadi.SX.sym(f"x{k}", a.size) for k, a in enumerate(program.inputs)]
+    return inputs, list(program.casadi_function.call(inputs))
+
+
+def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
+    names = [a.name for a in arguments]
+    if name not in names:
+        raise KeyError(f"no {what} {name!r}; there are {', '.join(names)}")
+    return names.index(name)
+
+
+def _program(name: str, inputs, expressions, arguments: tuple[Argument, ...], results: tuple[Argument, ...]) -> Program:
+    dense = [casadi.densify(casadi.vec(e.T)) for e in casadi.cse(expressions)]  # row-major
+    return program_of(casadi.Function(name, inputs, dense), arguments, results)
+
+
+def jacobian_program(program: Program, wrt: tuple[str, ...], *, output: str | None = None) -> Program:
+    """∂ output / ∂ wrt of a program, one result of shape (size of output, size of input) for each name in `wrt`.
+
+    Args:
+        program: The program.
+        wrt: Names of inputs.
+        output: Name of the output; the first unless given.
+    """
+    inputs, outputs = _expressions(program)
+    o = 0 if output is None else _index(program.outputs, output, "output")
+    at = [_index(program.inputs, name, "input") for name in wrt]
+    jacobians = [casadi.jacobian(outputs[o], inputs[k]) for k in at]
+    results = tuple(
+        Argument(f"d_{program.outputs[o].name}_d_{program.inputs[k].name}", (program.outputs[o].size, program.inputs[k].size))
+        for k in at
+    )
+    return _program(f"{program.name}_jacobian", inputs, jacobians, program.inputs, results)
+
+
+def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
+    """Jacobian-vector product: (∂ output / ∂ wrt) · direction; the direction is one more input, `direction`.
+
+    Args:
+        program: The program.
+        wrt: Name of an input.
+        output: Name of the output; the first unless given.
+    """
+    inputs, outputs = _expressions(program)
+    o = 0 if output is None else _index(program.outputs, output, "output")
+    k = _index(program.inputs, wrt, "input")
+    direction = casadi.SX.sym("direction", program.inputs[k].size)
+    product = casadi.jtimes(outputs[o], inputs[k], direction)
+    arguments = (*program.inputs, Argument("direction", program.inputs[k].shape))
+    result = (Argument(f"d_{program.outputs[o].name}", program.outputs[o].shape),)
+    return _program(f"{program.name}_jvp", [*inputs, direction], [product], arguments, result)
+
+
+def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
+    """Vector-Jacobian product: weightᵀ (∂ output / ∂ wrt); the weight is one more input, `weight`.
+
+    Args:
+        program: The program.
+        wrt: Name of an input.
+        output: Name of the output; the first unless given.
+    """
+    inputs, outputs = _expressions(program)
+    o = 0 if output is None else _index(program.outputs, output, "output")
+    k = _index(program.inputs, wrt, "input")
+    weight = casadi.SX.sym("weight", program.outputs[o].size)
+    product = casadi.jtimes(outputs[o], inputs[k], weight, True)
+    arguments = (*program.inputs, Argument("weight", program.outputs[o].shape))
+    result = (Argument(f"d_{program.inputs[k].name}", program.inputs[k].shape),)
+    return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, result)
+
+
+def linearized(function: Callable, coupling: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; to be called in a traced function.
+
+        A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0
+
+    Args:
+        function: v̇ = f(displacement, v, tau), each of shape (nv,).
+        coupling: K, shape (nv, nv).
+        v: Symbols of the velocity, shape (nv,).
+        tau: Symbols of the generalised force, shape (nv,).
+    """
+    n = len(v)
+    displacement = symbols("displacement", (n,))
+    y = _column(function(displacement, v, tau))
+    jacobians = [casadi.jacobian(y, _column(x)) for x in (displacement, v, tau)]
+    blocks = casadi.substitute(jacobians, [_column(displacement)], [casadi.SX.zeros(n)])
+    J_d, J_v, J_tau = (np.array([[Symbol(J[i, j]) for j in range(n)] for i in range(n)], dtype=object) for J in blocks)
+    A = np.concatenate([np.concatenate([coupling, np.eye(n)], axis=1), np.concatenate([J_d, J_v], axis=1)])
+    return A, np.concatenate([np.zeros((n, n)), J_tau])
+
+
+def _column(array: np.ndarray) -> casadi.SX:
+    """Entries of an array of symbols and numbers as one column."""
+    return casadi.vertcat(*[x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in array])

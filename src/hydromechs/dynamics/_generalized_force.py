@@ -1,0 +1,26 @@
+"""Generalised force of wrenches on bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._kinematics import Kinematics
+
+__all__ = ["generalized_force"]
+
+
+def generalized_force(model, kin: Kinematics, wrenches):
+    """Σ J_iᵀ F_i, from the tips to the roots: what joint forces would do the same, shape (nv,).
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics.
+        wrenches: F of each body in its own frame, shape (6,) each.
+    """
+    force = list(wrenches)
+    tau: list = [None] * model.nb
+    for i in reversed(range(model.nb)):
+        tau[i] = kin.subspaces[i].T @ force[i]
+        if model.parent[i] >= 0:
+            force[model.parent[i]] = force[model.parent[i]] + kin.paths[i].force_back(force[i])
+    return np.concatenate(tau)

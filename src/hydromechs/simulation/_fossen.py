@@ -1,0 +1,85 @@
+"""The terms of  M(q) v̇ + C(q, v) v + D(q, v) + g(q) = τ  for a tree in water: damping and restoring force; linearisation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hydromechs import dynamics, hydro
+from hydromechs.model import BallStep, FreeStep, Hydro
+from hydromechs.spatial import cross, motion_cross
+
+from . import _arguments as arguments
+from ._equations import _in_water, forward_dynamics
+
+__all__ = ["damping_force", "perturbed_dynamics", "restoring_force", "velocity_coupling"]
+
+
+def damping_force(model, q, v, *, fluid_velocity=None):
+    """D(q, v): the water's damping as a generalised force on the left-hand side, so that D · v ≥ 0 in still water, shape (nv,).
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        fluid_velocity: As in `forward_dynamics`.
+    """
+    model = arguments.model_of(model)
+    q = arguments.configuration(model, q)
+    v = arguments.array(v, ((model.nv,),), "v", "velocity")
+    kin, motions = _in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
+    wrenches = []
+    for body, motion in zip(model.bodies, motions, strict=True):
+        F = np.zeros(6)
+        if isinstance(body.hydro, Hydro):
+            for element in body.hydro.drag:
+                F = F + hydro.drag_wrench(element, motion.velocity, motion.density)
+        elif body.hydro is not None:  # what of a user's own force depends on the velocity
+            F = hydro.water_wrench(body, motion) - hydro.water_wrench(body, motion._replace(velocity=0.0 * motion.velocity))
+        wrenches.append(-F)
+    return dynamics.generalized_force(model, kin, wrenches)
+
+
+def restoring_force(model, q):
+    """g(q): weight and buoyancy as a generalised force on the left-hand side, in still water, shape (nv,).
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+    """
+    model = arguments.model_of(model)
+    kin, motions = _in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
+    wrenches = []
+    for body, motion, rigid in zip(model.bodies, motions, model.rigid, strict=True):
+        F = np.zeros(6)
+        if rigid is not None:  # the weight, −m (−g) at the centre of mass
+            F = -np.concatenate([rigid.mass * motion.a_fg, cross(rigid.first_moment, motion.a_fg)])
+        if isinstance(body.hydro, Hydro):
+            F = F + hydro.total_buoyancy(body, motion)
+        elif body.hydro is not None:
+            F = F + hydro.water_wrench(body, motion)
+        wrenches.append(-F)
+    return dynamics.generalized_force(model, kin, wrenches)
+
+
+def perturbed_dynamics(model, q, v, tau, displacement, **options):
+    """Forward dynamics at q ⊕ displacement, the configuration reached by moving with `displacement` (nv,) for unit time."""
+    return forward_dynamics(model, dynamics.integrate(model, q, displacement, 1.0), v, tau, **options)
+
+
+def velocity_coupling(model, v):
+    """K with d/dt δ = δv + K δ for a displacement δ in tangent coordinates: −[v, ·] of each joint's own group, shape (nv, nv).
+
+    A displacement exp(δ) in front of a moving frame is carried along by the frame's velocity: δ̇ = δv − v × δ for a free
+    joint, δ̇ = δv − ω × δ for a ball, δ̇ = δv for the others.
+    """
+    rows = [[0.0] * model.nv for _ in range(model.nv)]
+    for steps in model.steps:
+        for step in steps:
+            if isinstance(step, FreeStep | BallStep):
+                n = 6 if isinstance(step, FreeStep) else 3
+                own = v[step.iv : step.iv + n]
+                product = motion_cross if n == 6 else cross
+                for k, unit in enumerate(np.eye(n)):
+                    for j, entry in enumerate(product(own, unit)):
+                        rows[step.iv + j][step.iv + k] = -entry
+    return np.array(rows).reshape(model.nv, model.nv)

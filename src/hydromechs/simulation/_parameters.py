@@ -1,0 +1,96 @@
+"""Numbers of a model that stay open when it is compiled, named by where they are: "arm.inertia.mass"."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Body, Model
+
+__all__ = ["parameter_value", "with_parameters"]
+
+
+def _children(thing) -> list[str]:
+    """Names of what can be reached from a piece of a model."""
+    if isinstance(thing, tuple):
+        return [str(k) for k in range(len(thing))]
+    return list(getattr(thing, "__dataclass_fields__", {}))
+
+
+def _child(thing, name: str, path: str):
+    if isinstance(thing, Model):
+        if name == "world":
+            return thing.world
+        return thing.bodies[thing.body_index(name)]
+    if isinstance(thing, tuple) and name.isdigit() and int(name) < len(thing):
+        return thing[int(name)]
+    if name in _children(thing):
+        return getattr(thing, name)
+    raise KeyError(
+        f"parameter {path!r}: {type(thing).__name__} has no {name!r}; it has {', '.join(_children(thing)) or 'no parts'}"
+    )
+
+
+def parameter_value(model: Model, path: str) -> np.ndarray:
+    """The number or array that a parameter has in the model.
+
+    Args:
+        model: The mechanism.
+        path: Its name: a body (or "world") and then fields, as "vehicle.hydro.added_mass.0.matrix"; tuples are counted from 0.
+    """
+    thing = model
+    for name in path.split("."):
+        thing = _child(thing, name, path)
+    try:
+        return np.array(thing, dtype=float)
+    except (TypeError, ValueError):
+        parts = ", ".join(_children(thing))
+        raise KeyError(f"parameter {path!r} is no number but a {type(thing).__name__}; go on with one of {parts}") from None
+
+
+def with_parameters(model: Model, values: Mapping[str, np.ndarray]) -> Model:
+    """The model with other numbers or symbols in place of named parameters; nothing is checked again.
+
+    Args:
+        model: The mechanism.
+        values: Arrays by parameter name.
+    """
+    for path, value in values.items():
+        model = _replaced(model, path.split("."), np.asarray(value), path)
+    try:
+        _ = model.steps, model.rigid
+    except TypeError as error:
+        raise UnsupportedFeature(
+            f"one of {', '.join(values)} decides the structure of the program; it must stay a number"
+        ) from error
+    return model
+
+
+def _replaced(thing, names: list[str], value: np.ndarray, path: str):
+    """A copy of a piece of a model with one number replaced; cached tables are left behind."""
+    if not names:
+        return _as_tuples(value)
+    child = _replaced(_child(thing, names[0], path), names[1:], value, path)
+    if isinstance(thing, tuple):
+        k = int(names[0])
+        return (*thing[:k], child, *thing[k + 1 :])
+    new = object.__new__(type(thing)) if isinstance(thing, Model) else copy.copy(thing)
+    if isinstance(thing, Model):
+        for name in thing.__dataclass_fields__:
+            object.__setattr__(new, name, getattr(thing, name))
+        if isinstance(child, Body):
+            k = thing.body_index(names[0])
+            object.__setattr__(new, "bodies", (*thing.bodies[:k], child, *thing.bodies[k + 1 :]))
+            return new
+    object.__setattr__(new, names[0], child)
+    return new
+
+
+def _as_tuples(value):
+    """An array as the nested tuples that models hold."""
+    if isinstance(value, np.ndarray):
+        return value[()] if value.ndim == 0 else tuple(_as_tuples(row) for row in value)
+    return value
