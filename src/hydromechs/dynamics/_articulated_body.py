@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.spatial import cross, ldl
+from hydromechs.spatial import cross, force_cross, ldl
 
 from ._kinematics import Kinematics
 
-__all__ = ["articulated_body", "rigid_bias"]
+__all__ = ["articulated_body", "rigid_bias", "velocity_force"]
 
 FREE = (0, 1, 2, 3, 4, 5)
 
 
 def rigid_bias(rigid, V):
-    """β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body (seed 000 Table I), shape (6,).
+    """β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body for true accelerations (Table I), shape (6,).
 
     Args:
         rigid: Inertia of the body with those fixed to it.
@@ -24,78 +24,97 @@ def rigid_bias(rigid, V):
     return -np.concatenate([cross(w, cross(w, rigid.first_moment)), cross(w, rigid.matrix[3:, 3:] @ w)])
 
 
-def articulated_body(model, kin: Kinematics, tau, added_inertia, wrench):
+def velocity_force(inertia, V):
+    """−V ×* (I V), the velocity-dependent force of a body with any 6×6 inertia, for derivatives of numbers, shape (6,).
+
+    Args:
+        inertia: Rigid, added or total inertia of the body, shape (6, 6).
+        V: Its velocity relative to any observer who does not accelerate, shape (6,).
+    """
+    return -force_cross(V, inertia @ V)
+
+
+def articulated_body(model, kin: Kinematics, bias, tau, inertia, force):
     """Accelerations v̇ for given joint forces.
 
     The force balance of a link, with the acceleration biased by gravity, a' = a − g (eqs. 5, 8, 29):
 
-        f_i = I_i^H a'_i − β_i^H + Σ f_outboard = I*_i a'_i − β*_i,     I^H = I + I^A
+        f_i = I_i^H a'_i − F_i + Σ f_outboard = I*_i a'_i − β*_i
 
     Backward:  n_i = I*_i ϕ_i,  m*_i = ϕ_iᵀ n_i,  τ*_i = τ_i + ϕ_iᵀ β*_i,  N_i = I*_i − n_i m*_i⁻¹ n_iᵀ
                I*_p += Xᵀ N_i X,   β*_p += Xᵀ (β*_i − N_i ζ_i − n_i m*_i⁻¹ τ*_i)
+               (with ζ = X swing + own, Xᵀ N ζ = (Xᵀ N X) swing + Xᵀ N own, which spares the transformation of swing)
     Forward:   ā_i = X a'_p + ζ_i,   v̇_i = m*_i⁻¹ (τ*_i − n_iᵀ ā_i),   a'_i = ā_i + ϕ_i v̇_i,   a'_world = −g
 
-    A joint of n degrees of freedom has a 6×n ϕ and an n×n m*. A mobile base is a free joint, ϕ = 1 (eq. 10); v̇ is the
-    time derivative of the numbers in v, so the base's ω × v is in its ζ.
+    A joint of n degrees of freedom has a 6×n ϕ and an n×n m*. A mobile base is a free joint, ϕ = 1 (eq. 10).
 
     Args:
         model: The mechanism.
         kin: Its kinematics.
+        bias: Bias acceleration of each body, `kin.zeta` or `kin.c`.
         tau: Joint forces τ, shape (nv,).
-        added_inertia: I^A of each body in its own frame, shape (6, 6) each, or None.
-        wrench: Force on each body in its own frame besides gravity, inertia and joints, shape (6,) each; with I^A it
-            holds all of the fluid's force but −I^A a'.
+        inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
+        force: F on each body in its own frame, all but gravity, joints and −I^H a'; with the velocity-dependent
+            force that belongs to the chosen acceleration (`rigid_bias` or `velocity_force`), shape (6,) each.
 
     Returns:
         v̇, shape (nv,).
     """
     nb = model.nb
-    I_star: list = [None] * nb
-    beta_star: list = [None] * nb
-    for i in range(nb):
-        rigid = model.rigid[i]
-        I_star[i] = np.zeros((6, 6)) if rigid is None else rigid.matrix
-        beta_star[i] = wrench[i] if rigid is None else rigid_bias(rigid, kin.V[i]) + wrench[i]
-        if added_inertia[i] is not None:
-            I_star[i] = I_star[i] + added_inertia[i]
-
+    I_star = [np.zeros((6, 6)) if I is None else I for I in inertia]
+    beta_star = list(force)
     joint: list = [None] * nb
     for i in reversed(range(nb)):
-        parent, path, zeta = model.parent[i], kin.paths[i], kin.zeta[i]
+        parent, path = model.parent[i], kin.paths[i]
         I, beta, phi = I_star[i], beta_star[i], kin.subspaces[i]
         if phi.shape[1] == 0:
-            N, force = I, beta - I @ zeta
+            N, transmitted = I, beta - I @ bias[i].own
         else:
-            n = I @ phi
-            factor = ldl(phi.T @ n)
-            tau_star = tau[model.v_slices[i]] + phi.T @ beta
-            joint[i] = (n, factor, tau_star)
-            if parent >= 0:
-                gain = np.stack([factor.solve(row) for row in n])  # n m*⁻¹
-                N = _reflect(I, gain, n, model.free_rows[i])
-                force = beta - N @ zeta - gain @ tau_star
+            n, tau_i, rows = I @ phi, tau[model.v_slices[i]], model.free_rows[i]
+            factor, tau_star = ldl(phi.T @ n), tau_i + phi.T @ beta
+            gain = _gain(n, factor, phi, rows) if rows != FREE else None
+            joint[i] = (gain, factor, tau_star)
+            if parent >= 0 and rows == FREE:
+                N, transmitted = np.zeros((6, 6)), -(phi @ tau_i)
+            elif parent >= 0:
+                N = _reflect(I, gain, n, rows)
+                transmitted = beta - N @ bias[i].own - gain @ tau_star
+                if rows is not None:  # along its own motion a joint passes on nothing but its force
+                    own = phi @ tau_i
+                    transmitted = np.array([-own[k] if k in rows else transmitted[k] for k in range(6)])
         if parent >= 0:
-            I_star[parent] = I_star[parent] + path.inertia_back(N)
-            beta_star[parent] = beta_star[parent] + path.force_back(force)
+            seen = path.inertia_back(N)
+            I_star[parent] = I_star[parent] + seen
+            beta_star[parent] = beta_star[parent] + path.force_back(transmitted) - seen[:, :3] @ bias[i].swing
 
     world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
     a: list = [None] * nb
     vdot: list = []
     for i in range(nb):
         parent, phi = model.parent[i], kin.subspaces[i]
-        a_bar = kin.paths[i].motion(world if parent < 0 else a[parent]) + kin.zeta[i]
+        a_bar = kin.paths[i].motion(shifted(world if parent < 0 else a[parent], bias[i].swing)) + bias[i].own
         if joint[i] is None:
             a[i] = a_bar
             continue
-        n, factor, tau_star = joint[i]
-        if model.free_rows[i] == FREE:  # ϕ = 1: m*⁻¹ nᵀ = 1
+        gain, factor, tau_star = joint[i]
+        if gain is None:  # ϕ = 1: m*⁻¹ nᵀ = 1
             a[i] = factor.solve(tau_star)
             vdot.extend(a[i] - a_bar)
         else:
-            vdot_i = factor.solve(tau_star - n.T @ a_bar)
+            vdot_i = factor.solve(tau_star) - gain.T @ a_bar
             a[i] = a_bar + phi @ vdot_i
             vdot.extend(vdot_i)
     return np.array(vdot)
+
+
+def shifted(a, swing):
+    """a + (swing, 0), shape (6,)."""
+    return np.concatenate([a[:3] + swing, a[3:]])
+
+
+def _gain(n, factor, phi, rows):
+    """n m*⁻¹, shape (6, n), with the exact ones of the joint's own motion: ϕᵀ n m*⁻¹ = 1."""
+    return np.stack([phi[k] if rows is not None and k in rows else factor.solve(n[k]) for k in range(6)])
 
 
 def _reflect(I, gain, n, rows):

@@ -9,23 +9,20 @@ from ._kinematics import Kinematics
 __all__ = ["mass_matrix"]
 
 
-def mass_matrix(model, kin: Kinematics, added_inertia):
+def mass_matrix(model, kin: Kinematics, inertia):
     """Joint-space inertia matrix M of the mechanism, fluid included.
 
-        K_i = I_i + I_i^A + Σ Xᵀ K_outboard X,    M_ii = ϕ_iᵀ K_i ϕ_i,    M_ji = ϕ_jᵀ (Xᵀ … Xᵀ) K_i ϕ_i  for j inboard of i
+        K_i = I_i^H + Σ Xᵀ K_outboard X,    M_ii = ϕ_iᵀ K_i ϕ_i,    M_ji = ϕ_jᵀ (Xᵀ … Xᵀ) K_i ϕ_i  for j inboard of i
 
     Args:
         model: The mechanism.
         kin: Its kinematics, of which only the configuration counts.
-        added_inertia: I^A of each body in its own frame, shape (6, 6) each, or None.
+        inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
 
     Returns:
         M, symmetric, shape (nv, nv).
     """
-    K: list = []
-    for rigid, added in zip(model.rigid, added_inertia, strict=True):
-        inertia = np.zeros((6, 6)) if rigid is None else rigid.matrix
-        K.append(inertia if added is None else inertia + added)
+    K = [np.zeros((6, 6)) if I is None else I for I in inertia]
     for i in reversed(range(model.nb)):
         if model.parent[i] >= 0:
             K[model.parent[i]] = K[model.parent[i]] + kin.paths[i].inertia_back(K[i])

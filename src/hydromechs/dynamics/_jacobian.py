@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.spatial import cross, shift_motion
+from hydromechs.spatial import shift_motion
 
 from ._inverse_dynamics import accelerations
 from ._kinematics import Kinematics
@@ -39,15 +39,10 @@ def jacobian(model, kin: Kinematics, body: int, point):
 def jacobian_derivative_times_velocity(model, kin: Kinematics, body: int, point):
     """J̇ v, so that d/dt V_P = J v̇ + J̇ v for the numbers of V_P in the body's axes, shape (6,).
 
-    The true acceleration of the point, a + α × p + ω × (ω × p) at v̇ = 0, less ω × v_P for the turning axes.
-
     Args:
         model: The mechanism.
         kin: Its kinematics for an observer at rest.
         body: Index of the body.
         point: P from the body's origin, in its axes [m], shape (3,).
     """
-    V = shift_motion(kin.V[body], point)
-    w = V[3:]
-    a = shift_motion(accelerations(model, kin, np.zeros(model.nv), np.zeros(6))[body], point)
-    return a + np.concatenate([cross(w, cross(w, point)) - cross(w, V[:3]), np.zeros(3)])
+    return shift_motion(accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))[body], point)

@@ -7,9 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep, motion_subspace, transformation
-from hydromechs.spatial import Path, cross, quaternion_exp, quaternion_matrix, quaternion_product, shift_motion
+from hydromechs.spatial import Path, cross, motion_cross, quaternion_exp, quaternion_matrix, quaternion_product
 
-__all__ = ["Kinematics", "integrate", "kinematics", "world_vector"]
+__all__ = ["Bias", "Kinematics", "integrate", "kinematics", "world_vector"]
+
+MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
+
+
+class Bias(NamedTuple):
+    """Bias of an acceleration across a joint: a_i = ⁱX_p (a_p + (swing, 0)) + ϕ_i v̇_i + own."""
+
+    swing: object
+    """Centripetal acceleration of the body's origin as a point of the parent, in the parent's axes [m/s²], shape (3,)."""
+    own: object
+    """What the joint's own velocity adds, in the body's axes [m/s², rad/s²], shape (6,)."""
 
 
 class Kinematics(NamedTuple):
@@ -22,7 +33,9 @@ class Kinematics(NamedTuple):
     V: tuple
     """Velocity relative to the observer [m/s, rad/s], shape (6,)."""
     zeta: tuple
-    """ζ_i: Coriolis and centripetal acceleration (linear acceleration of the origin, angular) [m/s², rad/s²], shape (6,)."""
+    """ζ_i, a `Bias`, of the true acceleration of the origin and the angular one (the papers')."""
+    c: tuple
+    """c_i, a `Bias`, of the derivative of the numbers in V_i (the spatial acceleration)."""
     R_WB: tuple
     """Axes in the world, shape (3, 3)."""
     p_WB: tuple
@@ -32,10 +45,11 @@ class Kinematics(NamedTuple):
 def kinematics(model, q, v, observer_velocity=(0.0, 0.0, 0.0)) -> Kinematics:
     """Poses, velocities and bias accelerations of all bodies.
 
-        V_i = ⁱX_p V_p + ϕ_i v_i,       a_i = ⁱX_p a_p + ϕ_i v̇_i + ζ_i
+        V_i = ⁱX_p V_p + ϕ_i v_i,       a_i = ⁱX_p a_p + ϕ_i v̇_i + bias (see `Bias`)
 
-    where a_i holds the true acceleration of the body origin (d/dt in the world, in body axes), as in the papers, and V of
-    the world is minus the velocity of the observer. An observer that drifts with a uniform current so gives all
+    There are two accelerations to choose from, each with its bias: the papers' one, the true acceleration of the body origin
+    (d/dt in the world, in body axes) with ζ, and the derivative of the numbers in V with c. They differ by (ω × v, 0).
+    V of the world is minus the velocity of the observer. An observer that drifts with a uniform current so gives all
     velocities relative to the water at no cost.
 
     Args:
@@ -45,51 +59,57 @@ def kinematics(model, q, v, observer_velocity=(0.0, 0.0, 0.0)) -> Kinematics:
         observer_velocity: Velocity of the observer, who does not rotate, in world axes [m/s], shape (3,).
     """
     world = np.concatenate([-np.asarray(observer_velocity), np.zeros(3)])
-    paths, subspaces, velocities, zetas, rotations, positions = [], [], [], [], [], []
+    out = Kinematics([], [], [], [], [], [], [])
     for parent, steps in zip(model.parent, model.steps, strict=True):
         path = Path(tuple(transformation(step, q) for step in steps))
-        V, zeta = _across_joint(steps, path.steps, world if parent < 0 else velocities[parent], v)
+        V, zeta, c = _across_joint(steps, path.steps, world if parent < 0 else out.V[parent], v)
         R, p = path.pose()
         if parent >= 0:
-            p = positions[parent] + rotations[parent] @ p
-            R = rotations[parent] @ R
-        paths.append(path)
-        subspaces.append(motion_subspace(steps, path.steps))
-        velocities.append(V)
-        zetas.append(zeta)
-        rotations.append(R)
-        positions.append(p)
-    return Kinematics(tuple(paths), tuple(subspaces), tuple(velocities), tuple(zetas), tuple(rotations), tuple(positions))
+            p = out.p_WB[parent] + out.R_WB[parent] @ p
+            R = out.R_WB[parent] @ R
+        for entries, entry in zip(out, (path, motion_subspace(steps, path.steps), V, zeta, c, R, p), strict=True):
+            entries.append(entry)
+    return Kinematics(*map(tuple, out))
 
 
-def _across_joint(steps, transformations, V, v):
-    """Velocity after a joint and the bias acceleration ζ that arises across it, step by step.
+def _across_joint(steps, transformations, V, v) -> tuple:
+    """Velocity after a joint and the two bias accelerations that arise across it, from one moving step to the next.
 
-    Constant or moving, a step that lies at p adds Rᵀ(ω × (ω × p)). A step that moves with (v_J, ω_J) in its own axes
-    adds 2 ω × v_J + ω_J × v_J and ω × ω_J, with ω before the joint; the second term is zero unless both move.
+    The origin of the next frame, at p, has the centripetal acceleration ω × (ω × p) as a point of the frame before. A step
+    that moves with V_J = (v_J, ω_J) in its own axes adds (2 ω × v_J + ω_J × v_J, ω × ω_J) to ζ, with ω before the joint,
+    and V × V_J to c.
     """
-    zeta = np.zeros(6)
-    for step, X in zip(steps, transformations, strict=True):
-        w, p = V[3:], np.asarray(X.p)
-        linear = zeta[:3] + cross(zeta[3:], p) + cross(w, cross(w, p))
-        zeta = np.concatenate([X.rotate(linear), X.rotate(zeta[3:])])
-        V = shift_motion(V, p)
-        V = np.concatenate([X.rotate(V[:3]), X.rotate(V[3:])])
+    zeta = c = np.zeros(6)
+    swing = None
+    stretch: list = []
+    for k, (step, X) in enumerate(zip(steps, transformations, strict=True)):
+        stretch.append(X)
+        if not isinstance(step, MOVING) and k + 1 < len(steps):
+            continue
+        path, w = Path(tuple(stretch)), V[3:]
+        p = path.pose()[1]
+        across = cross(w, cross(w, p))
+        if swing is None:  # of the parent
+            swing = across
+        else:
+            zeta = path.motion(zeta + np.concatenate([across, np.zeros(3)]))
+        V, c, stretch = path.motion(V), path.motion(c), []
         w = V[3:]
         match step:
             case RevoluteStep() | BallStep():
-                w_J = _angular(step, v)
-                zeta = zeta + np.concatenate([np.zeros(3), cross(w, w_J)])
-                V = V + np.concatenate([np.zeros(3), w_J])
+                V_J = np.concatenate([np.zeros(3), _angular(step, v)])
+                own = np.concatenate([np.zeros(3), cross(w, V_J[3:])])
             case PrismaticStep() | SlideStep():
-                v_J = _linear(step, v)
-                zeta = zeta + np.concatenate([2.0 * cross(w, v_J), np.zeros(3)])
-                V = V + np.concatenate([v_J, np.zeros(3)])
+                V_J = np.concatenate([_linear(step, v), np.zeros(3)])
+                own = np.concatenate([2.0 * cross(w, V_J[:3]), np.zeros(3)])
             case FreeStep():
-                v_J, w_J = v[step.iv : step.iv + 3], v[step.iv + 3 : step.iv + 6]
-                zeta = zeta + np.concatenate([2.0 * cross(w, v_J) + cross(w_J, v_J), cross(w, w_J)])
-                V = V + np.concatenate([v_J, w_J])
-    return V, zeta
+                V_J = v[step.iv : step.iv + 6]
+                own = np.concatenate([2.0 * cross(w, V_J[:3]) + cross(V_J[3:], V_J[:3]), cross(w, V_J[3:])])
+            case _:
+                continue
+        zeta, c, V = zeta + own, c + motion_cross(V, V_J), V + V_J  # V × V_J = (V + V_J) × V_J
+    none = np.zeros(3)
+    return V, Bias(none if swing is None else swing, zeta), Bias(none, c)
 
 
 def _angular(step, v):

@@ -2,7 +2,7 @@
 
 from hydromechs.model import added_mass_matrix
 
-from ._added_mass import added_mass_bias
+from ._added_mass import added_mass_bias, fluid_acceleration_force
 from ._drag import drag_wrench
 from ._terms import (
     Motion,
@@ -11,9 +11,9 @@ from ._terms import (
     body_motions,
     displaced_mass,
     total_buoyancy,
+    viscous_wrench,
     water_potential,
     water_wrench,
-    water_wrenches,
 )
 
 __all__ = [
@@ -25,8 +25,9 @@ __all__ = [
     "body_motions",
     "displaced_mass",
     "drag_wrench",
+    "fluid_acceleration_force",
     "total_buoyancy",
+    "viscous_wrench",
     "water_potential",
     "water_wrench",
-    "water_wrenches",
 ]

@@ -142,7 +142,7 @@ def _(element: drag.Foil, V_r, density):
     n = np.array(element.normal) / np.linalg.norm(element.normal)
     v = shift_motion(V_r, element.position)[:3]
     u, w = c @ v, n @ v
-    U = norm((u, w))
+    U = np.sqrt(u * u + w * w + 1e-300)  # finite at rest
     lift = element.lift_slope * u * w / U
     resistance = element.drag_parallel * U + (element.drag_normal - element.drag_parallel) * w * w / U
     scale = 0.5 * density * element.area

@@ -9,7 +9,7 @@ import numpy as np
 from hydromechs.model import Hydro, added_mass_matrix
 from hydromechs.spatial import cross
 
-from ._added_mass import added_mass_bias
+from ._added_mass import fluid_acceleration_force
 from ._drag import drag_wrench
 
 __all__ = [
@@ -19,9 +19,9 @@ __all__ = [
     "body_motions",
     "displaced_mass",
     "total_buoyancy",
+    "viscous_wrench",
     "water_potential",
     "water_wrench",
-    "water_wrenches",
 ]
 
 
@@ -98,11 +98,11 @@ def added_mass(body, motion: Motion):
     return total
 
 
-def water_wrench(body, motion: Motion):
-    """Drag and total buoyancy of a body about its origin [N, N·m], shape (6,)."""
+def viscous_wrench(body, motion: Motion):
+    """Drag, damping and lift of a body about its origin [N, N·m], shape (6,); all of a user's own wrench."""
     if not isinstance(body.hydro, Hydro):
         return _shaped(body, body.hydro.wrench(body, motion), (6,), "wrench")
-    F = total_buoyancy(body, motion)
+    F = np.zeros(6)
     for element in body.hydro.drag:
         F = F + drag_wrench(element, motion.velocity, motion.density)
     return F
@@ -121,18 +121,13 @@ def added_inertias(model, motions: list[Motion]) -> list:
     return [None if b.hydro is None else added_mass(b, m) for b, m in zip(model.bodies, motions, strict=True)]
 
 
-def water_wrenches(model, motions: list[Motion], inertias: list) -> list:
-    """All of the water's force on every body but −I^A a' [N, N·m], shape (6,) each.
+def water_wrench(body, motion: Motion, M_A):
+    """All of the water's force on a body but −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
     Args:
-        model: The mechanism.
-        motions: Motion of each body.
-        inertias: I^A of each body.
+        body: The body.
+        motion: Its motion.
+        M_A: Its added mass, shape (6, 6).
     """
-    out = []
-    for body, motion, M_A in zip(model.bodies, motions, inertias, strict=True):
-        if body.hydro is None:
-            out.append(np.zeros(6))
-        else:
-            out.append(added_mass_bias(M_A, motion.velocity, motion.a_fg) + water_wrench(body, motion))
-    return out
+    displaced = displaced_mass(body, motion.density)
+    return fluid_acceleration_force(M_A, displaced, motion.a_fg) + viscous_wrench(body, motion)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics, hydro
-from hydromechs.spatial import pose_matrix
+from hydromechs.spatial import cross, pose_matrix
 
 from . import _arguments as arguments
 
@@ -74,17 +74,55 @@ def _in_water(model, q, v, fluid_velocity, fluid_acceleration):
     return kin, hydro.body_motions(model, kin, velocities, a_fg)
 
 
-def _forces(model, q, v, fluid_velocity, fluid_acceleration, wrench):
-    """Kinematics, added inertias and wrenches (the water's and the caller's) of all bodies."""
+class _Balance(NamedTuple):
+    """What the recursions need of every body."""
+
+    kin: dynamics.Kinematics
+    bias: tuple
+    """Bias accelerations, shape (6,) each."""
+    inertia: list
+    """Rigid and added inertia, shape (6, 6) each, or None."""
+    force: list
+    """All forces but gravity, joints and inertia times acceleration, shape (6,) each."""
+
+
+def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench) -> _Balance:
+    """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
+
+    A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
+    with derivatives of numbers as accelerations the velocity products of rigid and added inertia are one: −V ×* (I + I^A) V.
+    """
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
     a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
-    kin, motions = _in_water(model, q, v, v_f, a_f)
-    inertias = hydro.added_inertias(model, motions)
-    wrenches = hydro.water_wrenches(model, motions, inertias)
+    if all(body.hydro is None for body in model.bodies):
+        kin = dynamics.kinematics(model, q, v)
+        bias, inertia = kin.zeta, [None if r is None else r.matrix for r in model.rigid]
+        force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
+    else:
+        kin, motions = _in_water(model, q, v, v_f, a_f)
+        bias, inertia, force = kin.c, [], []
+        for i, (body, motion, rigid) in enumerate(zip(model.bodies, motions, model.rigid, strict=True)):
+            H, F = None if rigid is None else rigid.matrix, np.zeros(6)
+            if body.hydro is not None:
+                M_A = hydro.added_mass(body, motion)
+                F = hydro.water_wrench(body, motion, M_A)
+                if v_f.ndim == 1:  # the observer drifts along: one velocity for both inertias
+                    H = M_A if H is None else H + M_A
+                    F = F + dynamics.velocity_force(H, kin.V[i])
+                else:  # seen from the world, the water's velocity turns in body axes
+                    carried = kin.V[i][:3] - motion.velocity[:3]
+                    F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(kin.V[i][3:], carried)
+                    if H is not None:
+                        F = F + dynamics.velocity_force(H, kin.V[i])
+                    H = M_A if H is None else H + M_A
+            elif H is not None:
+                F = dynamics.velocity_force(H, kin.V[i])
+            inertia.append(H)
+            force.append(F)
     if wrench is not None:
         external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
-        wrenches = [F + external[i] for i, F in enumerate(wrenches)]
-    return kin, inertias, wrenches
+        force = [F + external[i] for i, F in enumerate(force)]
+    return _Balance(kin, bias, inertia, force)
 
 
 def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
@@ -108,8 +146,8 @@ def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleratio
     q = arguments.configuration(model, q)
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
     tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
-    kin, added_inertia, wrenches = _forces(model, q, v, fluid_velocity, fluid_acceleration, wrench)
-    return dynamics.articulated_body(model, kin, tau, added_inertia, wrenches)
+    b = _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+    return dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force)
 
 
 def inverse_dynamics(model, q, v, vdot, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
@@ -128,8 +166,8 @@ def inverse_dynamics(model, q, v, vdot, *, fluid_velocity=None, fluid_accelerati
     q = arguments.configuration(model, q)
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
     vdot = arguments.array(vdot, ((model.nv,),), "vdot", "acceleration")
-    kin, added_inertia, wrenches = _forces(model, q, v, fluid_velocity, fluid_acceleration, wrench)
-    return dynamics.inverse_dynamics(model, kin, vdot, added_inertia, wrenches)
+    b = _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+    return dynamics.inverse_dynamics(model, b.kin, b.bias, vdot, b.inertia, b.force)
 
 
 def mass_matrix(model, q):
@@ -141,7 +179,11 @@ def mass_matrix(model, q):
     """
     model = arguments.model_of(model)
     kin, motions = _in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
-    return dynamics.mass_matrix(model, kin, hydro.added_inertias(model, motions))
+    inertia = []
+    for rigid, M_A in zip(model.rigid, hydro.added_inertias(model, motions), strict=True):
+        I = None if rigid is None else rigid.matrix
+        inertia.append(I if M_A is None else M_A if I is None else I + M_A)
+    return dynamics.mass_matrix(model, kin, inertia)
 
 
 def kinematics(model, q, v) -> BodyMotion:

@@ -31,10 +31,9 @@ def damping_force(model, q, v, *, fluid_velocity=None):
     for body, motion in zip(model.bodies, motions, strict=True):
         F = np.zeros(6)
         if isinstance(body.hydro, Hydro):
-            for element in body.hydro.drag:
-                F = F + hydro.drag_wrench(element, motion.velocity, motion.density)
+            F = hydro.viscous_wrench(body, motion)
         elif body.hydro is not None:  # what of a user's own force depends on the velocity
-            F = hydro.water_wrench(body, motion) - hydro.water_wrench(body, motion._replace(velocity=0.0 * motion.velocity))
+            F = hydro.viscous_wrench(body, motion) - hydro.viscous_wrench(body, motion._replace(velocity=0.0 * motion.velocity))
         wrenches.append(-F)
     return dynamics.generalized_force(model, kin, wrenches)
 
@@ -56,7 +55,7 @@ def restoring_force(model, q):
         if isinstance(body.hydro, Hydro):
             F = F + hydro.total_buoyancy(body, motion)
         elif body.hydro is not None:
-            F = F + hydro.water_wrench(body, motion)
+            F = F + hydro.viscous_wrench(body, motion)
         wrenches.append(-F)
     return dynamics.generalized_force(model, kin, wrenches)
 

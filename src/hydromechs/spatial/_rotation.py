@@ -28,11 +28,14 @@ SNAP = 1e-15
 """A cosine or sine this close to 0 is one of a multiple of 90°, rounded."""
 
 
+TINY = 1e-300
+"""Vanishes beside any square of a number above 1e-142, and keeps √ and division finite at 0."""
+
+
 def norm(a):
-    """Euclidean length of a vector, differentiable (with slope 0) at 0."""
-    # 1e-300 vanishes beside any square of a number above 1e-142 and makes d√x/dx · dx = 0 at 0 instead of 0 · ∞
-    total = 1e-300
-    for x in a:
+    """Euclidean length of a vector."""
+    total = a[0] * a[0]
+    for x in a[1:]:
         total = total + x * x
     return np.sqrt(total)
 
@@ -146,6 +149,6 @@ def quaternion_product(a, b):
 
 def quaternion_exp(phi):
     """exp(φ/2) of a rotation vector φ [rad] (3,): (cos |φ|/2, φ/|φ| sin |φ|/2), shape (4,); exact also at φ = 0."""
-    half = 0.5 * norm(phi)
+    half = 0.5 * np.sqrt(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2] + TINY)
     scale = 0.5 * np.sin(half) / half
     return np.array([np.cos(half), scale * phi[0], scale * phi[1], scale * phi[2]])
