@@ -13,10 +13,61 @@ from ._symbol import Symbol, symbols
 __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
 
 
+TINY = 1e-300
+"""Added under square roots before differentiating: √x has the slope 1/(2√(x + 1e-300)), so that slope times dx = 0 is 0 at
+x = 0 and not 0 · ∞. It vanishes beside any square of a number above 1e-142."""
+
+FUNCTIONS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "sqrt": lambda a: casadi.sqrt(a + TINY),
+    "abs": casadi.fabs,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "and": casadi.logic_and,
+    "or": casadi.logic_or,
+    "not": casadi.logic_not,
+    "min": casadi.fmin,
+    "max": casadi.fmax,
+    "if_else_zero": lambda a, b: casadi.if_else(a, b, 0.0),
+    "atan2": casadi.atan2,
+    "pow": casadi.power,
+}
+"""Operations of a program as CasADi's; the others have the same name there."""
+
+
 def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX]]:
-    """Symbols of the inputs and expressions of the outputs."""
+    """Symbols of the inputs and expressions of the outputs, whose square roots have a slope at 0."""
     inputs = [casadi.SX.sym(f"x{k}", a.size) for k, a in enumerate(program.inputs)]
-    return inputs, list(program.casadi_function.call(inputs))
+    return inputs, _replay(program, inputs)
+
+
+def _replay(program: Program, inputs: list[casadi.SX]) -> list[casadi.SX]:
+    """Outputs of a program as columns of expressions of the given inputs."""
+    values: list[casadi.SX] = []
+    for op in program.operations:
+        match op.kind:
+            case "const":
+                values.append(casadi.SX(op.value))
+            case "input":
+                values.append(inputs[op.value[0]][op.value[1]])
+            case kind:
+                function = FUNCTIONS.get(kind) or getattr(casadi, kind)
+                values.append(function(*[values[k] for k in (op.a, op.b) if k >= 0]))
+    return [casadi.vertcat(*[values[k] for k in places]) if places else casadi.SX(0, 1) for places in program.results]
+
+
+def _differentiable(y: casadi.SX) -> casadi.SX:
+    """The same expression with square roots that have a slope at 0."""
+    variables = casadi.symvar(y)
+    arguments = tuple(Argument(f"x{k}", ()) for k in range(len(variables)))
+    program = program_of(casadi.Function("y", variables, [casadi.densify(y)]), arguments, (Argument("y", (y.numel(),)),))
+    return _replay(program, variables)[0]
 
 
 def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
@@ -99,7 +150,7 @@ def linearized(function: Callable, coupling: np.ndarray, v: np.ndarray, tau: np.
     """
     n = len(v)
     displacement = symbols("displacement", (n,))
-    y = _column(function(displacement, v, tau))
+    y = _differentiable(_column(function(displacement, v, tau)))
     jacobians = [casadi.jacobian(y, _column(x)) for x in (displacement, v, tau)]
     blocks = casadi.substitute(jacobians, [_column(displacement)], [casadi.SX.zeros(n)])
     J_d, J_v, J_tau = (np.array([[Symbol(J[i, j]) for j in range(n)] for i in range(n)], dtype=object) for J in blocks)

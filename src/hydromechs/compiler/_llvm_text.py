@@ -20,7 +20,7 @@ __all__ = ["llvm_text"]
 FLAGS = "contract nsz arcp reassoc"
 """Fast-math flags; never nnan or ninf: divergence must stay visible."""
 
-LIBM = ("tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow")
+LIBM = ("tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow", "atan2")
 """Functions that are called in the C library, lane by lane."""
 
 # offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
@@ -163,7 +163,7 @@ def llvm_text(program: Program, lanes: int) -> str:
         parts.append(_objects(arguments, len(program.inputs)))
     parts.append(_loop(e, program, lanes, len(arguments)))
     declared = [f"declare {e.type} @llvm.{f}.{e.suffix}({e.type})" for f in ("sqrt", "fabs")]
-    declared += [f"declare double @{f}({'double, double' if f == 'pow' else 'double'})" for f in LIBM]
+    declared += [f"declare double @{f}({'double, double' if f in ('pow', 'atan2') else 'double'})" for f in LIBM]
     declared += [f"declare {e.type} @llvm.fma.{e.suffix}({e.type}, {e.type}, {e.type})"]
     return "\n".join([*parts, *declared, ""])
 

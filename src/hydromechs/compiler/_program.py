@@ -25,7 +25,7 @@ BINARY = {
     casadi.OP_POW: "pow",
     casadi.OP_CONSTPOW: "pow",
     casadi.OP_FMIN: "min",
-    casadi.OP_FMAX: "max",
+    casadi.OP_FMAX: "max", casadi.OP_ATAN2: "atan2",
     casadi.OP_IF_ELSE_ZERO: "if_else_zero",
     casadi.OP_EQ: "eq",
     casadi.OP_NE: "ne",

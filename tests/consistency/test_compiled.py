@@ -1,0 +1,398 @@
+"""Machine code against the float reference: one lane, lanes, threads; batches, parameters, derivatives, cache."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import library
+from hydromechs.compiler import Compiled, Recipe, trace
+from hydromechs.compiler._cache import cached
+from hydromechs.compiler._program import Argument
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """A cache folder of this test run's own, so that nothing old can pass for new."""
+    os.environ["HYDROMECHS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+MODELS = [library.load(name) for name in library.names()] + [
+    library.random_tree(np.random.default_rng(100 + k), max_bodies=4) for k in range(20)
+]
+WORLDS = 19  # no multiple of 4 or 8
+
+
+def states(model, rng, n):
+    """n random states near the initial one, with unit quaternions."""
+    q0 = model.initial().q
+    q = np.stack([hm.integrate(model, q0, rng.normal(size=model.nv), 0.5) for _ in range(n)])
+    return q, rng.normal(size=(n, model.nv)), rng.normal(size=(n, model.nv))
+
+
+def programs(model, rng):
+    """(name, batch arguments, options, condition) of every equation."""
+    q, v, tau = states(model, rng, WORLDS)
+    condition = max(np.linalg.cond(hm.mass_matrix(model, x)) for x in q)
+    uniform = dict(fluid_velocity=rng.normal(size=(WORLDS, 3)), fluid_acceleration=rng.normal(size=(WORLDS, 3)))
+    each = dict(
+        fluid_velocity=rng.normal(size=(WORLDS, model.nb, 3)),
+        fluid_acceleration=rng.normal(size=(WORLDS, model.nb, 3)),
+        wrench=rng.normal(size=(WORLDS, model.nb, 6)),
+    )
+    yield "forward_dynamics", (q, v, tau), {}, condition
+    yield "forward_dynamics", (q, v, tau), uniform, condition
+    yield "forward_dynamics", (q, v, tau), each, condition
+    yield "inverse_dynamics", (q, v, tau), each, 1
+    yield "mass_matrix", (q,), {}, 1
+    yield "damping_force", (q, v), dict(fluid_velocity=uniform["fluid_velocity"]), 1
+    yield "restoring_force", (q,), {}, 1
+    yield "kinematics", (q, v), {}, 1
+    yield "energy", (q, v), dict(fluid_velocity=uniform["fluid_velocity"]), 1
+    yield "momentum", (q, v), {}, 1
+    yield "integrate", (q, v, rng.uniform(0, 0.1, WORLDS)), {}, 1
+
+
+def assert_equal(ours, reference, tolerance):
+    for x, y in zip(ours if isinstance(ours, tuple) else (ours,), reference, strict=True):
+        y = np.asarray(y)
+        np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * max(1.0, np.abs(y).max(initial=0.0)))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.name}-{m.nb}-{m.nv}")
+def test_every_program_on_lanes_and_threads(model):
+    """1e-12 relative to the largest value; accelerations may differ by rounding times the condition of M."""
+    compiled = [hm.compile(model, lanes=1), hm.compile(model, lanes=4), hm.compile(model, lanes=8, threads=2)]
+    for name, arrays, options, condition in programs(model, np.random.default_rng(1)):
+        rows = [
+            getattr(hm, name)(model, *[a[k] for a in arrays], **{key: x[k] for key, x in options.items()}) for k in range(WORLDS)
+        ]
+        rows = [r if isinstance(r, tuple) else (r,) for r in rows]
+        reference = tuple(np.stack([np.asarray(r[j]) for r in rows]) for j in range(len(rows[0])))
+        tolerance = max(1e-12, 20 * np.finfo(float).eps * condition)
+        for dyn in compiled:
+            assert_equal(getattr(dyn, name)(*arrays, **options), reference, tolerance)
+        single = getattr(compiled[0], name)(*[a[0] for a in arrays], **{key: x[0] for key, x in options.items()})
+        assert_equal(single, tuple(r[0] for r in reference), tolerance)
+
+
+CHAIN = library.serial_chain(2)
+
+
+def test_threads_share_a_large_batch():
+    """Worlds that fill several blocks per thread and a rest."""
+    rng = np.random.default_rng(2)
+    q, v, tau = states(CHAIN, rng, 50)
+    q, v, tau = (np.tile(a, (41, 1))[:2037] for a in (q, v, tau))
+    one = hm.compile(CHAIN, lanes=8, threads=1).forward_dynamics(q, v, tau)
+    np.testing.assert_array_equal(hm.compile(CHAIN, lanes=8, threads=3).forward_dynamics(q, v, tau), one)
+    np.testing.assert_array_equal(one[50:100], one[:50])
+
+
+def test_nan_in_gives_nan_out():
+    dyn = hm.compile(CHAIN)
+    q, v = CHAIN.neutral()
+    for k in range(CHAIN.nv):
+        bad = v.copy()
+        bad[k] = np.nan
+        assert np.isnan(dyn.forward_dynamics(q, bad, v)).any()
+    for at in (7, 8):
+        for value in (np.nan, np.inf):
+            bad = q.copy()
+            bad[at] = value
+            assert np.isnan(dyn.forward_dynamics(bad, v + 1.0, v)).any()
+    batch = np.tile(v, (20, 1))
+    batch[5] = np.nan
+    out = dyn.forward_dynamics(np.tile(q, (20, 1)), batch, batch)
+    assert np.isnan(out[5]).any() and np.isfinite(np.delete(out, 5, axis=0)).all()
+
+
+def test_batches_broadcast_and_write_where_told():
+    dyn = hm.compile(CHAIN)
+    rng = np.random.default_rng(3)
+    q, v, tau = states(CHAIN, rng, 6)
+    full = dyn.forward_dynamics(q, v, tau)
+    np.testing.assert_array_equal(dyn.forward_dynamics(q.reshape(2, 3, -1), v.reshape(2, 3, -1), tau.reshape(2, 3, -1)).reshape(6, -1), full)
+    one_tau = dyn.forward_dynamics(q, v, tau[0])
+    np.testing.assert_allclose(one_tau[0], full[0], rtol=1e-13)
+    grid = dyn.forward_dynamics(q[:, None], v[None, :], tau[0])
+    assert grid.shape == (6, 6, CHAIN.nv)
+    np.testing.assert_allclose(grid[2, 4], dyn.forward_dynamics(q[2], v[4], tau[0]), rtol=1e-12)
+    out = np.empty((6, CHAIN.nv))
+    assert dyn.forward_dynamics(q, v, tau, out=out) is out
+    np.testing.assert_array_equal(out, full)
+    in_place = v.copy()  # results may replace an argument
+    np.testing.assert_array_equal(dyn.forward_dynamics(q, in_place, tau, out=in_place), full)
+    single = v[1].copy()
+    dyn.forward_dynamics(q[1], single, tau[1], out=single)
+    np.testing.assert_allclose(single, full[1], rtol=1e-12)
+    assert dyn.forward_dynamics(np.empty((0, CHAIN.nq)), np.empty((0, CHAIN.nv)), np.empty((0, CHAIN.nv))).shape == (0, CHAIN.nv)
+    reversed_q = q[::-1]
+    np.testing.assert_array_equal(dyn.forward_dynamics(reversed_q, v[::-1], tau[::-1]), full[::-1])
+
+
+def test_odd_arguments_of_single_calls():
+    """Lists, integers, single precision, views and wrong things go the checked way."""
+    dyn = hm.compile(CHAIN)
+    q, v = CHAIN.neutral()
+    expected = dyn.forward_dynamics(q, v, v)
+    np.testing.assert_array_equal(dyn.forward_dynamics(list(q), [0] * CHAIN.nv, tuple(v)), expected)
+    np.testing.assert_array_equal(dyn.forward_dynamics(q.astype(np.float32), v.astype(int), v), expected)
+    wide = np.zeros((CHAIN.nv, 3))
+    np.testing.assert_array_equal(dyn.forward_dynamics(q, wide[:, 1], v), expected)
+    frozen = np.zeros(CHAIN.nv)
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(dyn.forward_dynamics(q, frozen, v), expected)
+    for call, words in (
+        (lambda: dyn.forward_dynamics(q[:-1], v, v), "q must have shape (..., 9), got (8,)"),
+        (lambda: dyn.forward_dynamics(q, "fast", v), "v must be an array of numbers"),
+        (lambda: dyn.forward_dynamics(q, v, v, out=frozen), "out for vdot must be a writeable contiguous float64 array"),
+        (lambda: dyn.forward_dynamics(q, v, v, out=np.empty(3)), "of shape (8,)"),
+        (lambda: dyn.forward_dynamics(np.tile(q, (3, 1)), np.tile(v, (2, 1)), v), "batch dimensions of the arguments do not fit"),
+        (lambda: hm.compile(CHAIN, lanes=3), "lanes is 3, must be 1, 4 or 8"),
+        (lambda: hm.compile(CHAIN, threads=0), "threads is 0"),
+    ):
+        with pytest.raises(ValueError) as error:
+            call()
+        assert words in str(error.value)
+    with pytest.raises(KeyError, match="no body or frame 'gripper'"):
+        dyn.jacobian(q, "gripper")
+    with pytest.raises(TypeError, match=r"must be a hydromechs\.Model"):
+        hm.compile("puma560")
+
+
+def test_jacobian_of_a_frame():
+    model = library.load("tiburon_titan2")
+    dyn = hm.compile(model)
+    q, _, _ = states(model, np.random.default_rng(4), 5)
+    J = dyn.jacobian(q, "tool", (0.1, 0.2, 0.3))
+    np.testing.assert_allclose(J[3], hm.jacobian(model, q[3], "tool", (0.1, 0.2, 0.3)), atol=1e-13)
+
+
+NAMES = ("world.water_density", "link1.inertia.mass", "link1.inertia.com", "link1.hydro.added_mass.0.matrix", "link2.hydro.drag.0.coefficient")
+
+
+def test_parameters_stay_open():
+    """A compiled model with other numbers equals the model built with them; batches of parameters work."""
+    dyn = hm.compile(CHAIN, parameters=NAMES)
+    rng = np.random.default_rng(5)
+    q, v, tau = states(CHAIN, rng, 3)
+    np.testing.assert_allclose(dyn.forward_dynamics(q, v, tau), hm.compile(CHAIN).forward_dynamics(q, v, tau), rtol=1e-10)
+    A = rng.normal(size=(6, 6))
+    values = dict(zip(NAMES, (990.0, 3.0, (0.1, 0.2, 0.3), A @ A.T, 2.0), strict=True))
+    link1, link2 = CHAIN.bodies[1:]
+    changed = hm.Model(
+        bodies=[
+            CHAIN.bodies[0],
+            replace(
+                link1,
+                inertia=replace(link1.inertia, mass=3.0, com=(0.1, 0.2, 0.3)),
+                hydro=replace(link1.hydro, added_mass=hm.added_mass.Matrix(A @ A.T)),
+            ),
+            replace(link2, hydro=replace(link2.hydro, drag=(replace(link2.hydro.drag[0], coefficient=2.0),))),
+        ],
+        world=replace(CHAIN.world, water_density=990.0),
+    )
+    for k in range(3):
+        expected = hm.forward_dynamics(changed, q[k], v[k], tau[k])
+        np.testing.assert_allclose(
+            dyn.forward_dynamics(q[k], v[k], tau[k], parameters=values), expected, rtol=0, atol=1e-11 * np.abs(expected).max()
+        )
+    many = dyn.forward_dynamics(q[0], v[0], tau[0], parameters={"world.water_density": np.linspace(900, 1100, 9)})
+    assert many.shape == (9, CHAIN.nv) and len(np.unique(many[:, 0])) == 9
+    with pytest.raises(KeyError, match="no parameter 'colour'"):
+        dyn.forward_dynamics(q, v, tau, parameters={"colour": 1.0})
+    with pytest.raises(KeyError, match=r"'link1\.inertia\.weight'.*it has mass, com, tensor"):
+        hm.compile(CHAIN, parameters=["link1.inertia.weight"])
+    with pytest.raises(KeyError, match=r"go on with one of mass, com, tensor"):
+        hm.compile(CHAIN, parameters=["link1.inertia"])
+
+
+def difference(function, x, h=1e-3):
+    """Jacobian by central differences of sixth order."""
+    columns = []
+    for k in range(len(x)):
+        e = np.eye(len(x))[k] * h
+        d = [np.asarray(function(x + j * e)) - np.asarray(function(x - j * e)) for j in (1, 2, 3)]
+        columns.append((45 * d[0] - 9 * d[1] + d[2]) / (60 * h))
+    return np.stack(columns, axis=-1)
+
+
+def test_derivatives_of_programs():
+    """Jacobians, products with vectors from both sides, with respect to states and parameters, to 1e-9."""
+    dyn = hm.compile(CHAIN, parameters=["world.water_density", "link1.inertia.com"])
+    rng = np.random.default_rng(6)
+    q, v, tau = (a[0] for a in states(CHAIN, rng, 1))
+    numeric = difference(lambda x: hm.forward_dynamics(CHAIN, q, x, tau), v)
+    exact = dyn.differentiate("forward_dynamics", "v")(q, v, tau)
+    np.testing.assert_allclose(exact, numeric, rtol=0, atol=1e-9 * np.abs(numeric).max())
+    of_q, of_tau = dyn.differentiate("inverse_dynamics", ("q", "vdot"))(q, v, tau)
+    np.testing.assert_allclose(of_tau, hm.mass_matrix(CHAIN, q), rtol=0, atol=1e-12 * np.abs(of_tau).max())
+    angles = difference(lambda x: hm.inverse_dynamics(CHAIN, np.concatenate([q[:7], x]), v, tau), q[7:])
+    np.testing.assert_allclose(of_q[:, 7:], angles, rtol=0, atol=1e-9 * np.abs(angles).max())
+    direction, weight = rng.normal(size=(2, CHAIN.nv))
+    np.testing.assert_allclose(dyn.jvp("forward_dynamics", "v")(q, v, tau, direction), exact @ direction, rtol=1e-10)
+    np.testing.assert_allclose(dyn.vjp("forward_dynamics", "v")(q, v, tau, weight), weight @ exact, rtol=1e-9, atol=1e-9)
+    com = np.array(CHAIN.bodies[1].inertia.com)
+    by_com = dyn.differentiate("forward_dynamics", "link1.inertia.com")(q, v, tau)
+    numeric = difference(lambda x: dyn.forward_dynamics(q, v, tau, parameters={"link1.inertia.com": x}), com)
+    np.testing.assert_allclose(by_com, numeric, rtol=0, atol=1e-9 * np.abs(numeric).max())
+    batch = dyn.differentiate("forward_dynamics", "v")(np.tile(q, (5, 1)), np.tile(v, (5, 1)), tau)
+    assert batch.shape == (5, CHAIN.nv, CHAIN.nv)
+    with pytest.raises(KeyError, match="no input 'x'; there are q, v, tau"):
+        dyn.differentiate("forward_dynamics", "x")
+    with pytest.raises(KeyError, match="no equation 'fly'"):
+        dyn.program("fly")
+
+
+def test_linearize_is_the_derivative_on_the_manifold():
+    """d/dt (δ, δv) against differences of the flow itself, for free, ball and composite joints."""
+    for seed in (103, 107, 111):
+        model = library.random_tree(np.random.default_rng(seed), max_bodies=3)
+        dyn = hm.compile(model)
+        q, v, tau = (a[0] for a in states(model, np.random.default_rng(7), 1))
+        A, B = dyn.linearize(q, v, tau)
+        n, zero = model.nv, np.zeros(model.nv)
+        lower = difference(lambda d: hm.forward_dynamics(model, hm.integrate(model, q, d, 1.0), v, tau), zero)  # noqa: B023
+        condition = np.linalg.cond(hm.mass_matrix(model, q))
+        scale = np.abs(lower).max()
+        np.testing.assert_allclose(A[n:, :n], lower, rtol=0, atol=max(1e-9, 1e-13 * condition) * scale)
+        np.testing.assert_allclose(B[n:], np.linalg.inv(hm.mass_matrix(model, q)), rtol=1e-9, atol=1e-12 * condition)
+        np.testing.assert_array_equal(A[:n, n:], np.eye(n))
+        # a small displacement carried along by the motion: q(h) ⊕ δ(h) after the step h, from q ⊕ δ
+        h, d = 1e-4, 1e-4 * np.random.default_rng(8).normal(size=n)
+        start = hm.integrate(model, q, d, 1.0)
+        end, moved = hm.integrate(model, q, v, h), hm.integrate(model, start, v, h)
+        predicted = hm.integrate(model, end, d + h * (A[:n, :n] @ d), 1.0)
+        # the error is of second order in h and in d
+        assert np.abs(predicted - moved).max() < 1e-10
+
+
+def test_linearize_of_a_hovering_vehicle_has_its_zero_modes():
+    """A neutral vehicle at rest: position and heading are free, roll and pitch swing, velocities decay."""
+    vehicle = library.load("tiburon_titan2").bodies[0]
+    level = replace(vehicle.hydro, buoyancy_center=(0, 0, -0.3), volume=vehicle.inertia.mass / 1025.0)
+    vehicle = replace(vehicle, hydro=level, inertia=replace(vehicle.inertia, com=(0, 0, 0)))
+    model = hm.Model(bodies=[vehicle])
+    q, v = model.neutral()
+    A, _ = hm.compile(model).linearize(q, v, v)
+    assert np.isfinite(A).all()
+    np.testing.assert_allclose(A[6:, [0, 1, 2, 5]], 0, atol=1e-12)  # nothing depends on position and heading
+    values = np.linalg.eigvals(A)
+    assert (np.abs(values) < 1e-6).sum() == 4
+    stiffness = A[6:, 3:5]
+    assert stiffness[3, 0] < 0 and stiffness[4, 1] < 0
+    assert (values.real < 1e-9).all()
+
+
+class OwnDrag:
+    """The example of the documentation: Stokes and quadratic drag, buoyancy that fades above the surface."""
+
+    def added_mass(self, body, motion):
+        return np.diag([0.3 * motion.density * 1e-3] * 3 + [0.0] * 3)
+
+    def wrench(self, body, motion):
+        from hydromechs.spatial import maximum, norm
+
+        v = motion.velocity[:3]
+        wet = 0.5 + 0.5 * np.tanh(motion.depth)
+        drag = -(0.1 + 2.0 * norm(v)) * v
+        lift = maximum(v[0], 0.0) * np.exp(-v[1] * v[1])
+        return np.concatenate([wet * 2e-3 * motion.density * motion.a_fg + drag, [lift, 0.0 * lift, 0.1 * np.arctan(lift)]])
+
+
+def test_own_hydrodynamics_compiles_to_lanes():
+    body = hm.Body(name="b", inertia=hm.Inertia(mass=1.0, com=(0.1, 0.2, 0.3), tensor=(1, 1, 1, 0, 0, 0)), hydro=OwnDrag())
+    model = hm.Model(bodies=[body])
+    q, v, tau = states(model, np.random.default_rng(9), 11)
+    reference = np.stack([hm.forward_dynamics(model, *x) for x in zip(q, v, tau, strict=True)])
+    for lanes in (1, 4, 8):
+        np.testing.assert_allclose(hm.compile(model, lanes=lanes).forward_dynamics(q, v, tau), reference, rtol=1e-11, atol=1e-12)
+
+
+def test_sine_and_cosine_in_the_code():
+    """Within 1.5 units in the last place of the correctly rounded value up to 1e5 rad, NaN beyond the numbers."""
+    mpmath = pytest.importorskip("mpmath", reason="needs mpmath for correctly rounded values")
+    inputs = (Argument("x", ()),)
+    outputs = (Argument("s", ()), Argument("c", ()))
+    function = Compiled(Recipe("sincos_test", lambda x: (np.sin(x[()]), np.cos(x[()])), inputs, outputs, "sincos"), 8, 1)
+    rng = np.random.default_rng(10)
+    x = np.concatenate([rng.uniform(-10, 10, 1500), rng.uniform(-1e5, 1e5, 1500), np.arange(-40, 40) * np.pi / 4, [0.0, 1e-300, 1e-9]])
+    mpmath.mp.prec = 120
+    for ours, exact in zip(function([x]), (mpmath.sin, mpmath.cos), strict=True):
+        truth = [exact(mpmath.mpf(float(a))) for a in x]
+        error = [abs(mpmath.mpf(float(y)) - t) / mpmath.mpf(float(np.spacing(abs(float(t)) or 1e-300))) for y, t in zip(ours, truth, strict=True)]
+        # next to a zero of the function the reduction of the angle itself is right to 2e-33·n only
+        big = [e for e, t in zip(error, truth, strict=True) if abs(t) > 1e-12]
+        assert max(big) < 1.5
+    assert all(np.isnan(y).all() for y in function([np.array([np.nan, np.inf, -np.inf])]))
+
+
+def test_programs_print_count_and_hash():
+    program = trace(lambda a, b: a * b + 0.0 * a + a * b, {"a": (2,), "b": (2,)}, name="f", outputs=("y",))
+    assert "f(a[2], b[2]) -> y[2]" in str(program) and "mul" in str(program)
+    assert program.count().multiplications == 2 and program.count().additions == 2 and program.count().papers == (2, 2)
+    other = trace(lambda a, b: a * b + a, {"a": (2,), "b": (2,)}, name="f", outputs=("y",))
+    assert program.hash != other.hash
+    assert program.hash == trace(lambda a, b: a * b + b * a, {"a": (2,), "b": (2,)}, name="f", outputs=("y",)).hash
+    np.testing.assert_allclose(program([1, 2], [3, 4])[0], [6, 16])
+
+
+def test_casadi_functions_for_optimal_control():
+    f = hm.compile(CHAIN).casadi("forward_dynamics")
+    q, v, tau = (a[0] for a in states(CHAIN, np.random.default_rng(11), 1))
+    np.testing.assert_allclose(np.array(f(q, v, tau)).ravel(), hm.forward_dynamics(CHAIN, q, v, tau), rtol=1e-11)
+    assert f.name_in() == ["q", "v", "tau"]
+
+
+def test_cache_entries_are_checked_and_rebuilt(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
+    made = []
+
+    def build():
+        made.append(1)
+        return b"code"
+
+    assert cached("k", build) == b"code" and cached("k", build) == b"code" and len(made) == 1
+    entry = next(tmp_path.glob("*.o"))
+    for damage in (b"", entry.read_bytes()[:-1], entry.read_bytes() + b"x", b"garbage" * 100):
+        entry.write_bytes(damage)
+        before = len(made)
+        assert cached("k", build) == b"code" and len(made) == before + 1
+    assert not list(tmp_path.glob("*.part"))
+    monkeypatch.setenv("HYDROMECHS_CACHE", "/proc/nowhere")  # cannot be written: no cache, no error
+    assert cached("k", build) == b"code"
+
+
+def test_a_damaged_cache_does_not_harm_a_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
+    q, v = CHAIN.neutral()
+    expected = hm.compile(CHAIN).forward_dynamics(q, v, v)
+    for entry in tmp_path.glob("*.o"):
+        entry.write_bytes(entry.read_bytes()[: len(entry.read_bytes()) // 2])
+    np.testing.assert_array_equal(hm.compile(CHAIN).forward_dynamics(q, v, v), expected)
+
+
+def test_eight_processes_start_together_on_an_empty_cache(tmp_path):
+    code = (
+        "import numpy as np, hydromechs as hm; from hydromechs.library import serial_chain; m = serial_chain(1); q, v = m.neutral();"
+        "print(repr(hm.compile(m).forward_dynamics(q, v + 0.1, v).tolist()))"
+    )
+    environment = {**os.environ, "HYDROMECHS_CACHE": str(tmp_path / "new"), "OMP_NUM_THREADS": "1"}
+    running = [subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    results = {p.communicate(timeout=300)[0] for p in running}
+    assert all(p.returncode == 0 for p in running) and len(results) == 1
+    assert len(list((tmp_path / "new").glob("*.o"))) == 1
+
+
+def test_other_numbers_are_other_code(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
+    q, v = CHAIN.neutral()
+    first = hm.compile(CHAIN).forward_dynamics(q, v, v)
+    heavier = hm.Model(bodies=[replace(CHAIN.bodies[0], inertia=replace(CHAIN.bodies[0].inertia, mass=1000.0)), *CHAIN.bodies[1:]])
+    assert not np.allclose(hm.compile(heavier).forward_dynamics(q, v, v), first)
+    assert len(list(tmp_path.glob("*.o"))) == 2
