@@ -10,9 +10,8 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import library
-from hydromechs.compiler import Compiled, Recipe, trace
+from hydromechs.compiler import Argument, Compiled, Recipe, trace
 from hydromechs.compiler._cache import cached
-from hydromechs.compiler._program import Argument
 
 
 @pytest.fixture(scope="session", autouse=True)

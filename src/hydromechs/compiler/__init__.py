@@ -1,10 +1,20 @@
 """From a NumPy function to machine code: trace, program, back ends, cache, derivatives."""
 
-from . import _derivative as derivatives
+from importlib import import_module as _import_module
+
 from ._compiled import Compiled, Recipe
 from ._llvm import native_lanes
-from ._program import Argument, Operation, OperationCount, Program, trace
-from ._symbol import Symbol, symbols
+from ._program import Argument, Operation, OperationCount, Program
+
+_LATER = {  # these import CasADi, which code from the cache does not need
+    "Symbol": "_symbol",
+    "jacobian_program": "_derivative",
+    "jvp_program": "_derivative",
+    "linearized": "_derivative",
+    "symbols": "_symbol",
+    "trace": "_trace",
+    "vjp_program": "_derivative",
+}
 
 __all__ = [
     "Argument",
@@ -14,8 +24,17 @@ __all__ = [
     "Program",
     "Recipe",
     "Symbol",
-    "derivatives",
+    "jacobian_program",
+    "jvp_program",
+    "linearized",
     "native_lanes",
     "symbols",
     "trace",
+    "vjp_program",
 ]
+
+
+def __getattr__(name: str):
+    if name in _LATER:
+        return getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ import numpy as np
 from ._cache import cached, fingerprint, source_hash
 from ._llvm import LoadedCode, object_code, target
 from ._llvm_text import llvm_text
-from ._program import Argument, Program, trace
+from ._program import Argument, Program
 
 __all__ = ["Compiled", "Recipe"]
 
@@ -35,6 +35,8 @@ class Recipe(NamedTuple):
 
     def program(self) -> Program:
         """Trace it."""
+        from ._trace import trace  # CasADi is not needed for code from the cache
+
         shapes = {a.name: a.shape for a in self.inputs}
         return trace(self.function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
 

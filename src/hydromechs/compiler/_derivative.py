@@ -7,8 +7,9 @@ from collections.abc import Callable
 import casadi
 import numpy as np
 
-from ._program import Argument, Program, program_of
+from ._program import Argument, Program
 from ._symbol import Symbol, symbols
+from ._trace import program_of
 
 __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
 

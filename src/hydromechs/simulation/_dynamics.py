@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Compiled, OperationCount, Recipe, trace
-from hydromechs.compiler import derivatives as derivative
-from hydromechs.compiler import native_lanes as native
+from hydromechs import compiler
+from hydromechs.compiler import Argument, Compiled, OperationCount, Recipe
 from hydromechs.model import Hydro, Model
 
 from . import _equations as equations
@@ -47,7 +46,7 @@ class Dynamics:
 
     def __init__(self, model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()):
         self.model = model_of(model)
-        self.lanes = native() if lanes is None else lanes
+        self.lanes = compiler.native_lanes() if lanes is None else lanes
         if self.lanes not in (1, 4, 8):
             raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
         if not isinstance(threads, int) or threads < 1:
@@ -300,7 +299,7 @@ class Dynamics:
         inputs = (self._q, self._v, self._tau, *extra)
 
         def ab(m, **arrays):
-            return derivative.linearized(
+            return compiler.linearized(
                 lambda displacement, v, tau: fossen.perturbed_dynamics(
                     m, displacement=displacement, **{**arrays, "v": v, "tau": tau}
                 ),
@@ -354,7 +353,7 @@ class Dynamics:
             wrt: Name of an input or parameter, or several; several give a tuple.
         """
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-        made = self._derived(name, f"jacobian {names}", lambda p: derivative.jacobian_program(p, names))
+        made = self._derived(name, f"jacobian {names}", lambda p: compiler.jacobian_program(p, names))
         return self._function(made, single=isinstance(wrt, str))
 
     def jvp(self, name: str, wrt: str) -> Callable:
@@ -364,7 +363,7 @@ class Dynamics:
             name: Name of the equation, as in `program`.
             wrt: Name of an input or parameter.
         """
-        return self._function(self._derived(name, f"jvp {wrt}", lambda p: derivative.jvp_program(p, wrt)), single=True)
+        return self._function(self._derived(name, f"jvp {wrt}", lambda p: compiler.jvp_program(p, wrt)), single=True)
 
     def vjp(self, name: str, wrt: str) -> Callable:
         """A compiled vector-Jacobian product of an equation; the weight comes after its inputs.
@@ -373,7 +372,7 @@ class Dynamics:
             name: Name of the equation, as in `program`.
             wrt: Name of an input or parameter.
         """
-        return self._function(self._derived(name, f"vjp {wrt}", lambda p: derivative.vjp_program(p, wrt)), single=True)
+        return self._function(self._derived(name, f"vjp {wrt}", lambda p: compiler.vjp_program(p, wrt)), single=True)
 
     def _derived(self, name: str, variant: str, make: Callable) -> Compiled:
         key = (name, "derived", variant)
@@ -416,4 +415,4 @@ def operation_count(model: Model, algorithm: str) -> OperationCount:
     if algorithm not in table:
         raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(table)}")
     function, inputs = table[algorithm]
-    return trace(lambda **arrays: function(model, **arrays), dict(inputs), name=algorithm).count()
+    return compiler.trace(lambda **arrays: function(model, **arrays), dict(inputs), name=algorithm).count()

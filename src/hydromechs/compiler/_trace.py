@@ -1,0 +1,203 @@
+"""Trace: call a function once with symbols, and make a program of the expression that it leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import casadi
+import numpy as np
+
+from ._program import Argument, Operation, Program
+from ._symbol import Symbol, symbols
+
+__all__ = ["program_of", "trace"]
+
+BINARY = {
+    casadi.OP_ADD: "add",
+    casadi.OP_SUB: "sub",
+    casadi.OP_MUL: "mul",
+    casadi.OP_DIV: "div",
+    casadi.OP_LT: "lt",
+    casadi.OP_LE: "le",
+    casadi.OP_POW: "pow",
+    casadi.OP_CONSTPOW: "pow",
+    casadi.OP_FMIN: "min",
+    casadi.OP_FMAX: "max",
+    casadi.OP_ATAN2: "atan2",
+    casadi.OP_IF_ELSE_ZERO: "if_else_zero",
+    casadi.OP_EQ: "eq",
+    casadi.OP_NE: "ne",
+    casadi.OP_AND: "and",
+    casadi.OP_OR: "or",
+}
+UNARY = {
+    casadi.OP_NEG: "neg",
+    casadi.OP_SQRT: "sqrt",
+    casadi.OP_SIN: "sin",
+    casadi.OP_COS: "cos",
+    casadi.OP_FABS: "abs",
+    casadi.OP_TAN: "tan",
+    casadi.OP_EXP: "exp",
+    casadi.OP_LOG: "log",
+    casadi.OP_TANH: "tanh",
+    casadi.OP_ASIN: "asin",
+    casadi.OP_ACOS: "acos",
+    casadi.OP_ATAN: "atan",
+    casadi.OP_SINH: "sinh",
+    casadi.OP_COSH: "cosh",
+    casadi.OP_SIGN: "sign",
+    casadi.OP_NOT: "not",
+}
+COMMUTATIVE = {"add", "mul", "min", "max", "eq", "ne", "and", "or"}
+
+
+def trace(
+    function: Callable, shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
+) -> Program:
+    """The program of a NumPy function.
+
+    Args:
+        function: Takes arrays by the names of `shapes`; returns an array or a tuple of arrays.
+        shapes: Shape of each argument.
+        name: Name of the program.
+        outputs: Names of the results; result0, result1, ... unless given.
+    """
+    inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
+    results = function(**inputs)
+    results = tuple(results) if isinstance(results, tuple) else (results,)
+    results = tuple(np.asarray(y) for y in results)
+    names = outputs or tuple(f"result{k}" for k in range(len(results)))
+    expressions = casadi.cse([_column(y) for y in results])
+    identifiers = [re.sub(r"\W+", "_", key).strip("_") for key in (*shapes, *names)]  # CasADi's rules for names
+    n = len(shapes)
+    compiled = casadi.Function(
+        name or "program", [_column(x) for x in inputs.values()], expressions, identifiers[:n], identifiers[n:]
+    )
+    arguments = tuple(Argument(key, tuple(shape)) for key, shape in shapes.items())
+    return program_of(compiled, arguments, tuple(Argument(n, y.shape) for n, y in zip(names, results, strict=True)))
+
+
+def _column(array: np.ndarray) -> casadi.SX:
+    """Entries of an array of symbols and numbers, row-major, as one column."""
+    entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array)]
+    # an entry of a sparse matrix can be a zero that CasADi would leave out
+    return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
+
+
+def program_of(function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...]) -> Program:
+    """The flat operations of a CasADi SX function with dense columns in and out.
+
+    CasADi's instructions name work slots that are used again; here every value has a place of its own. On the way equal
+    operations are joined (also a + b with b + a), and squares, doubles and divisions by one number become products.
+    """
+    builder = _Builder()
+    slots: dict[int, int] = {}
+    results: list[list[int]] = [[-1] * a.size for a in outputs]
+    for i in range(function.n_instructions()):
+        op = function.instruction_id(i)
+        at_in, at_out = function.instruction_input(i), function.instruction_output(i)
+        if op == casadi.OP_OUTPUT:
+            results[at_out[0]][at_out[1]] = slots[at_in[0]]
+        elif op == casadi.OP_INPUT:
+            slots[at_out[0]] = builder.add("input", value=(at_in[0], at_in[1]))
+        elif op == casadi.OP_CONST:
+            slots[at_out[0]] = builder.constant(function.instruction_constant(i))
+        else:
+            slots[at_out[0]] = builder.from_casadi(op, [slots[k] for k in at_in])
+    return builder.finish(function, inputs, outputs, results)
+
+
+class _Builder:
+    """Operations without repetition."""
+
+    def __init__(self):
+        self.operations: list[Operation] = []
+        self.place: dict[tuple, int] = {}
+
+    def add(self, kind: str, a: int = -1, b: int = -1, value=None) -> int:
+        if kind in COMMUTATIVE and b < a:
+            a, b = b, a
+        key = (kind, a, b, value)
+        if key not in self.place:
+            self.place[key] = len(self.operations)
+            self.operations.append(Operation(kind, a, b, value))
+        return self.place[key]
+
+    def constant(self, value: float) -> int:
+        return self.add("const", value=float(value))
+
+    def negated(self, a: int) -> int:
+        op = self.operations[a]
+        if op.kind == "const":
+            return self.constant(-op.value)
+        return op.a if op.kind == "neg" else self.add("neg", a)
+
+    def from_casadi(self, op: int, at: list[int]) -> int:
+        a, b = at[0], at[-1]
+        match op:
+            case casadi.OP_SQ:
+                return self.add("mul", a, a)
+            case casadi.OP_TWICE:
+                return self.add("add", a, a)
+            case casadi.OP_INV:
+                return self.add("div", self.constant(1.0), a)
+            case casadi.OP_DIV:
+                return self.divided(a, b)
+            case casadi.OP_NEG:
+                return self.negated(a)
+            case casadi.OP_ADD | casadi.OP_SUB:
+                return self.sum(a, b, minus=op == casadi.OP_SUB)
+            case casadi.OP_MUL:
+                return self.product(a, b)
+        if op in BINARY:
+            return self.add(BINARY[op], a, b)
+        if op in UNARY:
+            return self.add(UNARY[op], a)
+        raise NotImplementedError(f"CasADi operation {op} has no translation; write the function with simpler ones")
+
+    def divided(self, a: int, b: int) -> int:
+        """a / b as a product with 1 / b, which is shared by all quotients of b."""
+        if self.operations[b].kind == "const":
+            return self.product(a, self.constant(1.0 / self.operations[b].value))
+        inverse = self.add("div", self.constant(1.0), b)
+        return self.product(a, inverse)
+
+    def product(self, a: int, b: int) -> int:
+        for x, y in ((a, b), (b, a)):
+            if self.operations[x].kind == "neg":
+                return self.negated(self.product(self.operations[x].a, y))
+            if self.operations[x].kind == "const":
+                if self.operations[x].value == 1.0:
+                    return y
+                if self.operations[x].value == -1.0:
+                    return self.negated(y)
+        return self.add("mul", a, b)
+
+    def sum(self, a: int, b: int, minus: bool) -> int:
+        if self.operations[b].kind == "neg":
+            b, minus = self.operations[b].a, not minus
+        if not minus and self.operations[a].kind == "neg":
+            a, b, minus = b, self.operations[a].a, True
+        if minus and self.operations[a].kind == "neg":  # −x − y = −(x + y)
+            return self.negated(self.sum(self.operations[a].a, b, minus=False))
+        return self.add("sub" if minus else "add", a, b)
+
+    def finish(self, function, inputs, outputs, results) -> Program:
+        """Drop what no result needs, and number anew."""
+        needed = [False] * len(self.operations)
+        for places in results:
+            for p in places:
+                needed[p] = True
+        for k in reversed(range(len(self.operations))):
+            if needed[k]:
+                for x in (self.operations[k].a, self.operations[k].b):
+                    if x >= 0:
+                        needed[x] = True
+        number, kept = {-1: -1}, []
+        for k, op in enumerate(self.operations):
+            if needed[k]:
+                number[k] = len(kept)
+                kept.append(Operation(op.kind, number[op.a], number[op.b], op.value))
+        places = tuple(tuple(number[p] for p in row) for row in results)
+        return Program(function.name(), inputs, outputs, tuple(kept), places, function)
