@@ -78,6 +78,13 @@ def test_spatial_functions(name):
     assert_same(*SPATIAL[name])
 
 
+def test_choices_pass_nan_on():
+    for f in (sp.maximum, sp.minimum):
+        program = trace(lambda a, b, f=f: f(a[()], b[()]), {"a": (), "b": ()})
+        for x, y in ((np.nan, 0.0), (0.0, np.nan)):
+            assert np.isnan(f(x, y)) and np.isnan(program(x, y)[0])
+
+
 def test_every_spatial_function_is_traced():
     covered = {n.split(".")[0] for n in SPATIAL} | OF_CONSTANTS | {"Ldl", "Path", "Screw", "Shift", "Turn"}
     assert set(sp.__all__) == covered - {"path"}

@@ -90,9 +90,120 @@ def crosscheck(
         raise typer.Exit(1)
 
 
+@app.command()
+def export(
+    model: SOURCE,
+    out: Annotated[str, typer.Option(help="Folder to write into.")],
+    format: Annotated[str, typer.Option(help="c: C99 header, source and a check.")] = "c",
+    functions: Annotated[
+        str, typer.Option(help="Names with commas between them; a wrong one lists them all.")
+    ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
+) -> None:
+    """Write a model's equations as C99 for an embedded target, with a check."""
+    import shlex
+
+    from hydromechs.library import load
+
+    from ._export import FORMATS, export_c
+
+    if format not in FORMATS:
+        raise typer.BadParameter(f"{format!r} is no format; there are {', '.join(FORMATS)}", param_hint="--format")
+    mechanism = load(model)
+    try:
+        header, source, test = export_c(mechanism, out, [name.strip() for name in functions.split(",") if name.strip()])
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--functions") from None
+    program = test.with_suffix("").absolute()
+    print(f"wrote {header}, {source}, {test}\nto check them:")
+    print("  cc -std=c99 -O2", shlex.join(map(str, (source, test, "-lm", "-o", program))), "&&", shlex.quote(str(program)))
+
+
+@app.command()
+def count(
+    model: Annotated[str | None, typer.Argument(help="A library model or the path of a model file.")] = None,
+    papers: Annotated[bool, typer.Option("--papers", help="Our counts beside those of the papers.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Count multiplications and additions of the algorithms for a model."""
+    if (model is None) != papers:
+        raise typer.BadParameter("give either a model or --papers")
+    import json
+
+    from . import _count
+
+    if papers:
+        found = list(_count.compare_with_papers())
+        if as_json:
+            print(json.dumps([{**c._asdict(), "ratio": c.ratio} for c in found], indent=2, ensure_ascii=False))
+        else:
+            _count.print_papers(found, Console())
+        return
+    from hydromechs.library import load
+
+    mechanism = load(model)
+    if as_json:
+        print(json.dumps({"model": mechanism.name, "operations": _count.model_counts(mechanism)}, indent=2))
+    else:
+        _count.print_counts(mechanism, Console())
+
+
+bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure speed, ours and others', on this machine.")
+app.add_typer(bench, name="bench")
+
+
+@bench.command("dynamics")
+def bench_dynamics(
+    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains: to see that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
+    from hydromechs.library import load
+
+    from ._bench import measure_dynamics, print_dynamics
+
+    _report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
+
+
+@bench.command("gpu")
+def bench_gpu(
+    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats: to see that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time forward dynamics in water on a GPU (needs CuPy)."""
+    from hydromechs.library import load
+
+    from ._bench_gpu import measure_gpu, print_gpu
+
+    _report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
+
+
+def _report(report: dict, show, as_json: bool) -> None:
+    """Print a report as JSON or as tables."""
+    import json
+
+    if as_json:
+        print(json.dumps(report, indent=2, ensure_ascii=False))
+    else:
+        show(report, Console())
+
+
 def _print_error(message: str) -> None:
     """Print `message` on stderr, in red on a terminal."""
     Console(stderr=True, soft_wrap=True).print(Text(message, "red"))
+
+
+@app.command()
+def backends(
+    trees: Annotated[int, typer.Option(min=0, help="How many random trees besides the library.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
+) -> None:
+    """Compare machine code (lanes, threads, C) with the float reference on every equation."""
+    from ._backends import print_backends
+
+    if not print_backends(trees, seed, Console()):
+        raise typer.Exit(1)
 
 
 def main() -> None:

@@ -2,11 +2,13 @@
 
 from importlib import import_module as _import_module
 
-from ._compiled import Compiled, Recipe
-from ._llvm import native_lanes
 from ._program import Argument, Operation, OperationCount, Program
 
-_LATER = {  # these import CasADi, which code from the cache does not need
+_LATER = {  # each back end alone: machine code from the cache needs no CasADi, CUDA no LLVM
+    "Compiled": "_compiled",
+    "CudaKernel": "_cuda",
+    "Recipe": "_compiled",
+    "native_lanes": "_llvm",
     "Symbol": "_symbol",
     "jacobian_program": "_derivative",
     "jvp_program": "_derivative",
@@ -19,6 +21,7 @@ _LATER = {  # these import CasADi, which code from the cache does not need
 __all__ = [
     "Argument",
     "Compiled",
+    "CudaKernel",
     "Operation",
     "OperationCount",
     "Program",

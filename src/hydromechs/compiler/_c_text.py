@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ MATH = """
 RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
 
 FUNCTIONS = {"abs": "fabs"} | {
-    k: k for k in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow")
+    k: k for k in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow", "atan2")
 }
 """Operations that are calls."""
 
@@ -182,7 +183,9 @@ def short_lives(program: Program) -> list[int]:
     """An order of the operations in which few values are alive at a time, for machines with registers and no stack.
 
     Operands are visited before the results that need them, the more demanding one first (Sethi and Ullman 1970, whose count is
-    exact for trees and a guess here), or the deeper one first; the better of these orders and the program's own is taken.
+    exact for trees and a guess here), or the deeper one first. The better of these orders and the program's own is improved:
+    an operation that is the last use of none of its operands moves down to where it is needed, one that is the last of two
+    moves up to where it can be computed.
     """
     operations = program.operations
     needs = [{x for x in (op.a, op.b) if x >= 0 and operations[x].kind != "const"} for op in operations]
@@ -193,7 +196,12 @@ def short_lives(program: Program) -> list[int]:
         depth[k] = 1 + max((depth[x] for x in operands), default=0)
     computed = [k for k, op in enumerate(operations) if op.kind not in ("const", "input")]
     orders = [computed, *(_visited(program, needs, rank) for rank in (registers, depth))]
-    return min(orders, key=lambda order: _most_alive(needs, order))
+    order = best = min(orders, key=lambda order: _most_alive(needs, order))
+    for _ in range(4):
+        for move in (_sunk, _raised):
+            order = move(needs, order)
+            best = min(best, order, key=lambda order: _most_alive(needs, order))
+    return best
 
 
 def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[int]:
@@ -211,17 +219,46 @@ def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[i
     return order
 
 
+def _last_uses(needs: list[set[int]], order: list[int]) -> dict[int, int]:
+    """Of each value, the operation that uses it last."""
+    return {x: k for k in order for x in needs[k]}
+
+
+def _sunk(needs: list[set[int]], order: list[int]) -> list[int]:
+    """`order` with operations that end no operand's life moved to right before their first use."""
+    last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
+    position = {k: float(i) for i, k in enumerate(order)}
+    first: dict[int, float] = {}
+    for k in reversed(order):
+        if k in first and not any(last[x] == k for x in needs[k]):
+            position[k] = first[k] - step
+        for x in needs[k]:
+            first[x] = min(first.get(x, len(order)), position[k])
+    return sorted(order, key=position.__getitem__)
+
+
+def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
+    """`order` with operations that end the lives of two operands moved to right after the later of them."""
+    last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
+    position = {k: float(i) for i, k in enumerate(order)}
+    for k in order:
+        computed = [position[x] for x in needs[k] if x in position]
+        if computed and sum(last[x] == k for x in needs[k]) == 2:
+            position[k] = max(computed) + step
+    return sorted(order, key=position.__getitem__)
+
+
 def _most_alive(needs: list[set[int]], order: list[int]) -> int:
     """The largest number of values, inputs among them, that are alive at a time."""
-    last = {x: i for i, k in enumerate(order) for x in needs[k]}
+    last = _last_uses(needs, order)
     born: set[int] = set()
     alive = most = 0
-    for i, k in enumerate(order):
+    for k in order:
         fresh = {x for x in (*needs[k], k) if x not in born}
         born |= fresh
         alive += len(fresh)
         most = max(most, alive)
-        alive -= sum(last[x] == i for x in needs[k]) + (k not in last)
+        alive -= sum(last[x] == k for x in needs[k]) + (k not in last)
     return most
 
 
@@ -266,6 +303,7 @@ def _comment(lines: Sequence[str]) -> str:
     out = ["/*"]
     for line in lines:
         text = "".join(plain.get(c, c) for c in re.sub(r"[\r\n\v\f]+", " ", line))
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
         text = text.encode("ascii", "backslashreplace").decode()
         for two in ("*/", "/*", "??"):
             while two in text:
@@ -299,10 +337,9 @@ def _describe(function: CFunction) -> list[str]:
     lines = [function.purpose or program.name, ""]
     for k, argument in enumerate((*program.inputs, *program.outputs)):
         where = "in " if k < len(program.inputs) else "out"
-        shape = " x ".join(map(str, argument.shape)) or "1"
-        rows = ", row by row" if len(argument.shape) > 1 else ""
-        note = function.notes.get(argument.name, "")
-        lines.append(f"  {where} {names[k]}[{argument.size}]  {note + ', ' if note else ''}{shape}{rows}")
+        shape = [" x ".join(map(str, argument.shape)) + ", row by row"] if len(argument.shape) > 1 else []
+        note = [function.notes[argument.name]] if argument.name in function.notes else []
+        lines.append(f"  {where} {names[k]}[{argument.size}]  {', '.join(note + shape)}")
     lines += [
         "",
         f"{count.multiplications} multiplications, {count.divisions} divisions, {count.square_roots} square roots, "

@@ -16,8 +16,13 @@ from ._program import Argument, Program
 __all__ = ["CudaAttributes", "CudaKernel", "cuda_text"]
 
 REALS = {"float32": "float", "float64": "double"}
-OPTIONS = ("--std=c++17", "--fmad=true")
-"""For nvrtc, which optimises by default. Never --use_fast_math: it may drop NaN, and divergence must stay visible."""
+OPTIONS = ("--fmad=true",)
+"""For nvrtc, which optimises fully by default. Never --use_fast_math: it may drop NaN, and divergence must stay visible."""
+
+MISSING = "the cuda back end needs CuPy and a CUDA GPU: pip install 'hydromechs[cuda]'"
+
+ON_GPU = (2, 13)
+"""DLPack's numbers for CUDA memory, plain and managed."""
 
 # 2/π, π/2 in three parts, and polynomials for sine and cosine on |r| ≤ π/4; the double ones are those of the LLVM back end
 _TRIGONOMETRY = {
@@ -89,7 +94,7 @@ def _sincos(real: str) -> str:
     )
 
 
-def cuda_text(program: Program, precision: str, *, block: int = 128, min_blocks: int = 0) -> str:
+def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
     """The CUDA C source of a program: a kernel `world_kernel`.
 
     Its arguments are the number of worlds, then of each input and output its address and its strides in numbers, over worlds
@@ -99,7 +104,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 128, min_blocks:
         program: What to write.
         precision: "float32" or "float64".
         block: Threads per block that the kernel is compiled for.
-        min_blocks: Blocks that must fit on a multiprocessor, which limits registers; 0 for no limit but the machine's.
+        min_blocks: Blocks that must fit on a multiprocessor at a time, which limits the registers of a thread.
     """
     if precision not in REALS:
         raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")
@@ -110,9 +115,8 @@ def cuda_text(program: Program, precision: str, *, block: int = 128, min_blocks:
     for k, argument in enumerate(arguments):
         constant = "const " if k < n else ""
         parameters.append(f"{constant}{real} *__restrict__ a{k}")
-        parameters += [f"const long long s{k}_{axis}" for axis in range(-1, len(argument.shape))]
+        parameters += [f"const long long s{k}_{axis}" for axis in ("w", *range(len(argument.shape)))]
         starts.append(f"a{k} += world * s{k}_w;")
-    parameters = [p.replace("_-1", "_w") for p in parameters]
 
     def address(k: int, entry: int) -> str:
         index = np.unravel_index(entry, arguments[k].shape) if arguments[k].shape else ()
@@ -127,17 +131,17 @@ def cuda_text(program: Program, precision: str, *, block: int = 128, min_blocks:
         order=short_lives(program),
         sincos="hm_sincos",
     )
-    bounds = f"{block}, {min_blocks}" if min_blocks else f"{block}"
-    f = REALS[precision]
-    infinity = "__int_as_float(0x7f800000)" if f == "float" else "__longlong_as_double(0x7ff0000000000000LL)"
-    nan = "__int_as_float(0x7fffffff)" if f == "float" else "__longlong_as_double(0x7fffffffffffffffLL)"
+    infinity, nan = {
+        "float": ("__int_as_float(0x7f800000)", "__int_as_float(0x7fffffff)"),
+        "double": ("__longlong_as_double(0x7ff0000000000000LL)", "__longlong_as_double(0x7fffffffffffffffLL)"),
+    }[real]
     lines = [
         f"/* {program.name}, one thread per world; written by HydroMechs */",
         f"#undef INFINITY\n#undef NAN\n#define INFINITY {infinity}\n#define NAN {nan}",
         "",
         _sincos(real),
         "",
-        f'extern "C" __global__ void __launch_bounds__({bounds}) world_kernel(',
+        f'extern "C" __global__ void __launch_bounds__({block}, {min_blocks}) world_kernel(',
         "    " + ",\n    ".join(parameters) + ")",
         "{",
         "    const long long world = blockIdx.x * (long long)blockDim.x + threadIdx.x;",
@@ -148,3 +152,147 @@ def cuda_text(program: Program, precision: str, *, block: int = 128, min_blocks:
         "",
     ]
     return "\n".join(lines)
+
+
+def _import_cupy():
+    """The cupy module on a machine with a GPU, or an error that says how to get it."""
+    try:
+        import cupy
+
+        available = cupy.cuda.is_available()
+    except ImportError as error:
+        raise ModuleNotFoundError(MISSING) from error
+    if not available:
+        raise ModuleNotFoundError(MISSING)
+    return cupy
+
+
+class CudaAttributes(NamedTuple):
+    """What a kernel takes of the machine."""
+
+    registers: int
+    """Registers per thread."""
+    local_bytes: int
+    """Local memory per thread, which holds what does not fit into registers [bytes]."""
+    max_threads: int
+    """Most threads that a block of it may have."""
+
+
+class CudaKernel:
+    """A program on a GPU: world i of the results is the program of world i of the arguments.
+
+    Arrays that are laid out with the worlds fastest (shape (B, n) in Fortran order, the transpose of a contiguous (n, B) array)
+    are read and written at the full speed of the memory; any other strides work too.
+
+    Args:
+        program: What to compile.
+        precision: Numbers to compute with, "float32" or "float64".
+        block: Threads per block.
+        min_blocks: Blocks that must fit on a multiprocessor at a time, which limits the registers of a thread; more hides
+            latency better until values spill, see `attributes`.
+    """
+
+    def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1):
+        self.program, self.precision, self.block = program, precision, block
+        self.text = cuda_text(program, precision, block=block, min_blocks=min_blocks)
+        self._dtype = np.dtype(precision)
+        self._cupy = _import_cupy()
+        module = self._cupy.RawModule(code=self.text, options=OPTIONS, backend="nvrtc")
+        self._kernel = module.get_function("world_kernel")
+
+    def attributes(self) -> CudaAttributes:
+        """Registers and local memory of the compiled kernel."""
+        k = self._kernel
+        return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
+
+    def __call__(self, *arrays, out=None):
+        """Results as CuPy arrays: one array, or a tuple if the program has several results.
+
+        Without `out` they are laid out as the first argument with a batch is.
+
+        Args:
+            *arrays: One per input, of shape (B, *shape), or of the input's own shape, which is then the same for all worlds.
+                Arrays on the GPU of any library that speaks DLPack are taken as they are, NumPy arrays are copied.
+            out: An array on the GPU, or a tuple of them if there are several results, to write into; of exact shape and type.
+        """
+        if len(arrays) != len(self.program.inputs):
+            names = ", ".join(a.name for a in self.program.inputs)
+            raise TypeError(f"{self.program.name} takes {len(self.program.inputs)} arrays ({names}), got {len(arrays)}")
+        inputs = [self._input(x, a) for x, a in zip(arrays, self.program.inputs, strict=True)]
+        batched = [x for x, a in zip(inputs, self.program.inputs, strict=True) if x.ndim > len(a.shape)]
+        sizes = {len(x) for x in batched} - {1} or {1}
+        if len(sizes) > 1:
+            shapes = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, self.program.inputs, strict=True))
+            raise ValueError(f"the arguments have different numbers of worlds: {shapes}")
+        worlds = sizes.pop()
+        shapes = [((worlds, *a.shape) if batched else a.shape) for a in self.program.outputs]
+        fastest = bool(batched) and batched[0].strides[0] == self._dtype.itemsize
+        order = "F" if fastest else "C"
+        if out is None:
+            outs = targets = [self._cupy.empty(shape, self._dtype, order=order) for shape in shapes]
+        else:
+            targets = self._targets(out, shapes)
+            # results are stored while arguments are still read: those that may lie on arguments go elsewhere first
+            clash = [any(self._cupy.may_share_memory(y, x) for x in inputs) for y in targets]
+            outs = [self._cupy.empty_like(y) if c else y for y, c in zip(targets, clash, strict=True)]
+        self._launch(worlds, inputs, outs)
+        for y, target in zip(outs, targets, strict=True):
+            if y is not target:
+                target[...] = y
+        return targets[0] if len(targets) == 1 else tuple(targets)
+
+    def _input(self, value, argument: Argument):
+        """An argument on the GPU, of shape (*shape) or (B, *shape)."""
+        array = self._on_gpu(value)
+        if array is None:
+            try:
+                array = self._cupy.asarray(np.asarray(value, dtype=self._dtype))
+            except (TypeError, ValueError):
+                raise ValueError(f"{argument.name} must be an array of numbers, got {value!r}") from None
+        array = array.astype(self._dtype, copy=False)
+        lead = array.ndim - len(argument.shape)
+        if lead not in (0, 1) or array.shape[lead:] != argument.shape:
+            own = ", ".join(map(str, argument.shape))
+            raise ValueError(f"{argument.name} must have shape (B, {own}) or ({own}), got {array.shape}")
+        return self._cupy.ascontiguousarray(array) if any(s % self._dtype.itemsize for s in array.strides) else array
+
+    def _on_gpu(self, value):
+        """`value` as a CuPy array of the same memory, or None if it is not on a GPU."""
+        if isinstance(value, self._cupy.ndarray):
+            return value
+        device = getattr(value, "__dlpack_device__", None)
+        if device is not None and int(device()[0]) in ON_GPU:
+            return self._cupy.from_dlpack(value)
+        if getattr(value, "__cuda_array_interface__", None) is not None:
+            return self._cupy.asarray(value)
+        return None
+
+    def _targets(self, out, shapes: list[tuple[int, ...]]) -> list:
+        """The arrays to write into."""
+        given = out if isinstance(out, tuple | list) else (out,)
+        if len(given) != len(shapes):
+            names = ", ".join(a.name for a in self.program.outputs)
+            raise ValueError(f"out must hold one array for each of {names}, got {len(given)}")
+        targets = []
+        for y, shape, argument in zip(given, shapes, self.program.outputs, strict=True):
+            array = self._on_gpu(y)
+            if array is None or array.dtype != self._dtype or array.shape != shape:
+                raise ValueError(f"out for {argument.name} must be an array of {self._dtype} of shape {shape} on the GPU")
+            targets.append(array)
+        return targets
+
+    def _launch(self, worlds: int, inputs: list, outs: list) -> None:
+        """Run all worlds on the GPU of the arrays, in CuPy's current stream."""
+        devices = {x.device.id for x in (*inputs, *outs)}
+        if len(devices) > 1:
+            raise ValueError(f"the arrays must be on one GPU, they are on {sorted(devices)}")
+        if worlds == 0:
+            return
+        arguments = [np.int64(worlds)]
+        for x, a in zip((*inputs, *outs), (*self.program.inputs, *self.program.outputs), strict=True):
+            steps = [s // self._dtype.itemsize for s in x.strides]
+            if x.ndim == len(a.shape) or len(x) == 1:  # the same for all worlds
+                steps = [0, *steps[x.ndim - len(a.shape) :]]
+            arguments += [x, *map(np.int64, steps)]
+        with self._cupy.cuda.Device(devices.pop()):
+            self._kernel((-(-worlds // self.block),), (self.block,), tuple(arguments))

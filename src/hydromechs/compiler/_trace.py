@@ -49,7 +49,7 @@ UNARY = {
     casadi.OP_SIGN: "sign",
     casadi.OP_NOT: "not",
 }
-COMMUTATIVE = {"add", "mul", "min", "max", "eq", "ne", "and", "or"}
+COMMUTATIVE = {"add", "mul", "eq", "ne", "and", "or"}
 
 
 def trace(

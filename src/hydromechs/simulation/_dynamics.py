@@ -62,6 +62,18 @@ class Dynamics:
         self._tau, self._vdot = Argument("tau", (nv,)), Argument("vdot", (nv,))
         self._fast = None
 
+    def on(self, *, lanes: int | None = None, threads: int = 1) -> Dynamics:
+        """The same equations on other lanes and threads; what is traced already is shared.
+
+        Args:
+            lanes: As in `hm.compile`.
+            threads: As in `hm.compile`.
+        """
+        other = Dynamics(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters))
+        for key, made in self._made.items():
+            other._made[key] = Compiled(made.recipe, other.lanes, threads, program=made._program)
+        return other
+
     # -- making programs --------------------------------------------------------------------------------------------------
 
     def _compiled(self, name: str, function: Callable, inputs: tuple, outputs: tuple, variant: str = "") -> Compiled:

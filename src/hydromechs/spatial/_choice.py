@@ -13,10 +13,10 @@ def where(condition, a, b):
 
 
 def maximum(a, b):
-    """The larger of two scalars, floats or symbols."""
-    return where(a > b, a, b)
+    """The larger of two scalars, floats or symbols; NaN if one is NaN."""
+    return where(a > b, a, where(b >= a, b, a + b))
 
 
 def minimum(a, b):
-    """The smaller of two scalars, floats or symbols."""
-    return where(a < b, a, b)
+    """The smaller of two scalars, floats or symbols; NaN if one is NaN."""
+    return where(a < b, a, where(b <= a, b, a + b))

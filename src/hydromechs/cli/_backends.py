@@ -1,0 +1,119 @@
+"""Machine code against the float reference: one lane, lanes, threads and C, for every equation of many models."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import hydromechs as hm
+from hydromechs import library
+from hydromechs.model import Model
+
+from ._export import FLOW, FUNCTIONS, SIZES, export_c
+
+__all__ = ["Agreement", "compare_backends", "print_backends"]
+
+WORLDS = 9  # no multiple of 4 or 8
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fPIC", "-shared")
+TOLERANCE = 1e-12
+"""Largest relative difference that passes; accelerations may differ by rounding times the condition of M."""
+
+
+class Agreement(NamedTuple):
+    """How far one back end is from the floats on one equation of one model."""
+
+    backend: str
+    """The back end."""
+    equation: str
+    """The equation."""
+    relative: float
+    """Largest difference over the largest value."""
+    allowed: float
+    """Largest difference that passes."""
+
+
+def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreement]:
+    """Every equation on 1, 4 and 8 lanes, on threads and in C, at random states near the initial one."""
+    traced = hm.compile(model, lanes=1)
+    q0 = model.initial().q
+    q = np.stack([hm.integrate(model, q0, rng.normal(size=model.nv), 0.5) for _ in range(WORLDS)])
+    condition = max(float(np.linalg.cond(hm.mass_matrix(model, x))) for x in q) if model.nv else 1.0
+    with tempfile.TemporaryDirectory() as folder:
+        shared = _compile_c(model, Path(folder))
+        for name, recipe in FUNCTIONS.items():
+            shapes = {x: SIZES.get(x, lambda m: (m.nv,))(model) for x in recipe.inputs}
+            inputs = {x: q if x == "q" else rng.normal(size=(WORLDS, *shape)) for x, shape in shapes.items()}
+            rows = [recipe.function(model, **{x: a[k] for x, a in inputs.items()}) for k in range(WORLDS)]
+            rows = [r if isinstance(r, tuple) else (r,) for r in rows]
+            reference = [np.stack([np.asarray(r[j]) for r in rows]) for j in range(len(rows[0]))]
+            allowed = max(TOLERANCE, 20 * np.finfo(float).eps * condition) if "vdot" in recipe.outputs else TOLERANCE
+            method = name.removesuffix("_in_flow")
+            options = {x: inputs[x] for x in inputs if x in FLOW}
+            arrays = [a for x, a in inputs.items() if x not in FLOW]
+            for lanes, threads in ((1, 1), (4, 1), (8, 1), (8, 2)):
+                backend = f"{lanes} lane{'s' * (lanes > 1)}" + f", {threads} threads" * (threads > 1)
+                dyn = traced if lanes == 1 else traced.on(lanes=lanes, threads=threads)
+                result = getattr(dyn, method)(*arrays, **options)
+                result = result if isinstance(result, tuple) else (result,)
+                yield Agreement(backend, name, _relative(result, reference), allowed)
+            if shared is not None:
+                result = [np.empty_like(y) for y in reference]
+                function = getattr(shared[0], f"{shared[1]}_{name}")
+                for k in range(WORLDS):
+                    row = [np.ascontiguousarray(a[k]) for a in inputs.values()]
+                    out = [np.empty(y.shape[1:]) for y in reference]
+                    function(*(ctypes.c_void_p(a.ctypes.data) for a in (*row, *out)))
+                    for y, o in zip(result, out, strict=True):
+                        y[k] = o
+                yield Agreement("C", name, _relative(result, reference), allowed)
+
+
+def _relative(results, reference) -> float:
+    return max(
+        float(np.abs(x - y).max(initial=0) / max(1.0, np.abs(y).max(initial=0)))
+        for x, y in zip(results, reference, strict=True)
+    )
+
+
+def _compile_c(model: Model, folder: Path) -> tuple[ctypes.CDLL, str] | None:
+    """The exported C of all equations as a shared library, and the prefix of its functions; None without a C compiler."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        return None
+    _, source, _ = export_c(model, folder, tuple(FUNCTIONS))
+    target = folder / "model.so"
+    subprocess.run([compiler, *STRICT, str(source), "-lm", "-o", str(target)], check=True, capture_output=True)
+    return ctypes.CDLL(str(target)), source.stem
+
+
+def print_backends(trees: int, seed: int, console: Console) -> bool:
+    """Compare on the library and on random trees and print the largest differences; whether all pass."""
+    found: dict[str, list[Agreement]] = {}
+    generators = np.random.default_rng(seed).spawn(trees)
+    models = [library.load(name) for name in library.names()]
+    for k in track(range(len(models) + trees), description="comparing", console=console):
+        model = models[k] if k < len(models) else library.random_tree(generators[k - len(models)], max_bodies=4)
+        for agreement in compare_backends(model, np.random.default_rng([seed, k])):
+            found.setdefault(agreement.backend, []).append(agreement)
+    table = Table(title=f"{len(models)} library models and {trees} random trees, {len(FUNCTIONS)} equations", box=None)
+    for column in ("back end", "comparisons", "largest difference", "in", "median", "all within"):
+        table.add_column(column)
+    for backend, agreements in found.items():
+        worst = max(agreements, key=lambda a: a.relative / a.allowed)
+        median = float(np.median([a.relative for a in agreements]))
+        good = "1e-12 (times the condition for accelerations)" if worst.relative <= worst.allowed else "NO"
+        table.add_row(backend, str(len(agreements)), f"{worst.relative:.1e}", worst.equation, f"{median:.0e}", good)
+    console.print(table)
+    if "C" not in found:
+        console.print("C was left out: there is no C compiler (gcc or cc) here", highlight=False)
+    return all(a.relative <= a.allowed for agreements in found.values() for a in agreements)

@@ -1,0 +1,263 @@
+"""A model's equations as C99 files for embedded targets."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import simulation
+from hydromechs.compiler import trace
+from hydromechs.compiler._c_text import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test
+from hydromechs.model import Model
+
+__all__ = ["DEFAULT", "FORMATS", "FUNCTIONS", "export_c"]
+
+FORMATS = ("c",)
+DEFAULT = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "kinematics")
+CASES = 3
+"""Calls of each function that the generated check makes."""
+
+MARK = "written by HydroMechs"
+"""Stands in the first lines of every file of ours: only such files are written over."""
+
+NOTES = {
+    "q": "configuration",
+    "v": "velocity [m/s, rad/s]",
+    "tau": "generalised force [N, N·m]",
+    "vdot": "time derivative of the numbers in v [m/s², rad/s²]",
+    "dt": "time [s]",
+    "fluid_velocity": "velocity of the water in world axes [m/s]",
+    "fluid_acceleration": "acceleration of the water in world axes [m/s²]",
+    "wrench": "external wrench on each body in its axes about its origin [N, N·m]",
+    "M": "inertia matrix with added mass [kg, kg·m, kg·m²]",
+    "D": "damping in M vdot + C v + D + g = tau [N, N·m]",
+    "g": "weight and buoyancy in M vdot + C v + D + g = tau [N, N·m]",
+    "X_WB": "pose of each body in the world, 4 x 4 with position in the last column [m]",
+    "V_WB_B": "velocity of each body in its axes at its origin [m/s, rad/s]",
+    "kinetic_body": "kinetic energy of the bodies [J]",
+    "kinetic_fluid": "kinetic energy of the water around them [J]",
+    "potential": "energy of gravity and buoyancy [J]",
+    "h": "momentum of bodies and water in world axes about the world's origin [N·s, N·m·s]",
+    "q_next": "configuration after dt",
+    "J": "Jacobian, V = J v in the axes of the body or frame, linear first",
+}
+"""Meaning and unit of arguments and results."""
+
+SIZES = {
+    "q": lambda m: (m.nq,),
+    "dt": lambda m: (),
+    "fluid_velocity": lambda m: (3,),
+    "fluid_acceleration": lambda m: (3,),
+    "wrench": lambda m: (m.nb, 6),
+}
+"""Shapes of arguments; those that are not here have an entry per degree of freedom."""
+
+
+class _Recipe(NamedTuple):
+    """A function that can be exported."""
+
+    function: Callable
+    """Function of the model and of its inputs by name."""
+    inputs: tuple[str, ...]
+    """Names of the inputs."""
+    outputs: tuple[str, ...]
+    """Names of the results."""
+    purpose: str
+    """What it computes."""
+
+
+FLOW = ("fluid_velocity", "fluid_acceleration", "wrench")
+FUNCTIONS = {
+    "forward_dynamics": _Recipe(
+        simulation.forward_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations for given joint forces, in still water."
+    ),
+    "inverse_dynamics": _Recipe(
+        simulation.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations, in still water."
+    ),
+    "forward_dynamics_in_flow": _Recipe(
+        simulation.forward_dynamics,
+        ("q", "v", "tau", *FLOW),
+        ("vdot",),
+        "Accelerations for given joint forces, in water that moves, with external wrenches.",
+    ),
+    "inverse_dynamics_in_flow": _Recipe(
+        simulation.inverse_dynamics,
+        ("q", "v", "vdot", *FLOW),
+        ("tau",),
+        "Joint forces for given accelerations, in water that moves, with external wrenches.",
+    ),
+    "mass_matrix": _Recipe(simulation.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
+    "damping_force": _Recipe(simulation.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force."),
+    "restoring_force": _Recipe(simulation.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
+    "kinematics": _Recipe(simulation.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
+    "energy": _Recipe(
+        simulation.energy, ("q", "v"), ("kinetic_body", "kinetic_fluid", "potential"), "Energies of bodies and water."
+    ),
+    "momentum": _Recipe(simulation.momentum, ("q", "v"), ("h",), "Momentum of bodies and water."),
+    "integrate": _Recipe(
+        simulation.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after moving with constant v for dt."
+    ),
+}
+"""What can be exported, and `jacobian:NAME` for each body or frame."""
+
+
+def _recipe(model: Model, name: str) -> _Recipe:
+    """The recipe called `name`, or a ValueError that lists those there are."""
+    kind, _, place = name.partition(":")
+    if kind == "jacobian" and place in (*model.body_names, *model.frames):
+        purpose = f"Jacobian of the origin of {place}."
+        return _Recipe(lambda model, q: simulation.jacobian(model, q, place), ("q",), ("J",), purpose)
+    if name not in FUNCTIONS:
+        places = ", ".join(dict.fromkeys((*model.body_names, *model.frames)))
+        raise ValueError(
+            f"there is no function {name!r} to export; there are {', '.join(FUNCTIONS)}, "
+            f"and jacobian:NAME for a body or frame ({places})"
+        )
+    return FUNCTIONS[name]
+
+
+def export_c(model: Model, folder: str | Path, functions: Sequence[str] = DEFAULT) -> list[Path]:
+    """Write header, source and a check of a model's equations; the paths of the three files.
+
+    Args:
+        model: The mechanism.
+        folder: Where to write; made if it is not there.
+        functions: Names of `FUNCTIONS`, or `jacobian:NAME`.
+    """
+    recipes = {name: _recipe(model, name) for name in dict.fromkeys(functions)}
+    if not recipes:
+        raise ValueError("no functions to export")
+    made, cases = [], {}
+    for name, recipe in recipes.items():
+        shapes = {x: SIZES.get(x, lambda m: (m.nv,))(model) for x in recipe.inputs}
+        program = trace(
+            lambda recipe=recipe, **arrays: recipe.function(model, **arrays),
+            shapes,
+            name=_function_name(name, cases),
+            outputs=recipe.outputs,
+        )
+        made.append(CFunction(program, recipe.purpose, NOTES))
+        cases[program.name] = [_case(model, recipe, shapes, seed) for seed in range(CASES)]
+    file = CFile(
+        name=_file_name(model.name),
+        functions=tuple(made),
+        about=tuple(_about(model)),
+        constants={"NQ": model.nq, "NV": model.nv, "NB": model.nb},
+    )
+    texts = {f"{file.name}.h": c_header(file), f"{file.name}.c": c_source(file), f"{file.name}_test.c": c_test(file, cases)}
+    return _write(Path(folder), texts)
+
+
+def _file_name(name: str) -> str:
+    """A model's name as an identifier that is not the name of a header of the C library."""
+    identifier = c_identifier(name)
+    return f"{identifier}_model" if identifier in ("math", "math_", "stdio") else identifier
+
+
+def _function_name(name: str, taken) -> str:
+    """A name as an identifier, also for CasADi (no two underscores together), that is not taken."""
+    out = identifier = re.sub(r"_+", "_", c_identifier(name)).strip("_")
+    n = 1
+    while out in taken:
+        n += 1
+        out = f"{identifier}_{n}"
+    return out
+
+
+def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
+    """Write files, all or none of which may be someone else's."""
+    paths = [folder / name for name in texts]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            if path.exists() and MARK not in path.read_text(errors="replace")[:300]:
+                raise FileExistsError(f"{path} is there and was not written by HydroMechs; choose another folder")
+        for path, text in zip(paths, texts.values(), strict=True):
+            path.write_text(text)
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        raise OSError(f"cannot write {error.filename or folder}: {error.strerror}") from None
+    return paths
+
+
+def _configuration(model: Model, rng: np.random.Generator) -> np.ndarray:
+    """A random configuration with unit quaternions, shape (nq,)."""
+    q = []
+    for body in model.bodies:
+        for part in body.joint.parts if body.joint.kind == "composite" else (body.joint,):
+            x = rng.normal(size=part.nq)
+            if part.kind in ("free", "ball"):
+                x[-4:] /= np.linalg.norm(x[-4:])
+            q += list(x)
+    return np.array(q)
+
+
+def _case(model: Model, recipe: _Recipe, shapes: dict[str, tuple[int, ...]], seed: int) -> Case:
+    """A call with random arguments and its results by the Python function.
+
+    Accelerations lose digits to the condition of the inertia matrix, by a few hundred roundings.
+    """
+    rng = np.random.default_rng(seed)
+    inputs = {x: _configuration(model, rng) if x == "q" else rng.normal(size=shape) for x, shape in shapes.items()}
+    results = recipe.function(model, **inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    tolerance = 1e-12
+    if "vdot" in recipe.outputs and model.nv:
+        condition = np.linalg.cond(simulation.mass_matrix(model, inputs["q"]))
+        tolerance = max(tolerance, 200 * np.finfo(float).eps * float(condition))
+    return Case(tuple(inputs.values()), tuple(np.asarray(y, dtype=float) for y in results), tolerance)
+
+
+def _about(model: Model) -> list[str]:
+    """What the model is, and what stands where in q, v and in arrays with a row per body."""
+    world = model.world
+    q_rows, v_rows = [], []
+    for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
+        iq, iv = q.start, v.start
+        for part in body.joint.parts if body.joint.kind == "composite" else (body.joint,):
+            for rows, letter, start, meanings in (
+                (q_rows, "q", iq, COORDINATES[part.kind]),
+                (v_rows, "v", iv, RATES[part.kind]),
+            ):
+                for n, meaning in meanings:
+                    rows.append(f"  {_range(letter, start, n):<10} {body.name}: {meaning}")
+                    start += n
+            iq, iv = iq + part.nq, iv + part.nv
+    bodies = [f"  {i:<10} {b.name} ({b.joint.kind} on {b.parent or 'the world'})" for i, b in enumerate(model.bodies)]
+    return [
+        *textwrap.wrap(f"Model: {model.name}. {model.description.split('. ')[0].strip()}", 115),
+        f"World axes {world.axes}, gravity {world.gravity:.9g} m/s², water density {world.water_density:.9g} kg/m³.",
+        "",
+        "q, the configuration (quaternions must have unit length):",
+        *q_rows,
+        "v, the velocity; tau is dual to it (N for m/s, N·m for rad/s), vdot is its time derivative:",
+        *v_rows,
+        "Bodies, in arrays with a row for each:",
+        *bodies,
+    ]
+
+
+COORDINATES = {
+    "free": ((3, "position x, y, z [m]"), (4, "quaternion w, x, y, z")),
+    "ball": ((4, "quaternion w, x, y, z"),),
+    "revolute": ((1, "angle [rad]"),),
+    "prismatic": ((1, "displacement [m]"),),
+    "fixed": (),
+}
+RATES = {
+    "free": ((3, "velocity u, v, w in axes of the body [m/s]"), (3, "angular velocity p, q, r in axes of the body [rad/s]")),
+    "ball": ((3, "angular velocity p, q, r in axes of the body [rad/s]"),),
+    "revolute": ((1, "rate [rad/s]"),),
+    "prismatic": ((1, "speed [m/s]"),),
+    "fixed": (),
+}
+
+
+def _range(letter: str, start: int, n: int) -> str:
+    return f"{letter}[{start}]" if n == 1 else f"{letter}[{start}..{start + n - 1}]"
