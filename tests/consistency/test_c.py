@@ -12,9 +12,10 @@ import pytest
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.cli import main
-from hydromechs.cli._export import FUNCTIONS, SIZES, export_c
+from hydromechs.cli._export import FUNCTIONS, export_c
 from hydromechs.compiler import trace
 from hydromechs.compiler._c_text import Case, CFile, CFunction, c_header, c_literal, c_source, c_test
+from hydromechs.simulation._table import shape_of
 from hydromechs.spatial import maximum, minimum, where
 
 CC = shutil.which("gcc") or shutil.which("cc")
@@ -70,7 +71,7 @@ def test_models(model, tmp_path):
         closeness = 200 * EPS * np.linalg.cond(hm.mass_matrix(model, q))
         for name in NAMES:
             recipe = FUNCTIONS[name]
-            shapes = {x: SIZES.get(x, lambda m: (m.nv,))(model) for x in recipe.inputs}
+            shapes = {x: shape_of(x, model) for x in recipe.inputs}
             inputs = {x: q if x == "q" else rng.normal(size=shape) for x, shape in shapes.items()}
             expected = recipe.function(model, **inputs)
             expected = expected if isinstance(expected, tuple) else (expected,)

@@ -68,7 +68,8 @@ def test_every_program_on_lanes_and_threads(model):
     compiled = [hm.compile(model, lanes=1), hm.compile(model, lanes=4), hm.compile(model, lanes=8, threads=2)]
     for name, arrays, options, condition in programs(model, np.random.default_rng(1)):
         rows = [
-            getattr(hm, name)(model, *[a[k] for a in arrays], **{key: x[k] for key, x in options.items()}) for k in range(WORLDS)
+            getattr(hm, name)(model, *[a[k] for a in arrays], **{key: x[k] for key, x in options.items()})
+            for k in range(WORLDS)
         ]
         rows = [r if isinstance(r, tuple) else (r,) for r in rows]
         reference = tuple(np.stack([np.asarray(r[j]) for r in rows]) for j in range(len(rows[0])))
@@ -115,7 +116,9 @@ def test_batches_broadcast_and_write_where_told():
     rng = np.random.default_rng(3)
     q, v, tau = states(CHAIN, rng, 6)
     full = dyn.forward_dynamics(q, v, tau)
-    np.testing.assert_array_equal(dyn.forward_dynamics(q.reshape(2, 3, -1), v.reshape(2, 3, -1), tau.reshape(2, 3, -1)).reshape(6, -1), full)
+    np.testing.assert_array_equal(
+        dyn.forward_dynamics(q.reshape(2, 3, -1), v.reshape(2, 3, -1), tau.reshape(2, 3, -1)).reshape(6, -1), full
+    )
     one_tau = dyn.forward_dynamics(q, v, tau[0])
     np.testing.assert_allclose(one_tau[0], full[0], rtol=1e-13)
     grid = dyn.forward_dynamics(q[:, None], v[None, :], tau[0])
@@ -129,7 +132,10 @@ def test_batches_broadcast_and_write_where_told():
     single = v[1].copy()
     dyn.forward_dynamics(q[1], single, tau[1], out=single)
     np.testing.assert_allclose(single, full[1], rtol=1e-12)
-    assert dyn.forward_dynamics(np.empty((0, CHAIN.nq)), np.empty((0, CHAIN.nv)), np.empty((0, CHAIN.nv))).shape == (0, CHAIN.nv)
+    assert dyn.forward_dynamics(np.empty((0, CHAIN.nq)), np.empty((0, CHAIN.nv)), np.empty((0, CHAIN.nv))).shape == (
+        0,
+        CHAIN.nv,
+    )
     reversed_q = q[::-1]
     np.testing.assert_array_equal(dyn.forward_dynamics(reversed_q, v[::-1], tau[::-1]), full[::-1])
 
@@ -151,7 +157,10 @@ def test_odd_arguments_of_single_calls():
         (lambda: dyn.forward_dynamics(q, "fast", v), "v must be an array of numbers"),
         (lambda: dyn.forward_dynamics(q, v, v, out=frozen), "out for vdot must be a writeable contiguous float64 array"),
         (lambda: dyn.forward_dynamics(q, v, v, out=np.empty(3)), "of shape (8,)"),
-        (lambda: dyn.forward_dynamics(np.tile(q, (3, 1)), np.tile(v, (2, 1)), v), "batch dimensions of the arguments do not fit"),
+        (
+            lambda: dyn.forward_dynamics(np.tile(q, (3, 1)), np.tile(v, (2, 1)), v),
+            "batch dimensions of the arguments do not fit",
+        ),
         (lambda: hm.compile(CHAIN, lanes=3), "lanes is 3, must be 1, 4 or 8"),
         (lambda: hm.compile(CHAIN, threads=0), "threads is 0"),
     ):
@@ -172,7 +181,13 @@ def test_jacobian_of_a_frame():
     np.testing.assert_allclose(J[3], hm.jacobian(model, q[3], "tool", (0.1, 0.2, 0.3)), atol=1e-13)
 
 
-NAMES = ("world.water_density", "link1.inertia.mass", "link1.inertia.com", "link1.hydro.added_mass.0.matrix", "link2.hydro.drag.0.coefficient")
+NAMES = (
+    "world.water_density",
+    "link1.inertia.mass",
+    "link1.inertia.com",
+    "link1.hydro.added_mass.0.matrix",
+    "link2.hydro.drag.0.coefficient",
+)
 
 
 def test_parameters_stay_open():
@@ -310,7 +325,9 @@ def test_own_hydrodynamics_compiles_to_lanes():
     q, v, tau = states(model, np.random.default_rng(9), 11)
     reference = np.stack([hm.forward_dynamics(model, *x) for x in zip(q, v, tau, strict=True)])
     for lanes in (1, 4, 8):
-        np.testing.assert_allclose(hm.compile(model, lanes=lanes).forward_dynamics(q, v, tau), reference, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(
+            hm.compile(model, lanes=lanes).forward_dynamics(q, v, tau), reference, rtol=1e-11, atol=1e-12
+        )
 
 
 def test_sine_and_cosine_in_the_code():
@@ -320,11 +337,16 @@ def test_sine_and_cosine_in_the_code():
     outputs = (Argument("s", ()), Argument("c", ()))
     function = Compiled(Recipe("sincos_test", lambda x: (np.sin(x[()]), np.cos(x[()])), inputs, outputs, "sincos"), 8, 1)
     rng = np.random.default_rng(10)
-    x = np.concatenate([rng.uniform(-10, 10, 1500), rng.uniform(-1e5, 1e5, 1500), np.arange(-40, 40) * np.pi / 4, [0.0, 1e-300, 1e-9]])
+    x = np.concatenate(
+        [rng.uniform(-10, 10, 1500), rng.uniform(-1e5, 1e5, 1500), np.arange(-40, 40) * np.pi / 4, [0.0, 1e-300, 1e-9]]
+    )
     mpmath.mp.prec = 120
     for ours, exact in zip(function([x]), (mpmath.sin, mpmath.cos), strict=True):
         truth = [exact(mpmath.mpf(float(a))) for a in x]
-        error = [abs(mpmath.mpf(float(y)) - t) / mpmath.mpf(float(np.spacing(abs(float(t)) or 1e-300))) for y, t in zip(ours, truth, strict=True)]
+        error = [
+            abs(mpmath.mpf(float(y)) - t) / mpmath.mpf(float(np.spacing(abs(float(t)) or 1e-300)))
+            for y, t in zip(ours, truth, strict=True)
+        ]
         # next to a zero of the function the reduction of the angle itself is right to 2e-33·n only
         big = [e for e, t in zip(error, truth, strict=True) if abs(t) > 1e-12]
         assert max(big) < 1.5
@@ -382,7 +404,9 @@ def test_eight_processes_start_together_on_an_empty_cache(tmp_path):
         "print(repr(hm.compile(m).forward_dynamics(q, v + 0.1, v).tolist()))"
     )
     environment = {**os.environ, "HYDROMECHS_CACHE": str(tmp_path / "new"), "OMP_NUM_THREADS": "1"}
-    running = [subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(8)
+    ]
     results = {p.communicate(timeout=300)[0] for p in running}
     assert all(p.returncode == 0 for p in running) and len(results) == 1
     assert len(list((tmp_path / "new").glob("*.o"))) == 1
@@ -392,6 +416,8 @@ def test_other_numbers_are_other_code(tmp_path, monkeypatch):
     monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
     q, v = CHAIN.neutral()
     first = hm.compile(CHAIN).forward_dynamics(q, v, v)
-    heavier = hm.Model(bodies=[replace(CHAIN.bodies[0], inertia=replace(CHAIN.bodies[0].inertia, mass=1000.0)), *CHAIN.bodies[1:]])
+    heavier = hm.Model(
+        bodies=[replace(CHAIN.bodies[0], inertia=replace(CHAIN.bodies[0].inertia, mass=1000.0)), *CHAIN.bodies[1:]]
+    )
     assert not np.allclose(hm.compile(heavier).forward_dynamics(q, v, v), first)
     assert len(list(tmp_path.glob("*.o"))) == 2

@@ -18,8 +18,9 @@ from rich.table import Table
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.model import Model
+from hydromechs.simulation._table import shape_of
 
-from ._export import FLOW, FUNCTIONS, SIZES, export_c
+from ._export import FLOW, FUNCTIONS, export_c
 
 __all__ = ["Agreement", "compare_backends", "print_backends"]
 
@@ -51,7 +52,7 @@ def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreeme
     with tempfile.TemporaryDirectory() as folder:
         shared = _compile_c(model, Path(folder))
         for name, recipe in FUNCTIONS.items():
-            shapes = {x: SIZES.get(x, lambda m: (m.nv,))(model) for x in recipe.inputs}
+            shapes = {x: shape_of(x, model) for x in recipe.inputs}
             inputs = {x: q if x == "q" else rng.normal(size=(WORLDS, *shape)) for x, shape in shapes.items()}
             rows = [recipe.function(model, **{x: a[k] for x, a in inputs.items()}) for k in range(WORLDS)]
             rows = [r if isinstance(r, tuple) else (r,) for r in rows]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from hydromechs import simulation
 from hydromechs.compiler import trace
 from hydromechs.compiler._c_text import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test
 from hydromechs.model import Model
+from hydromechs.simulation._table import EQUATIONS, Equation, shape_of
 
 __all__ = ["DEFAULT", "FORMATS", "FUNCTIONS", "export_c"]
 
@@ -48,70 +48,22 @@ NOTES = {
 }
 """Meaning and unit of arguments and results."""
 
-SIZES = {
-    "q": lambda m: (m.nq,),
-    "dt": lambda m: (),
-    "fluid_velocity": lambda m: (3,),
-    "fluid_acceleration": lambda m: (3,),
-    "wrench": lambda m: (m.nb, 6),
-}
-"""Shapes of arguments; those that are not here have an entry per degree of freedom."""
-
-
-class _Recipe(NamedTuple):
-    """A function that can be exported."""
-
-    function: Callable
-    """Function of the model and of its inputs by name."""
-    inputs: tuple[str, ...]
-    """Names of the inputs."""
-    outputs: tuple[str, ...]
-    """Names of the results."""
-    purpose: str
-    """What it computes."""
-
-
 FLOW = ("fluid_velocity", "fluid_acceleration", "wrench")
-FUNCTIONS = {
-    "forward_dynamics": _Recipe(
-        simulation.forward_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations for given joint forces, in still water."
-    ),
-    "inverse_dynamics": _Recipe(
-        simulation.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations, in still water."
-    ),
-    "forward_dynamics_in_flow": _Recipe(
-        simulation.forward_dynamics,
-        ("q", "v", "tau", *FLOW),
-        ("vdot",),
-        "Accelerations for given joint forces, in water that moves, with external wrenches.",
-    ),
-    "inverse_dynamics_in_flow": _Recipe(
-        simulation.inverse_dynamics,
-        ("q", "v", "vdot", *FLOW),
-        ("tau",),
-        "Joint forces for given accelerations, in water that moves, with external wrenches.",
-    ),
-    "mass_matrix": _Recipe(simulation.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
-    "damping_force": _Recipe(simulation.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force."),
-    "restoring_force": _Recipe(simulation.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
-    "kinematics": _Recipe(simulation.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
-    "energy": _Recipe(
-        simulation.energy, ("q", "v"), ("kinetic_body", "kinetic_fluid", "potential"), "Energies of bodies and water."
-    ),
-    "momentum": _Recipe(simulation.momentum, ("q", "v"), ("h",), "Momentum of bodies and water."),
-    "integrate": _Recipe(
-        simulation.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after moving with constant v for dt."
-    ),
-}
+FUNCTIONS = dict(EQUATIONS)
+for _name in ("forward_dynamics", "inverse_dynamics"):
+    _still = EQUATIONS[_name]
+    _purpose = _still.purpose[:-1] + ", in water that moves, with external wrenches."
+    FUNCTIONS[f"{_name}_in_flow"] = _still._replace(inputs=(*_still.inputs, *FLOW), purpose=_purpose)
+    FUNCTIONS[_name] = _still._replace(purpose=_still.purpose[:-1] + ", in still water.")
 """What can be exported, and `jacobian:NAME` for each body or frame."""
 
 
-def _recipe(model: Model, name: str) -> _Recipe:
+def _recipe(model: Model, name: str) -> Equation:
     """The recipe called `name`, or a ValueError that lists those there are."""
     kind, _, place = name.partition(":")
     if kind == "jacobian" and place in (*model.body_names, *model.frames):
         purpose = f"Jacobian of the origin of {place}."
-        return _Recipe(lambda model, q: simulation.jacobian(model, q, place), ("q",), ("J",), purpose)
+        return Equation(lambda model, q: simulation.jacobian(model, q, place), ("q",), ("J",), purpose)
     if name not in FUNCTIONS:
         places = ", ".join(dict.fromkeys((*model.body_names, *model.frames)))
         raise ValueError(
@@ -134,7 +86,7 @@ def export_c(model: Model, folder: str | Path, functions: Sequence[str] = DEFAUL
         raise ValueError("no functions to export")
     made, cases = [], {}
     for name, recipe in recipes.items():
-        shapes = {x: SIZES.get(x, lambda m: (m.nv,))(model) for x in recipe.inputs}
+        shapes = {x: shape_of(x, model) for x in recipe.inputs}
         program = trace(
             lambda recipe=recipe, **arrays: recipe.function(model, **arrays),
             shapes,
@@ -198,7 +150,7 @@ def _configuration(model: Model, rng: np.random.Generator) -> np.ndarray:
     return np.array(q)
 
 
-def _case(model: Model, recipe: _Recipe, shapes: dict[str, tuple[int, ...]], seed: int) -> Case:
+def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], seed: int) -> Case:
     """A call with random arguments and its results by the Python function.
 
     Accelerations lose digits to the condition of the inertia matrix, by a few hundred roundings.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 
 from ._program import Program
+from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["llvm_text"]
 
@@ -261,26 +262,6 @@ def _objects(arguments, n_inputs: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-# fdlibm's kernels on |r| ≤ π/4, and π/2 in three parts of 33, 33 and 53 bits
-_SIN = (
-    -1.66666666666666324348e-01,
-    8.33333333332248946124e-03,
-    -1.98412698298579493134e-04,
-    2.75573137070700676789e-06,
-    -2.50507602534068634195e-08,
-    1.58969099521155010221e-10,
-)
-_COS = (
-    4.16666666666666019037e-02,
-    -1.38888888888741095749e-03,
-    2.48015872894767294178e-05,
-    -2.75573143513906633035e-07,
-    2.08757232129817482790e-09,
-    -1.13596475577881948265e-11,
-)
-_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
-
-
 def _sincos(T: str, lanes: int) -> str:
     """Sine and cosine of a vector, error about 1 ulp for |x| < 10⁵ (Cody-Waite reduction with fused multiply-add).
 
@@ -302,22 +283,22 @@ def _sincos(T: str, lanes: int) -> str:
         lines.append(f"  %{name} = call {T} @llvm.fma.{suffix}({T} {a}, {T} {b}, {T} {c})")
 
     magic = 6755399441055744.0
-    fma("shifted", "%x", splat(0.6366197723675814), splat(magic))
+    fma("shifted", "%x", splat(TWO_OVER_PI), splat(magic))
     lines.append(f"  %n = fsub {T} %shifted, {splat(magic)}")
     lines.append(f"  %quadrant = bitcast {T} %shifted to {I}")
     lines.append(f"  %minus = fneg {T} %n")
-    fma("r1", "%minus", splat(_HALF_PI[0]), "%x")
-    fma("r2", "%minus", splat(_HALF_PI[1]), "%r1")
-    fma("r", "%minus", splat(_HALF_PI[2]), "%r2")
+    fma("r1", "%minus", splat(HALF_PI[0]), "%x")
+    fma("r2", "%minus", splat(HALF_PI[1]), "%r1")
+    fma("r", "%minus", splat(HALF_PI[2]), "%r2")
     lines.append(f"  %z = fmul {T} %r, %r")
-    at = splat(_SIN[-1])
-    for k, c in enumerate(reversed(_SIN[:-1])):
+    at = splat(SINE[-1])
+    for k, c in enumerate(reversed(SINE[:-1])):
         fma(f"sp{k}", at, "%z", splat(c))
         at = f"%sp{k}"
     lines.append(f"  %zr = fmul {T} %z, %r")
     fma("s", at, "%zr", "%r")
-    at = splat(_COS[-1])
-    for k, c in enumerate(reversed(_COS[:-1])):
+    at = splat(COSINE[-1])
+    for k, c in enumerate(reversed(COSINE[:-1])):
         fma(f"cp{k}", at, "%z", splat(c))
         at = f"%cp{k}"
     lines.append(f"  %zz = fmul {T} %z, %z")

@@ -14,6 +14,7 @@ from . import _equations as equations
 from . import _fossen as fossen
 from ._arguments import model_of
 from ._parameters import parameter_value, with_parameters
+from ._table import EQUATIONS, Equation, shape_of
 
 __all__ = ["Dynamics", "compile_model", "operation_count"]
 
@@ -57,9 +58,6 @@ class Dynamics:
         own = any(b.hydro is not None and not isinstance(b.hydro, Hydro) for b in model.bodies)
         self._identity = None if own else repr(model)  # a user's class can only be known by its trace
         self._made: dict[tuple, Compiled] = {}
-        nq, nv = model.nq, model.nv
-        self._q, self._v = Argument("q", (nq,)), Argument("v", (nv,))
-        self._tau, self._vdot = Argument("tau", (nv,)), Argument("vdot", (nv,))
         self._fast = None
 
     def on(self, *, lanes: int | None = None, threads: int = 1) -> Dynamics:
@@ -76,23 +74,33 @@ class Dynamics:
 
     # -- making programs --------------------------------------------------------------------------------------------------
 
-    def _compiled(self, name: str, function: Callable, inputs: tuple, outputs: tuple, variant: str = "") -> Compiled:
-        """The compiled form of `function(model, **inputs)`; `variant` tells apart what the arguments do not."""
-        key = (name, inputs, variant)
+    def _compiled(self, name: str, equation: Equation | None = None, extra: tuple = (), variant: str = "") -> Compiled:
+        """An equation compiled, by name unless given, with further inputs; `variant` tells apart what these do not."""
+        key = (name, extra, variant)
         if key not in self._made:
-            extra = tuple(Argument(p, value.shape) for p, value in self.parameters.items())
+            if equation is None and name not in EQUATIONS:
+                raise KeyError(f"no equation {name!r}; there are {', '.join(EQUATIONS)}")
+            equation = equation or EQUATIONS[name]
 
             def traced(**arrays):
-                open_values = {p: arrays.pop(p) for p in self.parameters}
-                return function(with_parameters(self.model, open_values) if open_values else self.model, **arrays)
+                values = {p: arrays.pop(p) for p in self.parameters}
+                return equation.function(with_parameters(self.model, values) if values else self.model, **arrays)
 
+            inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
+            opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
+            outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
             identity = None if self._identity is None else f"{self._identity} {variant}"
-            recipe = Recipe(name, traced, (*inputs, *extra), outputs, identity)
+            recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity)
             self._made[key] = Compiled(recipe, self.lanes, self.threads)
         return self._made[key]
 
+    def _run(self, name: str, arrays: tuple, options: Mapping, parameters: Mapping | None, out) -> list[np.ndarray]:
+        """An equation for arrays and for those of the optional ones that are not None; `out` is an array, a tuple or None."""
+        given, extra = self._options(arrays, options)
+        return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
+
     def _call(self, compiled: Compiled, arrays: list, parameters: Mapping | None, out) -> list[np.ndarray]:
-        """Run with the parameters' values appended; `out` is an array, a tuple of them or None."""
+        """Run with the parameters' values appended."""
         values = dict(self.parameters)
         if parameters:
             unknown = set(parameters) - set(values)
@@ -103,24 +111,20 @@ class Dynamics:
         outs = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
         return compiled([*arrays, *values.values()], outs)
 
-    def _options(self, others: tuple, **given) -> tuple[list, tuple]:
+    def _options(self, others: tuple, options: Mapping) -> tuple[list, tuple]:
         """Those of the optional arrays that were given, and their arguments.
 
         A fluid is uniform or has one row per body; in a batch, rows without batch dimensions are taken as bodies unless
         there are as many as worlds.
         """
-        given = {name: np.asarray(x, dtype=float) for name, x in given.items() if x is not None}
+        given = {name: np.asarray(x, dtype=float) for name, x in options.items() if x is not None}
         if not given:
             return [], ()
         batch = np.broadcast_shapes(*[np.shape(x)[:-1] for x in others])
         nb, arguments = self.model.nb, []
         for name, x in given.items():
-            if name == "wrench":
-                shape = (nb, 6)
-            else:
-                per_body = x.ndim >= 2 and x.shape[-2] == nb and x.shape[:-1] != batch
-                shape = (nb, 3) if per_body else (3,)
-            arguments.append(Argument(name, shape))
+            per_body = name in FLUID and x.ndim >= 2 and x.shape[-2] == nb and x.shape[:-1] != batch
+            arguments.append(Argument(name, (nb, 3) if per_body else shape_of(name, self.model)))
         return list(given.values()), tuple(arguments)
 
     # -- equations of motion ------------------------------------------------------------------------------------------------
@@ -142,19 +146,12 @@ class Dynamics:
         """
         if fluid_velocity is None and fluid_acceleration is None and wrench is None and not self.parameters:
             if self._fast is None:
-                self._fast = self._forward(()).single()
-            result = np.empty(self._v.shape) if out is None else out
+                self._fast = self._compiled("forward_dynamics").single()
+            result = np.empty(self.model.nv) if out is None else out
             if self._fast(q, v, tau, result) == 0:
                 return result
-        arrays, extra = self._options(
-            (q, v, tau), fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench
-        )
-        return self._call(self._forward(extra), [q, v, tau, *arrays], parameters, out)[0]
-
-    def _forward(self, extra: tuple) -> Compiled:
-        return self._compiled(
-            "forward_dynamics", equations.forward_dynamics, (self._q, self._v, self._tau, *extra), (self._vdot,)
-        )
+        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
+        return self._run("forward_dynamics", (q, v, tau), flow, parameters, out)[0]
 
     def inverse_dynamics(
         self, q, v, vdot, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
@@ -171,12 +168,8 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
-        arrays, extra = self._options(
-            (q, v, vdot), fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench
-        )
-        inputs = (self._q, self._v, self._vdot, *extra)
-        made = self._compiled("inverse_dynamics", equations.inverse_dynamics, inputs, (self._tau,))
-        return self._call(made, [q, v, vdot, *arrays], parameters, out)[0]
+        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
+        return self._run("inverse_dynamics", (q, v, vdot), flow, parameters, out)[0]
 
     def mass_matrix(self, q, *, parameters=None, out=None) -> np.ndarray:
         """Joint-space inertia matrix with added mass, shape (..., nv, nv).
@@ -186,9 +179,7 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
-        nv = self.model.nv
-        made = self._compiled("mass_matrix", equations.mass_matrix, (self._q,), (Argument("M", (nv, nv)),))
-        return self._call(made, [q], parameters, out)[0]
+        return self._run("mass_matrix", (q,), {}, parameters, out)[0]
 
     def damping_force(self, q, v, *, fluid_velocity=None, parameters=None, out=None) -> np.ndarray:
         """D(q, v) in M v̇ + C v + D + g = τ: the water's damping, shape (..., nv).
@@ -200,11 +191,7 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
-        arrays, extra = self._options((q, v), fluid_velocity=fluid_velocity)
-        made = self._compiled(
-            "damping_force", fossen.damping_force, (self._q, self._v, *extra), (Argument("D", self._v.shape),)
-        )
-        return self._call(made, [q, v, *arrays], parameters, out)[0]
+        return self._run("damping_force", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
 
     def restoring_force(self, q, *, parameters=None, out=None) -> np.ndarray:
         """g(q) in M v̇ + C v + D + g = τ: weight and buoyancy in still water, shape (..., nv).
@@ -214,8 +201,7 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
-        made = self._compiled("restoring_force", fossen.restoring_force, (self._q,), (Argument("g", self._v.shape),))
-        return self._call(made, [q], parameters, out)[0]
+        return self._run("restoring_force", (q,), {}, parameters, out)[0]
 
     # -- kinematics, energy -------------------------------------------------------------------------------------------------
 
@@ -228,10 +214,7 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
             out: Pair of arrays for the results.
         """
-        nb = self.model.nb
-        outputs = (Argument("X_WB", (nb, 4, 4)), Argument("V_WB_B", (nb, 6)))
-        made = self._compiled("kinematics", equations.kinematics, (self._q, self._v), outputs)
-        return equations.BodyMotion(*self._call(made, [q, v], parameters, out))
+        return equations.BodyMotion(*self._run("kinematics", (q, v), {}, parameters, out))
 
     def jacobian(self, q, name: str, point=(0.0, 0.0, 0.0), *, parameters=None, out=None) -> np.ndarray:
         """J with V = J v of a point of a body or frame, in its axes, linear first, shape (..., 6, nv).
@@ -244,9 +227,8 @@ class Dynamics:
             out: Array for the result.
         """
         equations._place(self.model, name, (0.0, 0.0, 0.0))  # an unknown name is an error now, not in the trace
-        inputs, outputs = (self._q, Argument("point", (3,))), (Argument("J", (6, self.model.nv)),)
-        made = self._compiled("jacobian", lambda m, q, point: equations.jacobian(m, q, name, point), inputs, outputs, name)
-        return self._call(made, [q, point], parameters, out)[0]
+        equation = Equation(lambda m, q, point: equations.jacobian(m, q, name, point), ("q", "point"), ("J",), "")
+        return self._call(self._compiled("jacobian", equation, variant=name), [q, point], parameters, out)[0]
 
     def energy(self, q, v, *, fluid_velocity=None, parameters=None) -> equations.Energy:
         """Kinetic energy of bodies and water, potential energy [J], each of the batch's shape.
@@ -257,10 +239,7 @@ class Dynamics:
             fluid_velocity: As in `forward_dynamics`.
             parameters: As in `forward_dynamics`.
         """
-        arrays, extra = self._options((q, v), fluid_velocity=fluid_velocity)
-        outputs = tuple(Argument(n, ()) for n in equations.Energy._fields)
-        made = self._compiled("energy", equations.energy, (self._q, self._v, *extra), outputs)
-        return equations.Energy(*self._call(made, [q, v, *arrays], parameters, None))
+        return equations.Energy(*self._run("energy", (q, v), dict(fluid_velocity=fluid_velocity), parameters, None))
 
     def momentum(self, q, v, *, fluid_velocity=None, parameters=None, out=None) -> np.ndarray:
         """Momentum of bodies and water in world axes about the world's origin, shape (..., 6).
@@ -272,9 +251,7 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
-        arrays, extra = self._options((q, v), fluid_velocity=fluid_velocity)
-        made = self._compiled("momentum", equations.momentum, (self._q, self._v, *extra), (Argument("h", (6,)),))
-        return self._call(made, [q, v, *arrays], parameters, out)[0]
+        return self._run("momentum", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
 
     def integrate(self, q, v, dt, *, out=None) -> np.ndarray:
         """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (..., nq).
@@ -285,11 +262,7 @@ class Dynamics:
             dt: Time [s], shape (...).
             out: Array for the result.
         """
-        inputs = (self._q, self._v, Argument("dt", ()))
-        made = self._compiled(
-            "integrate", lambda m, q, v, dt: equations.integrate(m, q, v, dt), inputs, (Argument("q2", self._q.shape),)
-        )
-        return self._call(made, [q, v, dt], None, out)[0]
+        return self._run("integrate", (q, v, dt), {}, None, out)[0]
 
     # -- derivatives --------------------------------------------------------------------------------------------------------
 
@@ -306,23 +279,16 @@ class Dynamics:
             fluid_velocity: As in `forward_dynamics`.
             parameters: As in `forward_dynamics`.
         """
-        arrays, extra = self._options((q, v, tau), fluid_velocity=fluid_velocity)
-        nv = self.model.nv
-        inputs = (self._q, self._v, self._tau, *extra)
 
-        def ab(m, **arrays):
-            return compiler.linearized(
-                lambda displacement, v, tau: fossen.perturbed_dynamics(
-                    m, displacement=displacement, **{**arrays, "v": v, "tau": tau}
-                ),
-                fossen.velocity_coupling(m, arrays["v"]),
-                arrays["v"],
-                arrays["tau"],
-            )
+        def ab(m, v, tau, **others):
+            def vdot(displacement, v, tau):
+                return fossen.perturbed_dynamics(m, displacement=displacement, v=v, tau=tau, **others)
 
-        outputs = (Argument("A", (2 * nv, 2 * nv)), Argument("B", (2 * nv, nv)))
-        made = self._compiled("linearize", ab, inputs, outputs)
-        A, B = self._call(made, [q, v, tau, *arrays], parameters, None)
+            return compiler.linearized(vdot, fossen.velocity_coupling(m, v), v, tau)
+
+        given, extra = self._options((q, v, tau), dict(fluid_velocity=fluid_velocity))
+        made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), ""), extra)
+        A, B = self._call(made, [q, v, tau, *given], parameters, None)
         return A, B
 
     def program(self, name: str):
@@ -331,23 +297,7 @@ class Dynamics:
         Args:
             name: Name of the equation.
         """
-        return self._by_name(name).program
-
-    def _by_name(self, name: str) -> Compiled:
-        q, v, tau, vdot, nv, nb = self._q, self._v, self._tau, self._vdot, self.model.nv, self.model.nb
-        table = {
-            "forward_dynamics": (equations.forward_dynamics, (q, v, tau), (vdot,)),
-            "inverse_dynamics": (equations.inverse_dynamics, (q, v, vdot), (tau,)),
-            "mass_matrix": (equations.mass_matrix, (q,), (Argument("M", (nv, nv)),)),
-            "damping_force": (fossen.damping_force, (q, v), (Argument("D", (nv,)),)),
-            "restoring_force": (fossen.restoring_force, (q,), (Argument("g", (nv,)),)),
-            "kinematics": (equations.kinematics, (q, v), (Argument("X_WB", (nb, 4, 4)), Argument("V_WB_B", (nb, 6)))),
-            "energy": (equations.energy, (q, v), tuple(Argument(n, ()) for n in equations.Energy._fields)),
-            "momentum": (equations.momentum, (q, v), (Argument("h", (6,)),)),
-        }
-        if name not in table:
-            raise KeyError(f"no equation {name!r}; there are {', '.join(table)}")
-        return self._compiled(name, *table[name])
+        return self._compiled(name).program
 
     def casadi(self, name: str):
         """A CasADi function of flat arguments, for optimal control.
@@ -416,15 +366,11 @@ def operation_count(model: Model, algorithm: str) -> OperationCount:
             "inverse_dynamics", "composite_body" (the mass matrix) or "kinematics".
     """
     model = model_of(model)
-    q, v, tau = ("q", (model.nq,)), ("v", (model.nv,)), ("tau", (model.nv,))
-    fluid = [(name, (3,)) for name in FLUID] if any(b.hydro is not None for b in model.bodies) else []
-    table = {
-        "articulated_body": (equations.forward_dynamics, [q, v, tau, *fluid]),
-        "inverse_dynamics": (equations.inverse_dynamics, [q, v, ("vdot", tau[1]), *fluid]),
-        "composite_body": (equations.mass_matrix, [q]),
-        "kinematics": (equations.kinematics, [q, v]),
-    }
-    if algorithm not in table:
-        raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(table)}")
-    function, inputs = table[algorithm]
-    return compiler.trace(lambda **arrays: function(model, **arrays), dict(inputs), name=algorithm).count()
+    names = {"articulated_body": "forward_dynamics", "composite_body": "mass_matrix"}
+    names |= {"inverse_dynamics": "inverse_dynamics", "kinematics": "kinematics"}
+    if algorithm not in names:
+        raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(names)}")
+    equation = EQUATIONS[names[algorithm]]
+    wet = "dynamics" in names[algorithm] and any(b.hydro is not None for b in model.bodies)
+    inputs = {x: shape_of(x, model) for x in (*equation.inputs, *(FLUID if wet else ()))}
+    return compiler.trace(lambda **arrays: equation.function(model, **arrays), inputs, name=algorithm).count()

@@ -1,0 +1,69 @@
+"""The equations of a model by name: what goes in, what comes out, and the shapes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hydromechs.model import Model
+
+from . import _equations as equations
+from . import _fossen as fossen
+
+__all__ = ["EQUATIONS", "Equation", "shape_of"]
+
+
+class Equation(NamedTuple):
+    """A function of a model and of arrays by name."""
+
+    function: Callable
+    """NumPy function f(model, **inputs)."""
+    inputs: tuple[str, ...]
+    """Names of the arrays that it always takes."""
+    outputs: tuple[str, ...]
+    """Names of the arrays that it returns."""
+    purpose: str
+    """What it computes."""
+
+
+EQUATIONS = {
+    "forward_dynamics": Equation(
+        equations.forward_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations for given joint forces."
+    ),
+    "inverse_dynamics": Equation(
+        equations.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations."
+    ),
+    "mass_matrix": Equation(equations.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
+    "damping_force": Equation(fossen.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force."),
+    "restoring_force": Equation(fossen.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
+    "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
+    "energy": Equation(equations.energy, ("q", "v"), equations.Energy._fields, "Energies of bodies and water."),
+    "momentum": Equation(equations.momentum, ("q", "v"), ("h",), "Momentum of bodies and water."),
+    "integrate": Equation(
+        equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after moving with constant v for dt."
+    ),
+}
+"""All equations that are compiled and exported."""
+
+_SHAPES = {
+    "q": lambda m: (m.nq,),
+    "q_next": lambda m: (m.nq,),
+    "dt": lambda m: (),
+    "point": lambda m: (3,),
+    "fluid_velocity": lambda m: (3,),
+    "fluid_acceleration": lambda m: (3,),
+    "wrench": lambda m: (m.nb, 6),
+    "M": lambda m: (m.nv, m.nv),
+    "J": lambda m: (6, m.nv),
+    "X_WB": lambda m: (m.nb, 4, 4),
+    "V_WB_B": lambda m: (m.nb, 6),
+    "h": lambda m: (6,),
+    "A": lambda m: (2 * m.nv, 2 * m.nv),
+    "B": lambda m: (2 * m.nv, m.nv),
+    **{name: lambda m: () for name in equations.Energy._fields},
+}
+
+
+def shape_of(name: str, model: Model) -> tuple[int, ...]:
+    """Shape of an argument or result by its name; one entry per degree of freedom unless it is known as something else."""
+    return _SHAPES.get(name, lambda m: (m.nv,))(model)
