@@ -163,8 +163,7 @@ class CudaAttributes(NamedTuple):
 class CudaKernel:
     """A program on a GPU: world i of the results is the program of world i of the arguments.
 
-    Arrays that are laid out with the worlds fastest (shape (B, n) in Fortran order, the transpose of a contiguous (n, B) array)
-    are read and written at the full speed of the memory; any other strides work too.
+    Arrays may have any strides; row-major ones of shape (B, n) are the fastest.
 
     Args:
         program: What to compile.
