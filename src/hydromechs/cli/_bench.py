@@ -1,0 +1,581 @@
+"""Times of forward dynamics on this machine: ours in water, other codes dry, growth with the links, compile times.
+
+All rows of a table are timed in turns, round after round, so that a slow spell of the machine meets all of them; of each the
+minimum and the median over the rounds are kept, and ratios are those of the minima.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import hydromechs as hm
+from hydromechs import compiler
+from hydromechs.library import serial_chain
+from hydromechs.model import Model, joints
+
+from .peers import MujocoPeer, PinocchioPeer
+from .peers._common import axis_of, joint_parts, placement_pose
+
+__all__ = [
+    "machine",
+    "measure_dynamics",
+    "print_dynamics",
+    "print_heading",
+    "print_targets",
+    "random_states",
+    "table_of",
+    "target",
+    "versions",
+]
+
+PACKAGES = ("hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco", "cupy-cuda12x", "cupy-cuda13x", "cupy")
+
+
+def machine() -> dict:
+    """What the times were taken on."""
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        cpu = names[0] if names else cpu
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "load": load,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of those packages that are there."""
+    out = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            out[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    if "hydromechs" not in out:  # run from the source tree
+        out["hydromechs"] = hm.__version__
+    return out
+
+
+def target(what: str, needed: str, measured: float | None, held: bool | None) -> dict:
+    """One goal: what it is, what is needed, what was measured, and whether it held in this run (None: not measured)."""
+    return {"what": what, "needed": needed, "measured": measured, "held": held}
+
+
+def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, τ of n random states: unit quaternions, joints within their limits; shapes (n, nq), (n, nv), (n, nv)."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    for body in model.bodies:
+        for part in joint_parts(body.joint):
+            match part:
+                case joints.Free() | joints.Ball():
+                    x = rng.normal(size=(n, part.nq))
+                    x[:, -4:] /= np.linalg.norm(x[:, -4:], axis=1, keepdims=True)
+                case joints.Revolute() | joints.Prismatic():
+                    x = rng.uniform(*(part.limits or ((-np.pi, np.pi) if part.kind == "revolute" else (-1.0, 1.0))), (n, 1))
+                case _:
+                    continue
+            columns.append(x)
+    q = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else np.zeros((n, 0))
+    return q, rng.normal(size=(n, model.nv)), 10.0 * rng.normal(size=(n, model.nv))
+
+
+# -- timing ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Row:
+    """Something to time."""
+
+    key: str
+    """Name in the report."""
+    what: str
+    """What it is, for people."""
+    water: bool
+    """Whether the water is in it."""
+    run: Callable[[], object]
+    """Does `evaluations` evaluations."""
+    evaluations: int
+    """Evaluations per run; the batch size where there is a batch."""
+    threads: int = 1
+    """Threads that it uses."""
+
+
+def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict]:
+    """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns."""
+    times: dict[str, list[float]] = {row.key: [] for row in rows}
+    for row in rows:  # compile, touch the memory, start threads
+        row.run()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for row in rows:
+                begin = time.perf_counter()
+                row.run()
+                times[row.key].append((time.perf_counter() - begin) / row.evaluations)
+    finally:
+        if collecting:
+            gc.enable()
+    return {
+        row.key: {
+            "what": row.what,
+            "water": row.water,
+            "threads": row.threads,
+            "batch": row.evaluations,
+            "minimum_ns": 1e9 * min(times[row.key]),
+            "median_ns": 1e9 * statistics.median(times[row.key]),
+        }
+        for row in rows
+    }
+
+
+# -- ours -----------------------------------------------------------------------------------------------------------------
+
+
+def _batch_row(key: str, what: str, model: Model, n: int, lanes: int, threads: int = 1, fluid: bool = False) -> _Row:
+    """Our forward dynamics of a batch: the loop over worlds is compiled."""
+    dyn = hm.Dynamics(model, lanes=lanes, threads=threads)
+    q, v, tau = random_states(model, n)
+    out = np.empty((n, model.nv))
+    water = {"fluid_velocity": (0.3, 0.2, -0.1), "fluid_acceleration": (0.1, -0.2, 0.1)} if fluid else {}
+    wet = any(body.hydro is not None for body in model.bodies)
+    return _Row(key, what, wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
+
+
+def _call_rows(model: Model, n: int) -> list[_Row]:
+    """Our forward dynamics called from Python, one state at a time."""
+    dyn = hm.Dynamics(model)
+    states = _separate(*random_states(model, n))
+    call = dyn.forward_dynamics
+    return [
+        _Row("ours_call", "ours, one call from Python", True, lambda: _each(call, states), n),
+        _Row("ours_call_fresh", "ours, the same, arrays fresh", True, lambda: _each_fresh(call, states), n),
+    ]
+
+
+def _separate(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    """States as arrays of their own."""
+    return [tuple(x.copy() for x in state) for state in zip(*arrays, strict=True)]
+
+
+def _each(call: Callable, states: list) -> None:
+    for q, v, tau in states:
+        call(q, v, tau)
+
+
+def _each_fresh(call: Callable, states: list) -> None:
+    for q, v, tau in states:
+        call(q.copy(), v.copy(), tau.copy())
+
+
+# -- others ---------------------------------------------------------------------------------------------------------------
+
+
+class _FastPinocchio(PinocchioPeer):
+    """With the joint types for coordinate axes, which are faster than those for any axis."""
+
+    def _joint(self, part):
+        if isinstance(part, joints.Revolute | joints.Prismatic):
+            axis = axis_of(part)
+            letter = "R" if isinstance(part, joints.Revolute) else "P"
+            for k, name in enumerate("XYZ"):
+                if axis[k] == 1.0:
+                    return getattr(self.pin, f"JointModel{letter}{name}")()
+        return super()._joint(part)
+
+
+def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
+    """Pinocchio's `aba` from Python and in its own C++ loop, and how far it is from ours."""
+    peer = _FastPinocchio(dry)
+    pin, model, data = peer.pin, peer.model, peer.data
+    q, v, tau = random_states(dry, max(n, calls))
+    ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
+    difference = _relative(peer.forward_dynamics(q[0], v[0], tau[0]), ours)
+    q, v, tau = (_scattered(x, at) for x, at in ((q, peer.q_of), (v, peer.v_of), (tau, peer.v_of)))
+    states = _separate(q[:calls], v[:calls], tau[:calls])
+
+    def aba(q, v, tau):
+        return pin.aba(model, data, q, v, tau)
+
+    def each():
+        f = pin.aba
+        for q, v, tau in states:
+            f(model, data, q, v, tau)
+
+    rows = [
+        _Row("pinocchio_call", "Pinocchio aba, one call from Python", False, each, calls),
+        _Row("pinocchio_call_fresh", "Pinocchio aba, the same, arrays fresh", False, lambda: _each_fresh(aba, states), calls),
+    ]
+    if hasattr(pin, "abaInParallel"):
+        pool = pin.ModelPool(model, threads)
+        columns = [np.asfortranarray(x[:n].T) for x in (q, v, tau)]
+        out = np.zeros((dry.nv, n), order="F")
+        for count in dict.fromkeys((1, threads)):
+            rows.append(
+                _Row(
+                    "pinocchio_loop" if count == 1 else "pinocchio_threads",
+                    f"Pinocchio aba in its own C++ loop{_threads(count)}",
+                    False,
+                    lambda count=count: pin.abaInParallel(count, pool, *columns, out),
+                    n,
+                    count,
+                )
+            )
+    return rows, difference
+
+
+class _FastMujoco(MujocoPeer):
+    """With MuJoCo's own free joint where it means the same, and without all stages that do nothing here."""
+
+    OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
+
+    def __init__(self, model):
+        super().__init__(model)
+        flags = self.mujoco.mjtDisableBit
+        for name in self.OFF.split():
+            if hasattr(flags, f"mjDSBL_{name}"):
+                self.model.opt.disableflags |= int(getattr(flags, f"mjDSBL_{name}"))
+
+    def _add(self, handle, part, R, p, name):
+        on_world = handle.parent is None or handle.parent.name == "world"
+        if isinstance(part, joints.Free) and on_world and np.array_equal(placement_pose(part), np.eye(4)):
+            handle.add_joint(name=f"{name}/0", type=self.mujoco.mjtJoint.mjJNT_FREE)
+            self.names.append((f"{name}/0", 7, 6))
+        else:
+            super()._add(handle, part, R, p, name)
+
+
+def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
+    """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and how far it is from ours."""
+    peer = _FastMujoco(dry)
+    mujoco, model, data = peer.mujoco, peer.model, peer.data
+    q, v, tau = random_states(dry, n)
+    ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
+    difference = _relative(peer.forward_dynamics(q[0], v[0], tau[0]), ours)  # leaves the state in `data`
+
+    def each():
+        f = mujoco.mj_forward
+        for _ in range(calls):
+            f(model, data)
+
+    rows = [_Row("mujoco_call", "MuJoCo mj_forward, one call from Python, state already set", False, each, calls)]
+    loop = _mujoco_loop(peer)
+    if loop is not None:
+        what = "MuJoCo mj_forward in a compiled loop, state already set"
+        rows.append(_Row("mujoco_loop", what, False, lambda: loop(n), n))
+    try:
+        from mujoco.batch import Batch
+    except ImportError:  # before MuJoCo 4
+        return rows, difference
+    fields = {"qpos": q, "qvel": v, "qfrc_applied": tau}
+    for count in dict.fromkeys((1, threads)):
+        batch = Batch(model, n, count)
+        for name, values in fields.items():
+            batch.bind(name)[:] = _scattered(values, peer.q_of if name == "qpos" else peer.v_of)
+        batch.bind("qacc")
+        key = "mujoco_batch" if count == 1 else "mujoco_threads"
+        what = f"MuJoCo mj_forward in its own Batch{_threads(count)}"
+        rows.append(_Row(key, what, False, lambda batch=batch: batch.forward(), n, count))
+    return rows, difference
+
+
+def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
+    """A compiled loop that calls `mj_forward` n times on the peer's data; None where the library's symbol is not found."""
+    import llvmlite.binding as llvm
+
+    libraries = sorted(p for p in Path(peer.mujoco.__file__).parent.iterdir() if p.name.startswith(("libmujoco", "mujoco.dll")))
+    if not libraries or not hasattr(peer.model, "_address"):
+        return None
+    function = ctypes.cast(ctypes.CDLL(str(libraries[0])).mj_forward, ctypes.c_void_p).value
+    text = f"""
+    define void @loop(i64 %n) {{
+    entry:
+      %f = inttoptr i64 {function} to ptr
+      %m = inttoptr i64 {peer.model._address} to ptr
+      %d = inttoptr i64 {peer.data._address} to ptr
+      br label %body
+    body:
+      %i = phi i64 [0, %entry], [%next, %body]
+      call void %f(ptr %m, ptr %d)
+      %next = add i64 %i, 1
+      %more = icmp slt i64 %next, %n
+      br i1 %more, label %body, label %done
+    done:
+      ret void
+    }}"""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), llvm.Target.from_default_triple().create_target_machine())
+    engine.finalize_object()
+    compiled = ctypes.CFUNCTYPE(None, ctypes.c_int64)(engine.get_function_address("loop"))
+    return lambda n, keep=(engine, peer): compiled(n)  # the engine owns the code
+
+
+def _scattered(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Our coordinates at another code's places, shape (n, size)."""
+    out = np.empty_like(values)
+    out[:, places] = values
+    return out
+
+
+def _relative(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.abs(a - b).max() / np.abs(b).max())
+
+
+def _threads(count: int) -> str:
+    return "" if count == 1 else f", {count} threads"
+
+
+# -- compile times --------------------------------------------------------------------------------------------------------
+
+_COMPILE = """
+import json, sys, time
+begin = time.perf_counter()
+import hydromechs as hm
+model = hm.load(sys.argv[1])
+loaded = time.perf_counter()
+hm.Dynamics
+imported = time.perf_counter()
+dyn = hm.compile(model)
+q, v = model.neutral()
+dyn.forward_dynamics(q, v, v)
+single = time.perf_counter()
+dyn.forward_dynamics(q[None].repeat(2, 0), v[None].repeat(2, 0), v)
+batch = time.perf_counter()
+print(json.dumps({"load_model_s": loaded - begin, "import_compiler_s": imported - loaded,
+                  "single_s": single - imported, "batch_s": batch - single}))
+"""
+
+
+def _compile_times(source: str, repeats: int) -> dict:
+    """Seconds until the first result of forward dynamics in a new process, with an empty cache and with a filled one."""
+    runs: dict[str, list[dict]] = {"cold": [], "cached": []}
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory(prefix="hydromechs-bench-") as folder:
+            environment = {**os.environ, "HYDROMECHS_CACHE": folder}
+            for kind in ("cold", "cached"):
+                done = subprocess.run(
+                    [sys.executable, "-c", _COMPILE, source], env=environment, capture_output=True, text=True, check=True
+                )
+                runs[kind].append(json.loads(done.stdout))
+    return {kind: {key: min(run[key] for run in found) for key in found[0]} for kind, found in runs.items()}
+
+
+# -- the whole report -----------------------------------------------------------------------------------------------------
+
+
+def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
+    """All measurements of `hydromechs bench dynamics`.
+
+    Args:
+        model: The mechanism.
+        source: Its library name or path, for the processes that measure compile times.
+        quick: Few repeats and short chains, to see that it runs.
+    """
+    start = machine()
+    rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (60, 16384, 65536, 2048, 4096, 512)
+    threads = min(2, os.cpu_count() or 1)
+    lanes = compiler.native_lanes()
+    dry = Model(name=f"{model.name}_dry", world=model.world, bodies=[replace(b, hydro=None) for b in model.bodies])
+    rows = [
+        _batch_row("ours_one_lane", "ours, one lane, compiled loop", model, n, 1),
+        _batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, n, 1, fluid=True),
+        _batch_row("ours_4_lanes", "ours, 4 lanes", model, n, 4),
+        _batch_row("ours_8_lanes", "ours, 8 lanes", model, n, 8),
+        _batch_row("ours_one_thread", f"ours, {lanes} lanes, larger batch", model, n_threads, lanes),
+        _batch_row("ours_threads", f"ours, the same{_threads(threads)}", model, n_threads, lanes, threads),
+        *_call_rows(model, calls),
+        _batch_row("ours_dry_one_lane", "ours dry, one lane, compiled loop", dry, n, 1),
+        _batch_row("ours_dry_lanes", f"ours dry, {lanes} lanes", dry, n, lanes),
+    ]
+    missing, differences = [], {}
+    for name, make in (("Pinocchio", _pinocchio_rows), ("MuJoCo", _mujoco_rows)):
+        try:
+            found, differences[name] = make(dry, n_peer, calls, threads)
+        except ModuleNotFoundError:
+            missing.append(name)
+            continue
+        rows += found
+    times = _measure(rows, rounds)
+    base = times["ours_one_lane"]["minimum_ns"]
+    for row in times.values():
+        row["ratio"] = row["minimum_ns"] / base
+    chains = _measure_chains((2, 4) if quick else (6, 12, 24, 48), n_chain, 2 if quick else 30)
+    compiling = _compile_times(source, 1 if quick else 3)
+    return {
+        "command": "hydromechs bench dynamics",
+        "quick": quick,
+        "machine": {**start, "load_after": machine()["load"], "native_lanes": lanes},
+        "versions": versions(),
+        "model": {
+            "name": model.name,
+            "bodies": model.nb,
+            "degrees_of_freedom": model.nv,
+            "operations": hm.operation_count(model, "articulated_body").papers,
+            "operations_dry": hm.operation_count(dry, "articulated_body").papers,
+        },
+        "rounds": rounds,
+        "times": times,
+        "chains": chains,
+        "compile": compiling,
+        "missing": missing,
+        "relative_difference_to_ours_dry": differences,
+        "targets": [t | {"held": None} if quick else t for t in _targets(times, chains, compiling, threads)],
+    }
+
+
+def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict]:
+    """General chains on a vehicle in water: times of one lane and of the machine's lanes."""
+    lanes = compiler.native_lanes()
+    rows = []
+    for links in sizes:
+        chain = serial_chain(links)
+        rows += [_batch_row(f"{links} {k}", "", chain, n, k) for k in (1, lanes)]
+    times = _measure(rows, rounds)
+    return [
+        {
+            "links": links,
+            "batch": n,
+            "one_lane_ns": times[f"{links} 1"]["minimum_ns"],
+            "one_lane_median_ns": times[f"{links} 1"]["median_ns"],
+            "one_lane_ns_per_link": times[f"{links} 1"]["minimum_ns"] / links,
+            "lanes": lanes,
+            "lanes_ns": times[f"{links} {lanes}"]["minimum_ns"],
+            "lanes_ns_per_link": times[f"{links} {lanes}"]["minimum_ns"] / links,
+        }
+        for links in sizes
+    ]
+
+
+def _targets(times: dict, chains: list, compiling: dict, threads: int) -> list[dict]:
+    """The goals of the project for this command, and whether they held."""
+
+    def fastest(prefix: str) -> float | None:
+        """Of another code's single-threaded rows, nanoseconds."""
+        found = [r["minimum_ns"] for key, r in times.items() if key.startswith(prefix) and r["threads"] == 1]
+        return min(found) if found else None
+
+    def at_least(what: str, factor: float, of: float | None, ours: float) -> dict:
+        value = None if of is None else of / ours
+        return target(what, f"≥ {factor:g}", value, None if value is None else value >= factor)
+
+    def ns(key: str) -> float | None:
+        return times[key]["minimum_ns"] if key in times else None
+
+    one, lanes = ns("ours_one_lane"), min(ns("ours_4_lanes"), ns("ours_8_lanes"))
+    peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
+    out = [at_least(f"one lane in water, faster than {name} dry", 3, fastest(key), one) for name, key in peers]
+    out += [at_least(f"lanes in water, per core, faster than {name} dry", 10, fastest(key), lanes) for name, key in peers]
+    out.append(
+        at_least("two threads, faster than one", 1.7, ns("ours_one_thread") if threads == 2 else None, ns("ours_threads"))
+    )
+    out.append(at_least("one call from Python, faster than Pinocchio's", 1, ns("pinocchio_call"), ns("ours_call")))
+    out.append(at_least("the same, arrays fresh in each call", 1, ns("pinocchio_call_fresh"), ns("ours_call_fresh")))
+    for name, key in (("one lane", "one_lane_ns_per_link"), ("lanes", "lanes_ns_per_link")):
+        costs = [chain[key] for chain in chains if chain["links"] >= 12]
+        spread = max(costs) / min(costs) - 1.0 if len(costs) > 1 else None
+        what = f"cost per link from 12 to 48 links, {name}: spread"
+        out.append(target(what, "≤ 0.15", spread, None if spread is None else spread <= 0.15))
+    cold, cached = compiling["cold"]["single_s"], compiling["cached"]["single_s"]
+    out.append(target("cold compile of forward dynamics [s]", "< 3", cold, cold < 3.0))
+    out.append(target("the same from the cache [s]", "< 0.1", cached, cached < 0.1))
+    return out
+
+
+def print_dynamics(report: dict, console: Console) -> None:
+    """Print a report of `measure_dynamics` as tables."""
+    print_heading(report, console)
+    m = report["model"]
+    console.print(
+        Text(
+            f"Forward dynamics of {m['name']}: {m['bodies']} bodies, {m['degrees_of_freedom']} degrees of freedom; "
+            f"[M, A] {list(m['operations'])} in moving water, {list(m['operations_dry'])} dry.\n"
+            f"Minimum and median of {report['rounds']} rounds; ratios of minima."
+        )
+    )
+    table = table_of("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
+    for row in report["times"].values():
+        table.add_row(
+            row["what"],
+            "in water" if row["water"] else "dry",
+            f"{row['minimum_ns']:.0f}",
+            f"{row['median_ns']:.0f}",
+            f"{row['ratio']:.2f}",
+            str(row["threads"]),
+            str(row["batch"]),
+        )
+    console.print(table)
+    for name in report["missing"]:
+        console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
+    for name, difference in report["relative_difference_to_ours_dry"].items():
+        console.print(Text(f"{name} differs from ours dry by {difference:.1e} of the largest acceleration"))
+    lanes = report["chains"][0]["lanes"]
+    table = table_of(">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns")
+    for c in report["chains"]:
+        numbers = (c["one_lane_ns"], c["one_lane_ns_per_link"], c["lanes_ns"], c["lanes_ns_per_link"])
+        table.add_row(str(c["links"]), *(f"{x:.1f}" for x in numbers))
+    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
+    console.print(table)
+    table = table_of("", ">empty cache\ns", ">filled cache\ns")
+    for key, what in (
+        ("single_s", "from hm.compile to the first result of one state"),
+        ("batch_s", f"then to the first result of a batch, {lanes} lanes"),
+        ("import_compiler_s", "import of CasADi and LLVM before that"),
+        ("load_model_s", "import of hydromechs and reading of the model"),
+    ):
+        table.add_row(what, f"{report['compile']['cold'][key]:.3f}", f"{report['compile']['cached'][key]:.3f}")
+    console.print(Text("\nCompile times in a new process"))
+    console.print(table)
+    print_targets(report, console)
+
+
+def print_heading(report: dict, console: Console) -> None:
+    """Print machine and versions of a report."""
+    where = report["machine"]
+    load = "" if where["load"] is None else f", load {where['load']:.2f} before and {where['load_after']:.2f} after"
+    console.print(Text(f"{where['cpu']}, {where['cores']} cores{load}; {where['system']}; {where['date']}"))
+    console.print(Text(", ".join(f"{name} {number}" for name, number in report["versions"].items()) + "\n"))
+
+
+def print_targets(report: dict, console: Console) -> None:
+    """Print the goals of a report and whether they held."""
+    table = table_of("goal", ">needed", ">measured", "held in this run")
+    for t in report["targets"]:
+        measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
+        held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
+        table.add_row(Text(t["what"]), t["needed"], measured, "a quick run says nothing" if report["quick"] else held)
+    console.print()
+    console.print(table)
+
+
+def table_of(*columns: str) -> Table:
+    """An empty table; a column whose name starts with > is one of numbers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+    return table

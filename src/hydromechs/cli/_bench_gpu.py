@@ -1,0 +1,225 @@
+"""Times of forward dynamics in water on a GPU: float32 and float64, batch sizes, layouts, share of the machine's peak."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+import hydromechs as hm
+from hydromechs.compiler import CudaKernel, trace
+from hydromechs.model import Model
+
+from ._bench import machine, print_heading, print_targets, random_states, table_of, target, versions
+
+__all__ = ["measure_gpu", "print_gpu"]
+
+LAUNCHES = 20
+"""Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's way to it."""
+
+LAYOUTS = ("row-major", "world-fastest")
+"""Arrays of shape (B, n): in C order, and in Fortran order."""
+
+LANES = {
+    70: (64, 32),
+    75: (64, 2),
+    80: (64, 32),
+    86: (128, 2),
+    87: (128, 2),
+    89: (128, 2),
+    90: (128, 64),
+    100: (128, 64),
+    120: (128, 2),
+}
+"""Float32 and float64 multiply-adds per clock and multiprocessor, by compute capability (CUDA C programming guide)."""
+
+
+def measure_gpu(model: Model, *, quick: bool = False) -> dict:
+    """All measurements of `hydromechs bench gpu`.
+
+    Args:
+        model: The mechanism.
+        quick: Small batches and few repeats, to see that it runs.
+    """
+    # else the compile times may be those of files found on disk
+    os.environ["CUPY_CACHE_IN_MEMORY"] = os.environ["CUDA_CACHE_DISABLE"] = "1"
+    CudaKernel(trace(lambda x: x + 1.0, {"x": (1,)}, name="nothing"), "float32")  # loads CuPy and starts CUDA
+    shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
+    program = trace(lambda q, v, tau: hm.forward_dynamics(model, q, v, tau), shapes, name="forward_dynamics", outputs=("vdot",))
+    start = machine()
+    kernels = {}
+    for precision in ("float32", "float64"):
+        begin = time.perf_counter()
+        kernel = CudaKernel(program, precision)
+        kernels[precision] = kernel, time.perf_counter() - begin
+
+    import cupy
+
+    device = _device(cupy)
+    count = program.count()
+    operations = sum(count.papers) + count.sines_cosines
+    numbers = sum(a.size for a in (*program.inputs, *program.outputs))
+    runs, codes = [], []
+    for precision, (kernel, seconds) in kernels.items():
+        attributes = kernel.attributes()
+        codes.append(
+            {
+                "precision": precision,
+                "compile_s": seconds,
+                "registers": attributes.registers,
+                "local_bytes": attributes.local_bytes,
+                "relative_difference_to_casadi": _difference(cupy, kernel, model),
+            }
+        )
+        for exponent in (12,) if quick else (18, 20, 22):
+            for layout in LAYOUTS:
+                milliseconds = _time(cupy, kernel, model, 2**exponent, layout, 2 if quick else 10)
+                rate = 2**exponent / (1e-3 * min(milliseconds))
+                bandwidth = rate * numbers * np.dtype(precision).itemsize
+                peak, memory = device[f"peak_{precision}"], device["memory_bytes_per_s"]
+                runs.append(
+                    {
+                        "precision": precision,
+                        "batch": 2**exponent,
+                        "layout": layout,
+                        "minimum_ms": min(milliseconds),
+                        "median_ms": statistics.median(milliseconds),
+                        "per_second": rate,
+                        "fraction_of_peak": None if peak is None else rate * operations / peak,
+                        "bytes_per_s": bandwidth,
+                        "fraction_of_bandwidth": None if not memory else bandwidth / memory,
+                    }
+                )
+    return {
+        "command": "hydromechs bench gpu",
+        "quick": quick,
+        "machine": {**start, "load_after": machine()["load"]},
+        "device": device,
+        "versions": versions(),
+        "model": {"name": model.name, "degrees_of_freedom": model.nv, "operations": operations, "numbers": numbers},
+        "kernels": codes,
+        "runs": runs,
+        "targets": [t | {"held": None} if quick else t for t in _targets(codes, runs)],
+    }
+
+
+def _device(cupy) -> dict:
+    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
+    attributes = cupy.cuda.Device().attributes
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    capability = int(cupy.cuda.Device().compute_capability)
+    # newer CUDA versions leave the clocks out of the properties; the attributes are in kHz
+    clock, memory_clock = 1e3 * attributes["ClockRate"], 1e3 * attributes["MemoryClockRate"]
+    cores = attributes["MultiProcessorCount"]
+    lanes = LANES.get(capability)
+    peaks = (None, None) if lanes is None else tuple(2.0 * clock * cores * n for n in lanes)
+    return {
+        "name": properties["name"].decode(),
+        "compute_capability": capability,
+        "multiprocessors": cores,
+        "clock_hz": clock,
+        "peak_float32": peaks[0],
+        "peak_float64": peaks[1],
+        "memory_bytes_per_s": 2.0 * memory_clock * attributes["GlobalMemoryBusWidth"] / 8.0,
+        "cuda_runtime": cupy.cuda.runtime.runtimeGetVersion(),
+        "cuda_driver": cupy.cuda.runtime.driverGetVersion(),
+    }
+
+
+def _arrays(cupy, kernel, model: Model, n: int, layout: str) -> list:
+    """Random states on the GPU, shape (n, size) each, in a layout."""
+    order = "F" if layout == "world-fastest" else "C"
+    distinct = min(n, 4096)
+    states = random_states(model, distinct)
+    on_gpu = [cupy.asarray(x, dtype=kernel.precision) for x in states]
+    return [cupy.asarray(cupy.tile(x, (n // distinct, 1)), order=order) for x in on_gpu]
+
+
+def _time(cupy, kernel, model: Model, n: int, layout: str, repeats: int) -> list[float]:
+    """Milliseconds of one launch on resident arrays, by CUDA events around a graph of launches."""
+    arrays = _arrays(cupy, kernel, model, n, layout)
+    out = cupy.empty((n, model.nv), dtype=kernel.precision, order="F" if layout == "world-fastest" else "C")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        kernel(*arrays, out=out)
+        stream.synchronize()
+        stream.begin_capture()
+        for _ in range(LAUNCHES):
+            kernel(*arrays, out=out)
+        graph = stream.end_capture()
+        graph.launch(stream)  # warms up
+        stream.synchronize()
+        times = []
+        for _ in range(repeats):
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record(stream)
+            graph.launch(stream)
+            end.record(stream)
+            end.synchronize()
+            times.append(cupy.cuda.get_elapsed_time(begin, end) / LAUNCHES)
+    return times
+
+
+def _difference(cupy, kernel, model: Model, n: int = 256) -> float:
+    """Largest difference of the GPU from CasADi's float64 over the state's largest acceleration, of n states, both layouts."""
+    expected = np.stack([kernel.program(*state)[0] for state in zip(*random_states(model, n), strict=True)])
+    found = np.stack([cupy.asnumpy(kernel(*_arrays(cupy, kernel, model, n, layout))).astype(float) for layout in LAYOUTS])
+    return float((np.abs(found - expected) / np.abs(expected).max(axis=1, keepdims=True)).max())
+
+
+def _targets(codes: list, runs: list) -> list[dict]:
+    """The goals of the project for an H200, and whether they held."""
+    out = []
+    for precision, needed in (("float32", 5e9), ("float64", 1e9)):
+        best = max(r["per_second"] for r in runs if r["precision"] == precision)
+        out.append(target(f"{precision}: evaluations per second", f"≥ {needed:g}", best, best >= needed))
+    single = next(c for c in codes if c["precision"] == "float32")
+    spilled = single["local_bytes"]
+    out.append(target("float32: local memory per thread (spills) [bytes]", "= 0", spilled, spilled == 0))
+    for code in codes:
+        seconds = code["compile_s"]
+        out.append(target(f"{code['precision']}: compile time [s]", "< 5", seconds, seconds < 5.0))
+    return out
+
+
+def print_gpu(report: dict, console: Console) -> None:
+    """Print a report of `measure_gpu` as tables."""
+    print_heading(report, console)
+    d, m = report["device"], report["model"]
+    peak = (
+        "unknown peak" if d["peak_float32"] is None else f"peak {d['peak_float32']:.3g} and {d['peak_float64']:.3g} per second"
+    )
+    console.print(
+        Text(
+            f"{d['name']}, {d['multiprocessors']} multiprocessors at {1e-9 * d['clock_hz']:.2f} GHz, {peak} in float32 and "
+            f"float64, memory {1e-12 * d['memory_bytes_per_s']:.2f} TB/s\n"
+            f"Forward dynamics of {m['name']} in still water, {m['degrees_of_freedom']} degrees of freedom: "
+            f"{m['operations']} operations, {m['numbers']} numbers in and out per evaluation"
+        )
+    )
+    table = table_of("", ">compile\ns", ">registers", ">local memory\nbytes", ">difference\nto CasADi")
+    for c in report["kernels"]:
+        numbers = (f"{c['compile_s']:.2f}", str(c["registers"]), str(c["local_bytes"]))
+        table.add_row(c["precision"], *numbers, f"{c['relative_difference_to_casadi']:.1e}")
+    console.print(table)
+    table = table_of(
+        "",
+        ">batch",
+        "layout",
+        ">ms",
+        ">median\nms",
+        ">evaluations\nper second",
+        ">of peak\narithmetic",
+        ">of memory\nbandwidth",
+    )
+    for r in report["runs"]:
+        shares = ("–" if x is None else f"{x:.1%}" for x in (r["fraction_of_peak"], r["fraction_of_bandwidth"]))
+        milliseconds = (f"{r['minimum_ms']:.4f}", f"{r['median_ms']:.4f}")
+        table.add_row(r["precision"], str(r["batch"]), r["layout"], *milliseconds, f"{r['per_second']:.3g}", *shares)
+    console.print()
+    console.print(table)
+    print_targets(report, console)

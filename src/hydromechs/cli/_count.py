@@ -1,0 +1,258 @@
+"""Operation counts of the algorithms for a model, and ours beside the papers'.
+
+The papers' way to count: [multiplications with divisions and square roots, additions with subtractions], sines and cosines
+left out. Their numbers are those of McMillan, Orin, McGhee 1995 (seed 000) and of McMillan's thesis (seed 001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hydromechs.compiler import trace
+from hydromechs.library import load, serial_chain, star
+from hydromechs.model import Model
+from hydromechs.simulation._dynamics import operation_count
+from hydromechs.spatial import Path, Screw
+
+__all__ = ["ALGORITHMS", "Comparison", "compare_with_papers", "model_counts", "print_counts", "print_papers"]
+
+ALGORITHMS = {
+    "articulated_body": "forward dynamics",
+    "inverse_dynamics": "inverse dynamics",
+    "composite_body": "mass matrix",
+    "kinematics": "poses and velocities",
+}
+"""What `hm.operation_count` knows, and what each gives."""
+
+COLUMNS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
+
+
+class Comparison(NamedTuple):
+    """One count of the papers and ours for the same task."""
+
+    section: str
+    """What belongs together."""
+    what: str
+    """The task."""
+    source: str
+    """Where the papers' number stands."""
+    papers: tuple[int, int]
+    """[M, A] of the papers."""
+    ours: tuple[int, int] | None
+    """[M, A] of ours; None where we do not have the algorithm yet."""
+
+    @property
+    def ratio(self) -> tuple[float, float] | None:
+        """Ours over the papers', for M and A."""
+        return None if self.ours is None else (self.ours[0] / self.papers[0], self.ours[1] / self.papers[1])
+
+
+def model_counts(model: Model) -> dict[str, dict[str, int]]:
+    """Operations of every algorithm for a model, by name and kind."""
+    counts = {name: operation_count(model, name) for name in ALGORITHMS}
+    return {name: {kind: getattr(count, kind) for kind in COLUMNS} for name, count in counts.items()}
+
+
+def print_counts(model: Model, console: Console) -> None:
+    """Print the operation counts of a model as a table."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("algorithm", "gives"):
+        table.add_column(column)
+    for column in ("multiplications", "divisions", "square roots", "additions", "sines, cosines", "others", "[M, A]"):
+        table.add_column(column, justify="right")
+    for name, count in model_counts(model).items():
+        papers = (count["multiplications"] + count["divisions"] + count["square_roots"], count["additions"])
+        table.add_row(name, ALGORITHMS[name], *(str(count[kind]) for kind in COLUMNS), Text(_pair(papers)))
+    wet = any(body.hydro is not None for body in model.bodies)
+    where = "in water that moves and accelerates" if wet else "without water"
+    console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
+    console.print(table)
+    console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))
+
+
+# -- ours beside the papers' ----------------------------------------------------------------------------------------------
+
+
+def _count(model: Model, algorithm: str = "articulated_body") -> tuple[int, int]:
+    return operation_count(model, algorithm).papers
+
+
+def _difference(a: tuple[int, int], b: tuple[int, int], n: int = 1) -> tuple[int, int]:
+    """(a − b) / n, rounded up."""
+    return -((b[0] - a[0]) // n), -((b[1] - a[1]) // n)
+
+
+def _fixed_base(N: int) -> tuple[int, int]:
+    return 224 * N - 259, 205 * N - 248
+
+
+def _mobile_base(N: int) -> tuple[int, int]:
+    return 224 * N - 30, 205 * N - 37
+
+
+def _hydrodynamics(N: int) -> tuple[int, int]:
+    return 377 * N + 130, 333 * N + 93
+
+
+def _land_star(m: int, N: int) -> tuple[int, int]:
+    return 224 * m * N + 59 * m + 99, 205 * m * N + 63 * m + 68
+
+
+def _underwater_star(m: int, N: int) -> tuple[int, int]:
+    return 377 * m * N + 83 * m + 256, 333 * m * N + 77 * m + 202
+
+
+def _inverse_dynamics(N: int) -> tuple[int, int]:
+    return 94 * N - 105, 82 * N - 92
+
+
+def _inertia_matrix(N: int) -> tuple[int, int]:
+    return 10 * N**2 + 9 * N - 25, 6 * N**2 + 34 * N - 50
+
+
+def compare_with_papers() -> Iterator[Comparison]:
+    """Every count of the papers with ours beside it."""
+    yield from _chains()
+    yield from _stars()
+    yield from _appendix_b()
+    yield from _appendix_a()
+    yield from _real_arms()
+
+
+def _chains(N: int = 6) -> Iterator[Comparison]:
+    section = f"Articulated bodies, general chain of {N} revolute joints"
+    cases = (
+        ("fixed base, dry", _fixed_base, dict(base="fixed", wet=False)),
+        ("mobile base, dry", _mobile_base, dict(base="free", wet=False)),
+        ("mobile base, with hydrodynamics", _hydrodynamics, dict(base="free", wet=True)),
+    )
+    ours = {what: (_count(serial_chain(N, **kind)), _count(serial_chain(N + 1, **kind))) for what, _, kind in cases}
+    for what, formula, _ in cases:
+        yield Comparison(section, what, "1995, Table II", formula(N), ours[what][0])
+    yield Comparison(section, cases[0][0], "thesis, Table 30", (224 * N - 254, 205 * N - 241), ours[cases[0][0]][0])
+    yield Comparison(section, cases[2][0], "thesis, Table 19", (377 * N + 132, 333 * N + 95), ours[cases[2][0]][0])
+    yield Comparison(
+        section, "the same, vehicle decoupled from the arm", "thesis, Table 19", (377 * N - 265, 333 * N - 265), None
+    )
+    section = "Articulated bodies, per added link"
+    for what, formula, _ in cases:
+        added = _difference(*reversed(ours[what]))
+        yield Comparison(section, what, "1995, Table II", _difference(formula(N + 1), formula(N)), added)
+
+
+def _stars() -> Iterator[Comparison]:
+    section = "Articulated bodies, vehicle with m chains of N revolute joints"
+    for where, formula, wet in (("on land", _land_star, False), ("in water", _underwater_star, True)):
+        six = _count(star(6, 3, wet=wet))
+        for m, n, ours in ((6, 3, six), (1, 6, _count(star(1, 6, wet=wet)))):
+            yield Comparison(section, f"m = {m}, N = {n}, {where}", "thesis, Table 16", formula(m, n), ours)
+        longer = _difference(_count(star(6, 4, wet=wet)), six, 6)
+        added = _difference(formula(6, 4), formula(6, 3), 6)
+        yield Comparison(section, f"per added link, {where}", "thesis, Table 16", added, longer)
+    what = "m = 6, N = 3, on land, by composite bodies"
+    yield Comparison(section, what, "thesis, Table 12", (4440, 3944), None)
+
+
+def _appendix_b(N: int = 6) -> Iterator[Comparison]:
+    section = f"Fixed-base dry chain of {N} revolute joints"
+    chain = serial_chain(N, base="fixed", wet=False)
+    yield Comparison(section, "inverse dynamics", "thesis, Table 26", _inverse_dynamics(N), _count(chain, "inverse_dynamics"))
+    yield Comparison(section, "mass matrix", "thesis, Table 28", _inertia_matrix(N), _count(chain, "composite_body"))
+
+
+def _appendix_a() -> Iterator[Comparison]:
+    """Transformations by one set of MDH parameters with a moving θ, traced."""
+    section = "Transformations by MDH parameters, revolute joint"
+
+    def count(function: Callable, **shapes) -> tuple[int, int]:
+        def traced(cs, **arrays):
+            alpha, a, d = 0.7, 0.3, 0.2
+            return function((Screw(0, a, np.cos(alpha), np.sin(alpha)), Screw(2, d, cs[0], cs[1])), **arrays)
+
+        return trace(traced, {"cs": (2,), **shapes}).count().papers
+
+    def rotated(steps, x):
+        return Path([Screw(s.axis, 0.0, s.cos, s.sin) for s in steps]).inertia_back(_symmetric(x, range(3, 6)))
+
+    def congruence(steps, x, rows):
+        return Path(steps).inertia_back(_symmetric(x, rows))
+
+    cases = (
+        ("3-vector", (8, 4), count(lambda steps, a: Path(steps).rotate(a), a=(3,))),
+        ("6-vector", (20, 12), count(lambda steps, a: Path(steps).motion(a), a=(6,))),
+        ("symmetric 3×3 matrix", (18, 17), count(rotated, x=(6,))),
+        ("symmetric 6×6 matrix", (86, 89), count(lambda steps, x: congruence(steps, x, range(6)), x=(21,))),
+        ("reflected articulated inertia", (70, 71), count(lambda steps, x: congruence(steps, x, range(5)), x=(15,))),
+        ("rigid inertia", (32, 39), count(lambda steps, x: Path(steps).inertia_back(_rigid(x)), x=(9,))),
+    )
+    for what, papers, ours in cases:
+        yield Comparison(section, what, "thesis, App. A", papers, ours)
+
+
+def _symmetric(x, rows) -> np.ndarray:
+    """The symmetric 6×6 matrix with the upper triangle `x` in some rows and columns, else zeros."""
+    out = np.full((6, 6), 0.0, dtype=object)
+    entries = iter(x)
+    for i in rows:
+        for j in rows:
+            if j >= i:
+                out[i, j] = out[j, i] = next(entries)
+    return out
+
+
+def _rigid(x) -> np.ndarray:
+    """The 6×6 inertia of a rigid body of known mass with first moment x[:3] and tensor x[3:]."""
+    out = _symmetric(x[3:], range(3, 6))
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[i, i] = 2.0
+        out[j, 3 + i] = out[3 + i, j] = -x[k]  # −h̃ = [[0, h2, −h1], [−h2, 0, h0], [h1, −h0, 0]]
+        out[i, 3 + j] = out[3 + j, i] = x[k]
+    return out
+
+
+def _real_arms() -> Iterator[Comparison]:
+    section = "Real mechanisms, beside the papers' general chain with as many joints"
+    for name, formula, table in (
+        ("puma560", _fixed_base, "fixed base"),
+        ("bluerov2_heavy_alpha5", _hydrodynamics, "with hydrodynamics"),
+        ("tiburon_titan2", _hydrodynamics, "with hydrodynamics"),
+        ("rexrov2_oberon7", _hydrodynamics, "with hydrodynamics"),
+    ):
+        model = load(name)
+        joints = sum(body.joint.nv for body in model.bodies if body.joint.kind != "free")
+        yield Comparison(section, f"{name}, N = {joints}", f"1995, Table II, {table}", formula(joints), _count(model))
+
+
+def print_papers(comparisons: list[Comparison], console: Console) -> None:
+    """Print comparisons, a table for each section."""
+    console.print(
+        Text(
+            "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
+            "angles, offsets, centres of mass and inertias; in water also full added mass, buoyancy and strip drag on all\n"
+            "bodies, and the water moves and accelerates. Ours are counted in the traced programs."
+        )
+    )
+    for section in dict.fromkeys(c.section for c in comparisons):
+        table = Table(title=Text(section, "bold"), title_justify="left", box=None, pad_edge=False, header_style="bold")
+        table.add_column("what", min_width=42)
+        table.add_column("where", min_width=34)
+        for column in ("papers", "ours", "ours / papers"):
+            table.add_column(column, justify="right", min_width=14)
+        for c in comparisons:
+            if c.section == section:
+                ours = "not yet" if c.ours is None else _pair(c.ours)
+                ratio = "" if c.ratio is None else f"{c.ratio[0]:.3f}, {c.ratio[1]:.3f}"
+                table.add_row(c.what, c.source, *map(Text, (_pair(c.papers), ours, ratio)))
+        console.print()
+        console.print(table)
+
+
+def _pair(count: tuple[int, int]) -> str:
+    return f"[{count[0]}, {count[1]}]"

@@ -1,0 +1,131 @@
+"""The benchmarks run and report what they should; what the times are is for people to read."""
+
+import importlib
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.cli import _bench, main
+from hydromechs.library import random_tree
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
+
+    def command(*arguments):
+        monkeypatch.setenv("COLUMNS", "400")
+        monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return command
+
+
+OURS = {
+    "ours_one_lane",
+    "ours_one_lane_moving",
+    "ours_4_lanes",
+    "ours_8_lanes",
+    "ours_one_thread",
+    "ours_threads",
+    "ours_call",
+    "ours_call_fresh",
+    "ours_dry_one_lane",
+    "ours_dry_lanes",
+}
+
+
+def test_quick_dynamics_as_json(run):
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("mujoco")
+    status, out, err = run("bench", "dynamics", "--model", "bluerov2_heavy_alpha5", "--quick", "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert {"machine", "versions", "model", "times", "chains", "compile", "missing", "targets", "rounds"} <= set(report)
+    assert {"cpu", "cores", "system", "date", "load", "load_after", "native_lanes"} <= set(report["machine"])
+    assert {"python", "hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco"} <= set(report["versions"])
+    peers = {"pinocchio_call", "pinocchio_call_fresh", "mujoco_call"}
+    assert OURS | peers <= set(report["times"])
+    for row in report["times"].values():
+        assert {"what", "water", "threads", "batch", "minimum_ns", "median_ns", "ratio"} == set(row)
+        assert 0 < row["minimum_ns"] <= row["median_ns"]
+    assert report["times"]["ours_one_lane"]["ratio"] == 1.0
+    assert [c["links"] for c in report["chains"]] == [2, 4]
+    for kind in ("cold", "cached"):
+        assert {"single_s", "batch_s", "import_compiler_s", "load_model_s"} == set(report["compile"][kind])
+    assert report["missing"] == []
+    # the peers have the same tree: rounding, multiplied by the condition of the mass matrix
+    assert max(report["relative_difference_to_ours_dry"].values()) < 1e-9
+    assert all({"what", "needed", "measured", "held"} == set(t) for t in report["targets"])
+    assert all(t["held"] is None for t in report["targets"])  # a quick run judges nothing
+
+
+def test_dynamics_without_other_codes(run, monkeypatch):
+    """What is not installed is said, and its rows are left out."""
+
+    def absent(*arguments):
+        raise ModuleNotFoundError("no such peer")
+
+    monkeypatch.setattr(_bench, "_FastPinocchio", absent)
+    monkeypatch.setattr(_bench, "_FastMujoco", absent)
+    seconds = dict.fromkeys(("single_s", "batch_s", "import_compiler_s", "load_model_s"), 0.1)
+    monkeypatch.setattr(_bench, "_compile_times", lambda source, repeats: {"cold": seconds, "cached": seconds})
+    status, out, err = run("bench", "dynamics", "--model", "puma560", "--quick")
+    assert (status, err) == (0, "")
+    assert "Pinocchio is not installed" in out
+    assert "MuJoCo is not installed" in out
+    assert "one lane in water, faster than MuJoCo mj_forward dry" in out
+
+
+def test_unknown_model(run):
+    status, _, err = run("bench", "dynamics", "--model", "nosuch")
+    assert status == 1
+    assert "no library model" in err
+
+
+def test_gpu_without_one(run):
+    try:
+        if importlib.import_module("cupy").cuda.is_available():
+            pytest.skip("there is a GPU")
+    except ImportError:
+        pass
+    status, out, err = run("bench", "gpu")
+    assert (status, out) == (1, "")
+    assert "hydromechs[cuda]" in err
+
+
+def test_gpu_quick(run):
+    cupy = pytest.importorskip("cupy")
+    if not cupy.cuda.is_available():
+        pytest.skip("no GPU")
+    status, out, err = run("bench", "gpu", "--quick", "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert {(r["precision"], r["layout"]) for r in report["runs"]} == {
+        (p, layout) for p in ("float32", "float64") for layout in ("row-major", "world-fastest")
+    }
+    single, double = report["kernels"]
+    assert single["relative_difference_to_casadi"] < 0.1
+    assert double["relative_difference_to_casadi"] < 1e-9
+
+
+def test_random_states_are_valid():
+    """Unit quaternions, joints within their limits, arrays of the right shapes, for all joint types."""
+    for seed in range(5):
+        model = random_tree(np.random.default_rng(seed))
+        q, v, tau = _bench.random_states(model, 7)
+        assert (q.shape, v.shape, tau.shape) == ((7, model.nq), (7, model.nv), (7, model.nv))
+        q2 = np.stack([hm.integrate(model, x, np.zeros(model.nv), 1.0) for x in q])
+        np.testing.assert_allclose(q2, q, atol=4e-16)  # integrating nothing keeps unit quaternions to a rounding
+    model = hm.load("tiburon_titan2")
+    q, _, _ = _bench.random_states(model, 100)
+    for body, at in zip(model.bodies, model.q_slices, strict=True):
+        limits = getattr(body.joint, "limits", None)
+        if limits is not None:
+            assert (q[:, at] >= limits[0]).all()
+            assert (q[:, at] <= limits[1]).all()

@@ -1,0 +1,104 @@
+"""Operation counts: ours against those of the papers, and the command that shows them."""
+
+import json
+import sys
+
+import pytest
+
+import hydromechs as hm
+from hydromechs.cli import _count, main
+from hydromechs.library import serial_chain
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
+
+    def command(*arguments):
+        monkeypatch.setenv("COLUMNS", "400")
+        monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def comparisons():
+    """All comparisons, traced once."""
+    return list(_count.compare_with_papers())
+
+
+def papers(n: int, **kind) -> tuple[int, int]:
+    return hm.operation_count(serial_chain(n, **kind), "articulated_body").papers
+
+
+@pytest.mark.parametrize(
+    ("base", "wet", "printed"),
+    [("fixed", False, (1085, 982)), ("free", False, (1314, 1193)), ("free", True, (2392, 2091))],
+)
+def test_general_chain_of_six_is_not_above_the_papers(base, wet, printed):
+    """McMillan, Orin, McGhee 1995, Table II, last line."""
+    count = papers(6, base=base, wet=wet)
+    assert count[0] <= printed[0]
+    assert count[1] <= printed[1]
+
+
+@pytest.mark.parametrize("n", [6, 11])
+def test_added_link_in_water_is_not_above_the_papers(n):
+    """McMillan, Orin, McGhee 1995, Table II: 377 N and 333 N."""
+    short, long = papers(n, base="free", wet=True), papers(n + 1, base="free", wet=True)
+    assert long[0] - short[0] <= 377
+    assert long[1] - short[1] <= 333
+
+
+def test_count_of_a_model(run):
+    status, out, err = run("count", "puma560")
+    assert (status, err) == (0, "")
+    for word in ("articulated_body", "inverse_dynamics", "composite_body", "kinematics", "square roots", "sines, cosines"):
+        assert word in out
+    M, A = hm.operation_count(hm.load("puma560"), "articulated_body").papers
+    assert f"[{M}, {A}]" in out
+
+
+def test_count_of_a_model_as_json(run):
+    status, out, _ = run("count", "puma560", "--json")
+    assert status == 0
+    found = json.loads(out)
+    count = hm.operation_count(hm.load("puma560"), "composite_body")
+    assert found["model"] == "puma560"
+    assert found["operations"]["composite_body"]["additions"] == count.additions
+
+
+def test_count_beside_the_papers(run, comparisons, monkeypatch):
+    monkeypatch.setattr(_count, "compare_with_papers", lambda: comparisons)
+    status, out, err = run("count", "--papers")
+    assert (status, err) == (0, "")
+    for printed in ("[1085, 982]", "[1314, 1193]", "[2392, 2091]", "[7540, 6658]", "[2601, 2277]", "[70, 71]", "[389, 370]"):
+        assert printed in out
+    assert "tiburon_titan2" in out
+
+
+def test_count_beside_the_papers_as_json(run, comparisons, monkeypatch):
+    monkeypatch.setattr(_count, "compare_with_papers", lambda: comparisons)
+    _, out, _ = run("count", "--papers", "--json")
+    rows = {(r["section"], r["what"], r["source"]): r for r in json.loads(out)}
+    for (section, _, source), row in rows.items():
+        if row["ours"] is not None:
+            assert row["ratio"] == pytest.approx([row["ours"][k] / row["papers"][k] for k in range(2)])
+        if source.startswith("1995") or "Table 16" in source:  # forward dynamics, of chains and stars
+            assert max(row["ratio"]) <= 1.0, section
+
+
+@pytest.mark.parametrize("arguments", [(), ("puma560", "--papers")])
+def test_count_wants_a_model_or_the_papers(run, arguments):
+    status, _, err = run("count", *arguments)
+    assert status == 2
+    assert "either a model or --papers" in err
+
+
+def test_count_of_an_unknown_model(run):
+    status, _, err = run("count", "nosuch")
+    assert status == 1
+    assert "no library model" in err
