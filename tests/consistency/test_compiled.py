@@ -87,7 +87,7 @@ def test_threads_share_a_large_batch():
     """Worlds that fill several blocks per thread and a rest."""
     rng = np.random.default_rng(2)
     q, v, tau = states(CHAIN, rng, 50)
-    q, v, tau = (np.tile(a, (41, 1))[:2037] for a in (q, v, tau))
+    q, v, tau = (np.tile(a, (141, 1))[:7037] for a in (q, v, tau))
     one = hm.compile(CHAIN, lanes=8, threads=1).forward_dynamics(q, v, tau)
     np.testing.assert_array_equal(hm.compile(CHAIN, lanes=8, threads=3).forward_dynamics(q, v, tau), one)
     np.testing.assert_array_equal(one[50:100], one[:50])

@@ -398,7 +398,7 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
         quick: Few repeats and short chains, to see that it runs.
     """
     start = machine()
-    rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (60, 16384, 65536, 2048, 4096, 512)
+    rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (60, 16384, 262144, 2048, 4096, 512)
     threads = min(2, os.cpu_count() or 1)
     lanes = compiler.native_lanes()
     dry = Model(name=f"{model.name}_dry", world=model.world, bodies=[replace(b, hydro=None) for b in model.bodies])
