@@ -2,29 +2,13 @@
 
 import importlib
 import json
-import sys
 
 import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.cli import _bench, main
+from hydromechs.cli import _bench
 from hydromechs.library import random_tree
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
-
-    def command(*arguments):
-        monkeypatch.setenv("COLUMNS", "400")
-        monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code or 0, *capsys.readouterr()
-
-    return command
-
 
 OURS = {
     "ours_one_lane",

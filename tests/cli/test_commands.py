@@ -5,7 +5,6 @@ import sys
 import pytest
 
 import hydromechs as hm
-from hydromechs.cli import main
 
 NASTY = "length [m], [/bold] and :x: stay, [red]this[/red] too"
 
@@ -21,20 +20,6 @@ bodies:
     inertia: {{mass: 10, com: [0, 0, 0], tensor: [1, 1, 1, 0, 0, 0]}}
     frames: {{":x:": {{}}}}
 """
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
-
-    def command(*arguments):
-        monkeypatch.setenv("COLUMNS", "400")
-        monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code or 0, *capsys.readouterr()
-
-    return command
 
 
 @pytest.fixture
@@ -132,3 +117,16 @@ def test_crosscheck_passes(run):
     status, out, err = run("crosscheck", "--trees", 2)
     assert (status, err) == (0, "")
     assert all(code in out for code in ("DART", "Pinocchio", "MuJoCo")) and "NO" not in out
+
+
+def test_backends_compares_machine_code(run, monkeypatch, tmp_path):
+    """One small tree through lanes, threads and C; the whole comparison is the command itself."""
+    from hydromechs.cli import _backends
+
+    monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
+    monkeypatch.setattr(_backends.library, "names", lambda: ())
+    status, out, _ = run("backends", "--trees", "1", "--seed", "3")
+    assert status == 0
+    for backend in ("1 lane", "4 lanes", "8 lanes, 2 threads"):
+        assert backend in out
+    assert "NO" not in out

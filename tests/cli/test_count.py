@@ -1,27 +1,12 @@
 """Operation counts: ours against those of the papers, and the command that shows them."""
 
 import json
-import sys
 
 import pytest
 
 import hydromechs as hm
-from hydromechs.cli import _count, main
+from hydromechs.cli import _count
 from hydromechs.library import serial_chain
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
-
-    def command(*arguments):
-        monkeypatch.setenv("COLUMNS", "400")
-        monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code or 0, *capsys.readouterr()
-
-    return command
 
 
 @pytest.fixture(scope="module")
