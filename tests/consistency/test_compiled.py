@@ -1,8 +1,12 @@
 """Machine code against the float reference: one lane, lanes, threads; batches, parameters, derivatives, cache."""
 
 import os
+import pickle
+import signal
 import subprocess
 import sys
+import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -91,6 +95,40 @@ def test_threads_share_a_large_batch():
     one = hm.compile(CHAIN, lanes=8, threads=1).forward_dynamics(q, v, tau)
     np.testing.assert_array_equal(hm.compile(CHAIN, lanes=8, threads=3).forward_dynamics(q, v, tau), one)
     np.testing.assert_array_equal(one[50:100], one[:50])
+
+
+def test_threads_after_a_fork():
+    """A child process that inherits a compiled model makes threads of its own; nothing hangs."""
+    dyn = hm.compile(CHAIN, lanes=8, threads=2)
+    q, v = CHAIN.neutral()
+    q, v = np.tile(q, (9000, 1)), np.tile(v, (9000, 1))
+    expected = dyn.forward_dynamics(q, v, v)
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads, which is what this is about
+        child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(dyn.forward_dynamics(q, v, v), expected) else 1)
+    for _ in range(600):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child hung")
+    assert status == 0
+
+
+def test_compiled_models_travel():
+    """Pickled, as for a pool of processes, and unpickled it gives the same results."""
+    dyn = hm.compile(CHAIN, lanes=4, threads=2, parameters=["world.water_density"])
+    again = pickle.loads(pickle.dumps(dyn))
+    q, v = CHAIN.neutral()
+    np.testing.assert_array_equal(again.forward_dynamics(q, v, v), dyn.forward_dynamics(q, v, v))
+    assert (again.lanes, again.threads, list(again.parameters)) == (4, 2, ["world.water_density"])
 
 
 def test_nan_in_gives_nan_out():
@@ -218,6 +256,8 @@ def test_parameters_stay_open():
         )
     many = dyn.forward_dynamics(q[0], v[0], tau[0], parameters={"world.water_density": np.linspace(900, 1100, 9)})
     assert many.shape == (9, CHAIN.nv) and len(np.unique(many[:, 0])) == 9
+    with pytest.raises(KeyError, match=r"no parameter 'colour'; there are none; name them in hm\.compile"):
+        hm.compile(CHAIN).forward_dynamics(q[0], v[0], tau[0], parameters={"colour": 1.0})
     with pytest.raises(KeyError, match="no parameter 'colour'"):
         dyn.forward_dynamics(q, v, tau, parameters={"colour": 1.0})
     with pytest.raises(KeyError, match=r"'link1\.inertia\.weight'.*it has mass, com, tensor"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -58,6 +59,7 @@ class Compiled:
         self._program = program
         self._code: dict[int, LoadedCode] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self._pool_of = 0
 
     @property
     def program(self) -> Program:
@@ -124,8 +126,8 @@ class Compiled:
         if parts <= 1:
             loop(address, 0, worlds)
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="hydromechs")
+        if self._pool is None or self._pool_of != os.getpid():  # threads do not survive a fork
+            self._pool, self._pool_of = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="hydromechs"), os.getpid()
         block = -(-worlds // (parts * self.lanes)) * self.lanes
         bounds = [(b, min(b + block, worlds)) for b in range(0, worlds, block)]
         others = [self._pool.submit(loop, address, *b) for b in bounds[1:]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -59,6 +60,11 @@ class Dynamics:
         self._identity = None if own else repr(model)  # a user's class can only be known by its trace
         self._made: dict[tuple, Compiled] = {}
         self._fast = None
+
+    def __reduce__(self):
+        """Sent to another process, it is compiled there, or taken from the cache."""
+        options = dict(lanes=self.lanes, threads=self.threads, parameters=tuple(self.parameters))
+        return partial(compile_model, **options), (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int = 1) -> Dynamics:
         """The same equations on other lanes and threads; what is traced already is shared.
@@ -144,7 +150,8 @@ class Dynamics:
             parameters: Values of open parameters by name; those not named have the model's value.
             out: Array for the result.
         """
-        if fluid_velocity is None and fluid_acceleration is None and wrench is None and not self.parameters:
+        plain = fluid_velocity is None and fluid_acceleration is None and wrench is None
+        if plain and not self.parameters and not parameters:
             if self._fast is None:
                 self._fast = self._compiled("forward_dynamics").single()
             result = np.empty(self.model.nv) if out is None else out
