@@ -67,8 +67,9 @@ def assert_equal(ours, reference, tolerance):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.name}-{m.nb}-{m.nv}")
-def test_every_program_on_lanes_and_threads(model):
+def test_every_program_on_lanes_and_threads(model, monkeypatch):
     """1e-12 relative to the largest value; accelerations may differ by rounding times the condition of M."""
+    monkeypatch.setattr("hydromechs.compiler._compiled.SMALL", 1)  # share even few worlds between threads
     compiled = [hm.compile(model, lanes=1), hm.compile(model, lanes=4), hm.compile(model, lanes=8, threads=2)]
     for name, arrays, options, condition in programs(model, np.random.default_rng(1)):
         rows = [
@@ -461,3 +462,187 @@ def test_other_numbers_are_other_code(tmp_path, monkeypatch):
     )
     assert not np.allclose(hm.compile(heavier).forward_dynamics(q, v, v), first)
     assert len(list(tmp_path.glob("*.o"))) == 2
+
+
+RACE = """
+import threading, numpy as np, hydromechs as hm
+model = hm.load("puma560")
+q, v = model.neutral()
+Q, V = np.tile(q, (400, 1)), np.tile(v, (400, 1))
+for trial in range(4):
+    dyn = hm.compile(model)
+    start, results = threading.Barrier(6), []
+    def work():
+        start.wait()
+        for _ in range(20):
+            results.append(dyn.forward_dynamics(Q, V, V)[7].tobytes() + dyn.forward_dynamics(q, v, v).tobytes()[:0])
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    [t.start() for t in threads]; [t.join() for t in threads]
+    assert len(set(results)) == 1 and len(results) == 120
+print("good")
+"""
+
+INTERRUPTED = """
+import signal, threading, numpy as np, hydromechs as hm
+model = hm.load("puma560")
+dyn = hm.compile(model, threads=2)
+q, v = model.neutral()
+Q, V = np.tile(q, (40000, 1)), np.tile(v, (40000, 1))
+expected = dyn.forward_dynamics(Q, V, V)
+class Stop(Exception): pass
+def stop(*_): raise Stop
+signal.signal(signal.SIGALRM, stop)
+count = 0
+for k in range(60):
+    signal.setitimer(signal.ITIMER_REAL, 0.0003 + 0.0001 * k)
+    try:
+        for _ in range(50):
+            dyn.forward_dynamics(Q, V, V)
+    except Stop:
+        count += 1
+    signal.setitimer(signal.ITIMER_REAL, 0)
+assert np.array_equal(dyn.forward_dynamics(Q, V, V), expected)
+print("good", count)
+"""
+
+
+@pytest.mark.parametrize("code", [RACE, INTERRUPTED], ids=["race", "interrupted"])
+def test_threads_and_signals_do_not_crash(code):
+    """First calls from many threads at once, and signals in the middle of a shared batch; in a process of its own."""
+    result = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0 and "good" in result.stdout, result.stderr
+
+
+def test_functions_outlive_what_made_them():
+    """A function pointer keeps its machine code alive."""
+    import gc
+
+    recipe = Recipe("twice", lambda x: 2.0 * x, (Argument("x", (3,)),), (Argument("y", (3,)),), "twice")
+    single = Compiled(recipe, 1, 1).single()
+    gc.collect()
+    y = np.empty(3)
+    assert single(np.arange(3.0), y) == 0
+    np.testing.assert_array_equal(y, [0, 2, 4])
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+def test_results_across_arguments(lanes):
+    """An `out` that overlaps an argument otherwise than exactly does not disturb other worlds."""
+    dyn = hm.compile(CHAIN, lanes=lanes)
+    q, v, tau = states(CHAIN, np.random.default_rng(12), 21)
+    expected = dyn.forward_dynamics(q, v, tau)
+    shifted = np.concatenate([tau, tau[:1]])
+    np.testing.assert_allclose(dyn.forward_dynamics(q, v, shifted[:21], out=shifted[1:]), expected, rtol=1e-12)
+    shared = np.tile(tau[3], (21, 1))
+    expected = dyn.forward_dynamics(q, v, tau[3])
+    np.testing.assert_allclose(dyn.forward_dynamics(q, v, shared[0], out=shared), expected, rtol=1e-12)
+
+
+def test_flows_that_could_mean_worlds_or_bodies():
+    """As many worlds as bodies: the caller must say; with other numbers of worlds rows are bodies."""
+    dyn = hm.compile(CHAIN)
+    rng = np.random.default_rng(13)
+    q, v, tau = states(CHAIN, rng, 3)
+    flow = rng.normal(size=(3, 3))
+    with pytest.raises(
+        ValueError, match=r"could mean 3 worlds or 3 bodies; write \(3, 1, 3\) for worlds or \(1, 3, 3\) for bodies"
+    ):
+        dyn.forward_dynamics(q, v, tau, fluid_velocity=flow)
+    worlds = dyn.forward_dynamics(q, v, tau, fluid_velocity=flow[:, None])
+    bodies = dyn.forward_dynamics(q, v, tau, fluid_velocity=flow[None])
+    for k in range(3):
+        np.testing.assert_allclose(
+            worlds[k], hm.forward_dynamics(CHAIN, q[k], v[k], tau[k], fluid_velocity=flow[k]), rtol=1e-10
+        )
+        np.testing.assert_allclose(bodies[k], hm.forward_dynamics(CHAIN, q[k], v[k], tau[k], fluid_velocity=flow), rtol=1e-10)
+    two = dyn.forward_dynamics(q[:2], v[:2], tau[:2], fluid_velocity=flow)
+    np.testing.assert_allclose(two, bodies[:2], rtol=1e-12)
+    np.testing.assert_allclose(dyn.forward_dynamics(q[0], v[0], tau[0], fluid_velocity=flow), bodies[0], rtol=1e-10)
+
+
+class LongerSphere(hm.drag.Sphere):
+    """A drag element of a user's own, whose equation is not in this package."""
+
+
+def test_own_elements_are_known_by_their_trace():
+    """The same model with another equation in a user's handler is other code, also from a filled cache."""
+    from hydromechs.hydro import drag_wrench
+
+    element = LongerSphere(radius=0.1, coefficient=1.0)
+    body = hm.Body(name="b", inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)), hydro=hm.Hydro(drag=element))
+    model = hm.Model(bodies=[body], world=hm.World(gravity=0.0))
+    q, v = model.neutral()
+    v[0] = 1.0
+    results = []
+    for strength in (1.0, 2.0):
+        drag_wrench.register(LongerSphere, lambda e, V, rho, s=strength: -s * V)
+        results.append(hm.compile(model).forward_dynamics(q, v, 0 * v)[0])
+    np.testing.assert_allclose(results, [-1.0, -2.0])
+
+
+def test_parameters_that_make_no_sense():
+    body = replace(CHAIN.bodies[0], name="x.1")
+    model = hm.Model(bodies=[body, replace(body, name="x-1"), replace(body, name="x_1")])
+    names = ["x.1.inertia.mass", "x-1.inertia.mass", "x_1.inertia.mass"]
+    dyn = hm.compile(model, parameters=names)
+    q, v = model.neutral()
+    assert np.isfinite(dyn.forward_dynamics(q, v, v)).all() and len(set(dyn.casadi("forward_dynamics").name_in())) == 6
+    link = "link1.hydro.drag.0"
+    for wanted, error, words in (
+        ([f"{link}.end_coefficient"], KeyError, "is not set in the model"),
+        (["link1.joint.damping"], KeyError, "has no effect on the equations"),
+        (["world.axes"], KeyError, "is no number but a str"),
+        (["hull.inertia.mass"], KeyError, "must start with the name of a body or with world; there are world, vehicle"),
+        (["link1.inertia.com", "link1.inertia.com.0"], ValueError, "is named twice, or a part of it is too"),
+    ):
+        with pytest.raises(error) as raised:
+            hm.compile(CHAIN, parameters=wanted)
+        assert words in str(raised.value)
+    assert list(hm.compile(CHAIN, parameters="link1.inertia.mass").parameters) == ["link1.inertia.mass"]
+    q, v = CHAIN.neutral()
+    with pytest.raises(hm.UnsupportedFeature, match=rf"{link}\.start decides the structure"):
+        hm.compile(CHAIN, parameters=[f"{link}.start"]).forward_dynamics(q, v, v)
+    derivative = hm.compile(CHAIN, parameters=["link1.inertia.mass"]).differentiate("forward_dynamics", "v")
+    with pytest.raises(KeyError, match=r"no parameter 'link1\.inertia\.mas'"):
+        derivative(q, v, v, parameters={"link1.inertia.mas": 1.0})
+    with pytest.raises(TypeError, match="takes q, v, tau; got 2 arrays"):
+        derivative(q, v)
+
+
+def test_derivatives_of_other_results_and_inputs():
+    dyn = hm.compile(CHAIN)
+    q, v, tau = (a[0] for a in states(CHAIN, np.random.default_rng(14), 1))
+    u = np.array([0.3, 0.2, 0.1])
+    exact = dyn.differentiate("forward_dynamics", "fluid_velocity", inputs=["fluid_velocity"])(q, v, tau, u)
+    numeric = difference(lambda x: hm.forward_dynamics(CHAIN, q, v, tau, fluid_velocity=x), u)
+    np.testing.assert_allclose(exact, numeric, rtol=0, atol=1e-9 * np.abs(numeric).max())
+    velocities = dyn.differentiate("kinematics", "v", output="V_WB_B")(q, v)
+    np.testing.assert_allclose(velocities[12:18], hm.jacobian(CHAIN, q, "link2"), atol=1e-12)
+    with pytest.raises(KeyError, match="no optional input 'wind'"):
+        dyn.program("forward_dynamics", ["wind"])
+
+
+def test_no_home_no_cache(monkeypatch):
+    """Without a home folder, as in some containers, things work uncached; an empty variable counts as unset."""
+    from hydromechs.compiler import _cache
+
+    monkeypatch.setenv("HYDROMECHS_CACHE", "")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(_cache.Path, "home", staticmethod(nowhere))
+    assert cached("k", lambda: b"code") == b"code"
+
+
+def test_a_model_without_motion():
+    fixed = hm.Model(bodies=[replace(CHAIN.bodies[0], joint=hm.joints.Fixed())])
+    dyn = hm.compile(fixed)
+    none = np.empty(0)
+    A, B = dyn.linearize(none, none, none)
+    assert (
+        dyn.forward_dynamics(none, none, none).shape == (0,)
+        and dyn.mass_matrix(none).shape == (0, 0)
+        and A.shape == B.shape == (0, 0)
+    )

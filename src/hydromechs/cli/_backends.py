@@ -38,7 +38,7 @@ class Agreement(NamedTuple):
     equation: str
     """The equation."""
     relative: float
-    """Largest difference over the largest value."""
+    """Largest difference over the largest value, or over 1 if that is smaller."""
     allowed: float
     """Largest difference that passes."""
 
@@ -64,6 +64,8 @@ def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreeme
             for lanes, threads in ((1, 1), (4, 1), (8, 1), (8, 2)):
                 backend = f"{lanes} lane{'s' * (lanes > 1)}" + f", {threads} threads" * (threads > 1)
                 dyn = traced if lanes == 1 else traced.on(lanes=lanes, threads=threads)
+                for made in dyn._made.values():
+                    made.share = 1  # share even a few worlds between the threads
                 result = getattr(dyn, method)(*arrays, **options)
                 result = result if isinstance(result, tuple) else (result,)
                 yield Agreement(backend, name, _relative(result, reference), allowed)
@@ -112,7 +114,7 @@ def print_backends(trees: int, seed: int, console: Console) -> bool:
     for backend, agreements in found.items():
         worst = max(agreements, key=lambda a: a.relative / a.allowed)
         median = float(np.median([a.relative for a in agreements]))
-        good = "1e-12 (times the condition for accelerations)" if worst.relative <= worst.allowed else "NO"
+        good = "1e-12 (times the condition for accelerations)" if all(a.relative <= a.allowed for a in agreements) else "NO"
         table.add_row(backend, str(len(agreements)), f"{worst.relative:.1e}", worst.equation, f"{median:.0e}", good)
     console.print(table)
     if "C" not in found:

@@ -93,7 +93,7 @@ def crosscheck(
 @app.command()
 def export(
     model: SOURCE,
-    out: Annotated[str, typer.Option(help="Folder to write into.")],
+    out: Annotated[str, typer.Option(help="Folder to write into; one with the model's name unless given.")] = "",
     format: Annotated[str, typer.Option(help="c: C99 header, source and a check.")] = "c",
     functions: Annotated[
         str, typer.Option(help="Names with commas between them; a wrong one lists them all.")
@@ -110,7 +110,9 @@ def export(
         raise typer.BadParameter(f"{format!r} is no format; there are {', '.join(FORMATS)}", param_hint="--format")
     mechanism = load(model)
     try:
-        header, source, test = export_c(mechanism, out, [name.strip() for name in functions.split(",") if name.strip()])
+        header, source, test = export_c(
+            mechanism, out or mechanism.name, [name.strip() for name in functions.split(",") if name.strip()]
+        )
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--functions") from None
     program = test.with_suffix("").absolute()

@@ -17,8 +17,8 @@ MAGIC = b"hydromechs object code 1\n"
 
 
 def cache_folder() -> Path:
-    """Folder of the cache: $HYDROMECHS_CACHE, or `hydromechs` in the user's cache folder."""
-    if "HYDROMECHS_CACHE" in os.environ:
+    """Folder of the cache: $HYDROMECHS_CACHE, or one in the user's cache folder; RuntimeError where there is no home."""
+    if os.environ.get("HYDROMECHS_CACHE"):
         return Path(os.environ["HYDROMECHS_CACHE"])
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "hydromechs"
@@ -50,9 +50,12 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
     """What `build` makes, from the cache if it is there and whole.
 
     Several processes may ask for the same key at once: each writes a file of its own and renames it, so that a reader
-    finds a whole entry or none. A folder that cannot be written means no cache, not an error.
+    finds a whole entry or none. A folder that cannot be written, or no home folder, means no cache, not an error.
     """
-    file = cache_folder() / f"{key}.o"
+    try:
+        file = cache_folder() / f"{key}.o"
+    except RuntimeError:
+        return build()
     try:
         entry = file.read_bytes()
         head = len(MAGIC) + 32

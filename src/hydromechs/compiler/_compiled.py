@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
@@ -60,23 +62,29 @@ class Compiled:
         self._code: dict[int, LoadedCode] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._pool_of = 0
+        self._lock = threading.RLock()  # several threads may ask for the same code at once; it is made once
+        self.share = SMALL
+        """Worlds per thread below which a batch is not shared."""
 
     @property
     def program(self) -> Program:
         """The traced program."""
-        if self._program is None:
-            self._program = self.recipe.program()
-        return self._program
+        with self._lock:
+            if self._program is None:
+                self._program = self.recipe.program()
+            return self._program
 
     def code(self, lanes: int) -> LoadedCode:
         """Machine code for a number of lanes, from the cache or newly made."""
-        if lanes not in self._code:
-            r = self.recipe
-            identity = r.identity if r.identity is not None else self.program.hash
-            key = fingerprint(source_hash(), r.name, r.inputs, r.outputs, identity, lanes, *target(), np.__version__)
-            code = cached(key, lambda: object_code(llvm_text(self.program, lanes)))
-            self._code[lanes] = LoadedCode(code, len(self._sizes), lanes)
-        return self._code[lanes]
+        with self._lock:
+            if lanes not in self._code:
+                r = self.recipe
+                identity = r.identity if r.identity is not None else self.program.hash
+                versions = [version(package) for package in ("numpy", "scipy", "casadi")]
+                key = fingerprint(source_hash(), r.name, r.inputs, r.outputs, identity, lanes, *target(), *versions)
+                code = cached(key, lambda: object_code(llvm_text(self.program, lanes)))
+                self._code[lanes] = LoadedCode(code, len(self._sizes), lanes)
+            return self._code[lanes]
 
     def single(self):
         """The fastest call: float64 arrays of exact shape, results last; answers 0, or does nothing and answers 1."""
@@ -102,14 +110,18 @@ class Compiled:
         if outs is None:
             outs = [np.empty(batch + a.shape) for a in recipe.outputs]
         else:
+            if len(outs) != len(recipe.outputs):
+                raise ValueError(f"out must hold {len(recipe.outputs)} arrays, got {len(outs)}")
             outs = [_as_out(y, batch + a.shape, a) for y, a in zip(outs, recipe.outputs, strict=True)]
         table, keep = [], []
         for x, lead, size in zip(inputs, leading, self._sizes, strict=False):
             same = math.prod(lead) == 1
             if not same and lead != batch:
                 x = np.broadcast_to(x, batch + x.shape[len(lead) :])
-            if not x.flags.c_contiguous:
-                x = np.ascontiguousarray(x)
+            x = np.require(x, requirements="CA")
+            # results may lie where an argument is, but not across it: other worlds would read them
+            if any(np.may_share_memory(x, y) and (same or x.ctypes.data != y.ctypes.data or x.size != y.size) for y in outs):
+                x = x.copy()
             keep.append(x)
             table += [x.ctypes.data, 0 if same else size]
         for y, size in zip(outs, self._sizes[len(inputs) :], strict=True):
@@ -122,24 +134,37 @@ class Compiled:
     def _run(self, table: np.ndarray, worlds: int) -> None:
         """All worlds, split over threads in blocks of whole lanes."""
         loop, address = self.code(self.lanes if worlds > 1 else 1).loop, table.ctypes.data
-        parts = min(self.threads, -(-worlds // SMALL))
+        parts = min(self.threads, -(-worlds // self.share))
         if parts <= 1:
             loop(address, 0, worlds)
             return
-        if self._pool is None or self._pool_of != os.getpid():  # threads do not survive a fork
-            self._pool, self._pool_of = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="hydromechs"), os.getpid()
+        with self._lock:
+            if self._pool is None or self._pool_of != os.getpid():  # threads do not survive a fork
+                self._pool, self._pool_of = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="hydromechs"), os.getpid()
+            pool = self._pool
         block = -(-worlds // (parts * self.lanes)) * self.lanes
         bounds = [(b, min(b + block, worlds)) for b in range(0, worlds, block)]
-        others = [self._pool.submit(loop, address, *b) for b in bounds[1:]]
-        loop(address, *bounds[0])
-        for other in others:
-            other.result()
+        others = [pool.submit(loop, address, *b) for b in bounds[1:]]
+        try:
+            loop(address, *bounds[0])
+        finally:  # the arrays must outlive every thread that works on them, also when this one is interrupted
+            interrupted = None
+            while not all(other.done() for other in others):
+                try:
+                    wait(others)
+                except BaseException as signal:
+                    interrupted = signal
+            if interrupted is not None:
+                raise interrupted
 
 
 def _as_float(value, argument: Argument) -> np.ndarray:
     """`value` as a float64 array whose last dimensions are those of the argument."""
     try:
-        out = np.asarray(value, dtype=np.float64)
+        out = np.asarray(value)
+        if out.dtype.kind not in "biuf":
+            raise ValueError
+        out = out.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(f"{argument.name} must be an array of numbers, got {value!r}") from None
     n = len(argument.shape)

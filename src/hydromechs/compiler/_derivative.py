@@ -9,7 +9,7 @@ import numpy as np
 
 from ._program import Argument, Program
 from ._symbol import Symbol, symbols
-from ._trace import program_of
+from ._trace import column, program_of
 
 __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
 
@@ -150,15 +150,12 @@ def linearized(function: Callable, coupling: np.ndarray, v: np.ndarray, tau: np.
         tau: Symbols of the generalised force, shape (nv,).
     """
     n = len(v)
+    if n == 0:
+        return np.zeros((0, 0)), np.zeros((0, 0))
     displacement = symbols("displacement", (n,))
-    y = _differentiable(_column(function(displacement, v, tau)))
-    jacobians = [casadi.jacobian(y, _column(x)) for x in (displacement, v, tau)]
-    blocks = casadi.substitute(jacobians, [_column(displacement)], [casadi.SX.zeros(n)])
+    y = _differentiable(column(function(displacement, v, tau)))
+    jacobians = [casadi.jacobian(y, column(x)) for x in (displacement, v, tau)]
+    blocks = casadi.substitute(jacobians, [column(displacement)], [casadi.SX.zeros(n)])
     J_d, J_v, J_tau = (np.array([[Symbol(J[i, j]) for j in range(n)] for i in range(n)], dtype=object) for J in blocks)
     A = np.concatenate([np.concatenate([coupling, np.eye(n)], axis=1), np.concatenate([J_d, J_v], axis=1)])
     return A, np.concatenate([np.zeros((n, n)), J_tau])
-
-
-def _column(array: np.ndarray) -> casadi.SX:
-    """Entries of an array of symbols and numbers as one column."""
-    return casadi.vertcat(*[x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in array])

@@ -56,13 +56,14 @@ class LoadedCode:
 
     def __init__(self, code: bytes, n_arguments: int, lanes: int):
         machine = _machine()
-        # the engine owns the code; it must live as long as the functions
+        # the engine owns the code; each function holds on to it, so that the code lives as long as anybody can call it
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
         address = self.engine.get_function_address
         loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self.loop = loop(address("loop"))
+        self.loop.engine = self.engine
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects = None
         """Evaluate NumPy arrays, 0 if they are as they should be; None where their layout is not the known one."""
@@ -70,6 +71,7 @@ class LoadedCode:
             for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
                 ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)
             self.objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)(address("objects"))
+            self.objects.engine = self.engine
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 from ._program import Argument, Operation, Program
 from ._symbol import Symbol, symbols
 
-__all__ = ["program_of", "trace"]
+__all__ = ["column", "program_of", "trace"]
 
 BINARY = {
     casadi.OP_ADD: "add",
@@ -68,17 +68,27 @@ def trace(
     results = tuple(results) if isinstance(results, tuple) else (results,)
     results = tuple(np.asarray(y) for y in results)
     names = outputs or tuple(f"result{k}" for k in range(len(results)))
-    expressions = casadi.cse([_column(y) for y in results])
-    identifiers = [re.sub(r"\W+", "_", key).strip("_") for key in (*shapes, *names)]  # CasADi's rules for names
+    expressions = casadi.cse([column(y) for y in results])
+    identifiers = _identifiers([*shapes, *names])
     n = len(shapes)
     compiled = casadi.Function(
-        name or "program", [_column(x) for x in inputs.values()], expressions, identifiers[:n], identifiers[n:]
+        name or "program", [column(x) for x in inputs.values()], expressions, identifiers[:n], identifiers[n:]
     )
     arguments = tuple(Argument(key, tuple(shape)) for key, shape in shapes.items())
     return program_of(compiled, arguments, tuple(Argument(n, y.shape) for n, y in zip(names, results, strict=True)))
 
 
-def _column(array: np.ndarray) -> casadi.SX:
+def _identifiers(names: list[str]) -> list[str]:
+    """Names as CasADi wants them: letters, digits and single underscores, no two alike."""
+    out: list[str] = []
+    for name in names:
+        plain = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_") or "x"
+        plain = plain if plain[0].isalpha() else f"x{plain}"
+        out.append(plain if plain not in out else f"{plain}x{len(out)}")
+    return out
+
+
+def column(array: np.ndarray) -> casadi.SX:
     """Entries of an array of symbols and numbers, row-major, as one column."""
     entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array)]
     # an entry of a sparse matrix can be a zero that CasADi would leave out

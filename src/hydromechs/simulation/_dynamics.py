@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, OperationCount, Recipe
-from hydromechs.model import Hydro, Model
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.hydro import drag_wrench
+from hydromechs.model import Model, added_mass_matrix
 
 from . import _equations as equations
 from . import _fossen as fossen
@@ -35,7 +38,7 @@ def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, p
 
 
 class Dynamics:
-    """The equations of one model, compiled. All methods take leading batch dimensions, which broadcast, and `out=`.
+    """The equations of one model, compiled. All methods take leading batch dimensions, which broadcast; most take `out=`.
 
     Numbers are not checked: NaN in gives NaN out, and quaternions are taken as they are.
 
@@ -48,16 +51,20 @@ class Dynamics:
 
     def __init__(self, model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()):
         self.model = model_of(model)
-        self.lanes = compiler.native_lanes() if lanes is None else lanes
+        self.lanes = compiler.native_lanes() if lanes is None else _whole(lanes, "lanes", "1, 4 or 8")
         if self.lanes not in (1, 4, 8):
             raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
-        if not isinstance(threads, int) or threads < 1:
+        self.threads = _whole(threads, "threads", "a whole number of at least 1")
+        if self.threads < 1:
             raise ValueError(f"threads is {threads!r}, must be a whole number of at least 1")
-        self.threads = threads
+        parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+        for a in parameters:
+            if any(b != a and b.startswith(f"{a}.") for b in parameters) or parameters.count(a) > 1:
+                raise ValueError(f"parameter {a!r} is named twice, or a part of it is too")
         self.parameters = {name: parameter_value(model, name) for name in parameters}
         """Names and values of the parameters that stayed inputs."""
-        own = any(b.hydro is not None and not isinstance(b.hydro, Hydro) for b in model.bodies)
-        self._identity = None if own else repr(model)  # a user's class can only be known by its trace
+        # code of a user's own, in a class or a handler, can only be known by its trace
+        self._identity = repr(model) if _is_ours(model) else None
         self._made: dict[tuple, Compiled] = {}
         self._fast = None
 
@@ -66,16 +73,17 @@ class Dynamics:
         options = dict(lanes=self.lanes, threads=self.threads, parameters=tuple(self.parameters))
         return partial(compile_model, **options), (self.model,)
 
-    def on(self, *, lanes: int | None = None, threads: int = 1) -> Dynamics:
+    def on(self, *, lanes: int | None = None, threads: int | None = None) -> Dynamics:
         """The same equations on other lanes and threads; what is traced already is shared.
 
         Args:
-            lanes: As in `hm.compile`.
-            threads: As in `hm.compile`.
+            lanes: Worlds per vector operation; as they are unless given.
+            threads: Threads that share a batch; as they are unless given.
         """
+        lanes, threads = lanes or self.lanes, threads or self.threads
         other = Dynamics(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters))
         for key, made in self._made.items():
-            other._made[key] = Compiled(made.recipe, other.lanes, threads, program=made._program)
+            other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
         return other
 
     # -- making programs --------------------------------------------------------------------------------------------------
@@ -83,54 +91,79 @@ class Dynamics:
     def _compiled(self, name: str, equation: Equation | None = None, extra: tuple = (), variant: str = "") -> Compiled:
         """An equation compiled, by name unless given, with further inputs; `variant` tells apart what these do not."""
         key = (name, extra, variant)
-        if key not in self._made:
-            if equation is None and name not in EQUATIONS:
-                raise KeyError(f"no equation {name!r}; there are {', '.join(EQUATIONS)}")
-            equation = equation or EQUATIONS[name]
+        if key in self._made:
+            return self._made[key]
+        if equation is None and name not in EQUATIONS:
+            raise KeyError(f"no equation {name!r}; there are {', '.join(EQUATIONS)}")
+        equation = equation or EQUATIONS[name]
 
-            def traced(**arrays):
-                values = {p: arrays.pop(p) for p in self.parameters}
-                return equation.function(with_parameters(self.model, values) if values else self.model, **arrays)
+        def traced(**arrays):
+            values = {p: arrays.pop(p) for p in self.parameters}
+            if not values:
+                return equation.function(self.model, **arrays)
+            try:
+                return equation.function(with_parameters(self.model, values), **arrays)
+            except (TypeError, ValueError) as error:
+                raise UnsupportedFeature(
+                    f"one of {', '.join(values)} decides the structure of the program; it must stay a number"
+                ) from error
 
-            inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
-            opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
-            outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
-            identity = None if self._identity is None else f"{self._identity} {variant}"
-            recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity)
-            self._made[key] = Compiled(recipe, self.lanes, self.threads)
-        return self._made[key]
+        inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
+        opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
+        outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
+        identity = None if self._identity is None else f"{self._identity} {variant}"
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity)
+        return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(self, name: str, arrays: tuple, options: Mapping, parameters: Mapping | None, out) -> list[np.ndarray]:
         """An equation for arrays and for those of the optional ones that are not None; `out` is an array, a tuple or None."""
         given, extra = self._options(arrays, options)
         return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
 
+    def _values(self, parameters: Mapping | None) -> list:
+        """Values of all open parameters, those of the caller in place of the model's."""
+        if not parameters:
+            return list(self.parameters.values())
+        unknown = set(parameters) - set(self.parameters)
+        if unknown:
+            known = ", ".join(self.parameters) or "none; name them in hm.compile(model, parameters=[...])"
+            raise KeyError(f"no parameter {sorted(unknown)[0]!r}; there are {known}")
+        return list({**self.parameters, **parameters}.values())
+
     def _call(self, compiled: Compiled, arrays: list, parameters: Mapping | None, out) -> list[np.ndarray]:
-        """Run with the parameters' values appended."""
-        values = dict(self.parameters)
-        if parameters:
-            unknown = set(parameters) - set(values)
-            if unknown:
-                known = ", ".join(values) or "none; name them in hm.compile(model, parameters=[...])"
-                raise KeyError(f"no parameter {sorted(unknown)[0]!r}; there are {known}")
-            values |= parameters
+        """Run with the parameters' values appended: straight into machine code if all arrays are as it wants them."""
+        arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
         outs = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
-        return compiled([*arrays, *values.values()], outs)
+        recipe = compiled.recipe
+        if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # one state, most likely
+            results = outs or [np.empty(a.shape) for a in recipe.outputs]
+            if len(results) == len(recipe.outputs) and compiled.single()(*arrays, *results) == 0:
+                return results
+        return compiled(arrays, outs)
 
     def _options(self, others: tuple, options: Mapping) -> tuple[list, tuple]:
         """Those of the optional arrays that were given, and their arguments.
 
-        A fluid is uniform or has one row per body; in a batch, rows without batch dimensions are taken as bodies unless
-        there are as many as worlds.
+        A fluid is uniform or has one row per body. Where rows could be either worlds or bodies, the caller must say.
         """
-        given = {name: np.asarray(x, dtype=float) for name, x in options.items() if x is not None}
+        given = {name: _numbers(x, name) for name, x in options.items() if x is not None}
         if not given:
             return [], ()
-        batch = np.broadcast_shapes(*[np.shape(x)[:-1] for x in others])
         nb, arguments = self.model.nb, []
+        batch = max((np.shape(x)[:-1] for x in others), key=len)
         for name, x in given.items():
-            per_body = name in FLUID and x.ndim >= 2 and x.shape[-2] == nb and x.shape[:-1] != batch
-            arguments.append(Argument(name, (nb, 3) if per_body else shape_of(name, self.model)))
+            shape = shape_of(name, self.model)
+            if name in FLUID and x.ndim >= 2:
+                if x.shape[:-1] == batch and x.shape[-2] == nb:
+                    raise ValueError(
+                        f"{name} of shape {x.shape} could mean {nb} worlds or {nb} bodies; "
+                        f"write {(*batch, 1, 3)} for worlds or {(*[1] * len(batch), nb, 3)} for bodies"
+                    )
+                if x.shape[-2] == nb:
+                    shape = (nb, 3)
+                elif x.shape[-2] == 1 and x.ndim > len(batch) + 1:
+                    given[name] = x[..., 0, :]
+            arguments.append(Argument(name, shape))
         return list(given.values()), tuple(arguments)
 
     # -- equations of motion ------------------------------------------------------------------------------------------------
@@ -144,14 +177,15 @@ class Dynamics:
             q: Configuration, shape (..., nq).
             v: Velocity, shape (..., nv).
             tau: Generalised force, shape (..., nv).
-            fluid_velocity: In world axes [m/s], shape (..., 3) or (..., nb, 3); still if None.
-            fluid_acceleration: In world axes [m/s²], shape (..., 3) or (..., nb, 3); zero if None.
+            fluid_velocity: In world axes [m/s], shape (..., 3) or, one row per body, (..., nb, 3); still if None. In a batch of
+                just nb worlds write (nb, 1, 3) for worlds or (1, nb, 3) for bodies.
+            fluid_acceleration: In world axes [m/s²], shaped alike; zero if None.
             wrench: On each body in its axes about its origin [N, N·m], shape (..., nb, 6); none if None.
             parameters: Values of open parameters by name; those not named have the model's value.
             out: Array for the result.
         """
         plain = fluid_velocity is None and fluid_acceleration is None and wrench is None
-        if plain and not self.parameters and not parameters:
+        if plain and not self.parameters and not parameters and getattr(q, "ndim", 1) == 1:
             if self._fast is None:
                 self._fast = self._compiled("forward_dynamics").single()
             result = np.empty(self.model.nv) if out is None else out
@@ -233,9 +267,12 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
-        equations._place(self.model, name, (0.0, 0.0, 0.0))  # an unknown name is an error now, not in the trace
-        equation = Equation(lambda m, q, point: equations.jacobian(m, q, name, point), ("q", "point"), ("J",), "")
-        return self._call(self._compiled("jacobian", equation, variant=name), [q, point], parameters, out)[0]
+        made = self._made.get(("jacobian", (), name))
+        if made is None:
+            equations._place(self.model, name, (0.0, 0.0, 0.0))  # an unknown name is an error now, not in the trace
+            equation = Equation(lambda m, q, point: equations.jacobian(m, q, name, point), ("q", "point"), ("J",), "")
+            made = self._compiled("jacobian", equation, variant=name)
+        return self._call(made, [q, np.asarray(point, dtype=float)], parameters, out)[0]
 
     def energy(self, q, v, *, fluid_velocity=None, parameters=None) -> equations.Energy:
         """Kinetic energy of bodies and water, potential energy [J], each of the batch's shape.
@@ -269,7 +306,7 @@ class Dynamics:
             dt: Time [s], shape (...).
             out: Array for the result.
         """
-        return self._run("integrate", (q, v, dt), {}, None, out)[0]
+        return self._run("integrate", (q, v, np.asarray(dt, dtype=float)), {}, None, out)[0]
 
     # -- derivatives --------------------------------------------------------------------------------------------------------
 
@@ -298,70 +335,117 @@ class Dynamics:
         A, B = self._call(made, [q, v, tau, *given], parameters, None)
         return A, B
 
-    def program(self, name: str):
-        """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ... with its default inputs.
+    def program(self, name: str, inputs: Sequence[str] = ()):
+        """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ...
 
         Args:
             name: Name of the equation.
+            inputs: Optional inputs that it takes too: "fluid_velocity", "fluid_acceleration", "wrench".
         """
-        return self._compiled(name).program
+        return self._with_inputs(name, inputs).program
 
-    def casadi(self, name: str):
+    def _with_inputs(self, name: str, inputs: Sequence[str]) -> Compiled:
+        unknown = [x for x in inputs if x not in (*FLUID, "wrench")]
+        if unknown:
+            raise KeyError(f"no optional input {unknown[0]!r}; there are {', '.join(FLUID)}, wrench")
+        return self._compiled(name, extra=tuple(Argument(x, shape_of(x, self.model)) for x in inputs))
+
+    def casadi(self, name: str, inputs: Sequence[str] = ()):
         """A CasADi function of flat arguments, for optimal control.
 
         Args:
             name: Name of the equation, as in `program`.
+            inputs: Optional inputs, as in `program`.
         """
-        return self.program(name).casadi_function
+        return self.program(name, inputs).casadi_function
 
-    def differentiate(self, name: str, wrt: str | Sequence[str]) -> Callable:
-        """A compiled function for ∂ (first result) / ∂ wrt, of the equation's inputs, each of shape (..., size, size).
+    def differentiate(self, name: str, wrt: str | Sequence[str], *, output: str | None = None, inputs: Sequence[str] = ()):
+        """A compiled function for ∂ output / ∂ wrt, of the equation's inputs, each of shape (..., size, size).
 
         Args:
             name: Name of the equation, as in `program`.
             wrt: Name of an input or parameter, or several; several give a tuple.
+            output: Name of the result, as in `program`; the first unless given.
+            inputs: Optional inputs, as in `program`.
         """
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-        made = self._derived(name, f"jacobian {names}", lambda p: compiler.jacobian_program(p, names))
-        return self._function(made, single=isinstance(wrt, str))
+        make = lambda p: compiler.jacobian_program(p, names, output=output)  # noqa: E731
+        return self._function(name, inputs, f"jacobian {names} {output}", make, single=isinstance(wrt, str))
 
-    def jvp(self, name: str, wrt: str) -> Callable:
+    def jvp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable:
         """A compiled Jacobian-vector product of an equation; the direction comes after its inputs.
 
         Args:
             name: Name of the equation, as in `program`.
             wrt: Name of an input or parameter.
+            output: As in `differentiate`.
+            inputs: As in `differentiate`.
         """
-        return self._function(self._derived(name, f"jvp {wrt}", lambda p: compiler.jvp_program(p, wrt)), single=True)
+        make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
+        return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
 
-    def vjp(self, name: str, wrt: str) -> Callable:
+    def vjp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable:
         """A compiled vector-Jacobian product of an equation; the weight comes after its inputs.
 
         Args:
             name: Name of the equation, as in `program`.
             wrt: Name of an input or parameter.
+            output: As in `differentiate`.
+            inputs: As in `differentiate`.
         """
-        return self._function(self._derived(name, f"vjp {wrt}", lambda p: compiler.vjp_program(p, wrt)), single=True)
+        make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
+        return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
 
-    def _derived(self, name: str, variant: str, make: Callable) -> Compiled:
-        key = (name, "derived", variant)
+    def _function(self, name: str, inputs: Sequence[str], variant: str, make: Callable, single: bool) -> Callable:
+        """A derivative as a function of the equation's inputs, and of parameters by name."""
+        key = (name, tuple(inputs), variant)
         if key not in self._made:
-            program = make(self.program(name))
+            program = make(self.program(name, inputs))
             recipe = Recipe(program.name, None, program.inputs, program.outputs, None)
-            self._made[key] = Compiled(recipe, self.lanes, self.threads, program=program)
-        return self._made[key]
-
-    def _function(self, made: Compiled, single: bool) -> Callable:
+            self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads, program=program))
+        made = self._made[key]
         names = [a.name for a in made.recipe.inputs]
-        own = [n for n in names if n in self.parameters]
+        plain = [n for n in names if n not in self.parameters]
 
         def function(*arrays, parameters=None):
-            given = dict(zip([n for n in names if n not in own], arrays, strict=True))
-            values = {**self.parameters, **(parameters or {})}
-            results = made([given[n] if n in given else values[n] for n in names])
+            if len(arrays) != len(plain):
+                raise TypeError(f"the derivative of {name} takes {', '.join(plain)}; got {len(arrays)} arrays")
+            values = dict(zip(plain, arrays, strict=True)) | dict(zip(self.parameters, self._values(parameters), strict=True))
+            results = made([values[n] for n in names])
             return results[0] if single else tuple(results)
 
         return function
+
+
+def _whole(value, name: str, wanted: str) -> int:
+    """`value` as an int."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} is {value!r}, must be {wanted}") from None
+
+
+def _numbers(value, name: str) -> np.ndarray:
+    """An optional array."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers, got {value!r}") from None
+
+
+def _is_ours(thing) -> bool:
+    """Whether a model, down to its last element, consists of this package's own classes with this package's own equations."""
+    handlers = (*drag_wrench.registry.values(), *added_mass_matrix.registry.values())
+    return _types_are_ours(thing) and all(h.__module__.startswith("hydromechs.") for h in handlers)
+
+
+def _types_are_ours(thing) -> bool:
+    if isinstance(thing, tuple):
+        return all(map(_types_are_ours, thing))
+    if thing is None or type(thing) in (bool, int, float, str):
+        return True
+    fields = getattr(thing, "__dataclass_fields__", {})
+    return type(thing).__module__.startswith("hydromechs.") and all(_types_are_ours(getattr(thing, name)) for name in fields)
 
 
 def operation_count(model: Model, algorithm: str) -> OperationCount:

@@ -25,13 +25,23 @@ def _child(thing, name: str, path: str):
         if name == "world":
             return thing.world
         return thing.bodies[thing.body_index(name)]
-    if isinstance(thing, tuple) and name.isdigit() and int(name) < len(thing):
+    if isinstance(thing, tuple) and name.isdecimal() and int(name) < len(thing):
         return thing[int(name)]
     if name in _children(thing):
         return getattr(thing, name)
     raise KeyError(
         f"parameter {path!r}: {type(thing).__name__} has no {name!r}; it has {', '.join(_children(thing)) or 'no parts'}"
     )
+
+
+def _names(model: Model, path: str) -> list[str]:
+    """The pieces of a parameter's name; the first is a body, whose name may have dots in it."""
+    bodies = [name for name in ("world", *model.body_names) if path == name or path.startswith(f"{name}.")]
+    if not bodies:
+        known = ", ".join(["world", *model.body_names])
+        raise KeyError(f"parameter {path!r} must start with the name of a body or with world; there are {known}")
+    first = max(bodies, key=len)
+    return [first, *[x for x in path[len(first) + 1 :].split(".") if x]]
 
 
 def parameter_value(model: Model, path: str) -> np.ndarray:
@@ -41,14 +51,19 @@ def parameter_value(model: Model, path: str) -> np.ndarray:
         model: The mechanism.
         path: Its name: a body (or "world") and then fields, as "vehicle.hydro.added_mass.0.matrix"; tuples are counted from 0.
     """
-    thing = model
-    for name in path.split("."):
+    thing, names = model, _names(model, path)
+    if names[1:2] == ["joint"] and names[-1] in ("limits", "damping", "friction", "position", "velocity", "orientation"):
+        raise KeyError(f"parameter {path!r} has no effect on the equations: it is data for drives, stops and the start")
+    for name in names:
         thing = _child(thing, name, path)
+    if thing is None:
+        raise KeyError(f"parameter {path!r} is not set in the model; give it a number there first")
     try:
         return np.array(thing, dtype=float)
     except (TypeError, ValueError):
         parts = ", ".join(_children(thing))
-        raise KeyError(f"parameter {path!r} is no number but a {type(thing).__name__}; go on with one of {parts}") from None
+        remedy = f"; go on with one of {parts}" if parts else ""
+        raise KeyError(f"parameter {path!r} is no number but a {type(thing).__name__}{remedy}") from None
 
 
 def with_parameters(model: Model, values: Mapping[str, np.ndarray]) -> Model:
@@ -59,7 +74,7 @@ def with_parameters(model: Model, values: Mapping[str, np.ndarray]) -> Model:
         values: Arrays by parameter name.
     """
     for path, value in values.items():
-        model = _replaced(model, path.split("."), np.asarray(value), path)
+        model = _replaced(model, _names(model, path), np.asarray(value), path)
     try:
         _ = model.steps, model.rigid
     except TypeError as error:
