@@ -7,7 +7,8 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +81,7 @@ class Compiled:
             if lanes not in self._code:
                 r = self.recipe
                 identity = r.identity if r.identity is not None else self.program.hash
-                versions = [version(package) for package in ("numpy", "scipy", "casadi")]
+                versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 key = fingerprint(source_hash(), r.name, r.inputs, r.outputs, identity, lanes, *target(), *versions)
                 code = cached(key, lambda: object_code(llvm_text(self.program, lanes)))
                 self._code[lanes] = LoadedCode(code, len(self._sizes), lanes)
@@ -156,6 +157,14 @@ class Compiled:
                     interrupted = signal
             if interrupted is not None:
                 raise interrupted
+
+
+def _version(package: str) -> str:
+    """Version of a package, by its metadata, which need no import, or by itself."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return import_module(package).__version__
 
 
 def _as_float(value, argument: Argument) -> np.ndarray:
