@@ -560,6 +560,17 @@ def test_flows_that_could_mean_worlds_or_bodies():
     np.testing.assert_allclose(dyn.forward_dynamics(q[0], v[0], tau[0], fluid_velocity=flow), bodies[0], rtol=1e-10)
 
 
+def test_flow_of_one_body_in_one_world():
+    """Where both meanings are the same, nothing is asked."""
+    model = library.serial_chain(0)
+    dyn = hm.compile(model)
+    q, v, tau = states(model, np.random.default_rng(15), 1)
+    flow = np.array([[0.3, 0.2, 0.1]])
+    expected = hm.forward_dynamics(model, q[0], v[0], tau[0], fluid_velocity=flow[0])
+    np.testing.assert_allclose(dyn.forward_dynamics(q, v, tau, fluid_velocity=flow)[0], expected, rtol=1e-11)
+    np.testing.assert_allclose(dyn.forward_dynamics(q[0], v[0], tau[0], fluid_velocity=flow), expected, rtol=1e-11)
+
+
 class LongerSphere(hm.drag.Sphere):
     """A drag element of a user's own, whose equation is not in this package."""
 

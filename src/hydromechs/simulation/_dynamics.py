@@ -154,7 +154,7 @@ class Dynamics:
         for name, x in given.items():
             shape = shape_of(name, self.model)
             if name in FLUID and x.ndim >= 2:
-                if x.shape[:-1] == batch and x.shape[-2] == nb:
+                if x.shape[:-1] == batch and x.shape[-2] == nb > 1:
                     raise ValueError(
                         f"{name} of shape {x.shape} could mean {nb} worlds or {nb} bodies; "
                         f"write {(*batch, 1, 3)} for worlds or {(*[1] * len(batch), nb, 3)} for bodies"
