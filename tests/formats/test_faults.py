@@ -398,3 +398,15 @@ def test_long_values_are_cut():
     (found,) = problems(body(FREE, f"inertia: {{mass: {list(range(1000))}}}"))
     assert len(found) < 200
     assert " ..." in found
+
+
+def test_faults_beside_unknown_keys_are_found_too():
+    """A mistyped key does not hide what else is wrong in its section, at any depth."""
+    text = (
+        "hydromechs: 1\nname: x\nbodies:\n  - name: hull\n    joint: {type: revolute, axs: [0, 0, 1], limits: [1, -1]}\n"
+        "    inertia: {mass: -3, tensr: [1, 1, 1, 0, 0, 0]}\n    hydro: {volume: -1, drag: [{shape: sphere, radius: -2, coefficient: 1, colour: 3}]}\n"
+    )
+    with pytest.raises(ModelError) as error:
+        loads(text)
+    for words in ("'axs'", "limits [1, -1]", "'tensr'", "mass is -3 kg", "volume is -1", "'colour'", "radius is -2"):
+        assert sum(words in p for p in error.value.problems) == 1, (words, error.value.problems)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -205,6 +207,8 @@ class _Reader:
         self._both_placements(path, data.get("joint"))
         entry, bad = self._check(schema.BodyEntry, data, path)
         if entry is None:
+            data = _without_unknown_keys(schema.BodyEntry, data)
+            bad = set(_bad_keys(schema.BodyEntry, data))
             stand_in = {"name": self.named[i].name or "?", "joint": {"type": "fixed"}}
             entry = schema.BodyEntry.model_validate(stand_in | {k: v for k, v in data.items() if k not in bad})
         body = _body(entry)
@@ -229,6 +233,31 @@ class _Reader:
             if isinstance(shape, shapes.Mesh) and shape.file.strip() and not _is_file(self.folder / shape.file):
                 words = f"shapes.{k}.file is {show(shape.file)}, but there is no such file in {str(self.folder)!r}"
                 self._add((*path, "shapes", k, "file"), f"{self._owner(path)}{words}; paths are relative to the model file")
+
+
+def _bad_keys(kind: type[BaseModel], data: dict) -> list:
+    """Keys of `data` whose values cannot be read as `kind` wants them."""
+    try:
+        kind.model_validate(data)
+    except ValidationError as e:
+        return [inner[0] if inner else None for inner, _ in sentences(e, kind)]
+    return []
+
+
+def _without_unknown_keys(kind: type[BaseModel], data: dict) -> dict:
+    """A copy of `data` less the keys, at any depth, that `kind` does not know; their faults are told already."""
+    data = copy.deepcopy(data)
+    try:
+        kind.model_validate(data)
+    except ValidationError as e:
+        for error, (path, _) in zip(e.errors(), sentences(e, kind), strict=False):
+            if error["type"] == "extra_forbidden":
+                inside = data
+                with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):  # a key with the name of a variant
+                    for key in path[:-1]:
+                        inside = inside[key]
+                    inside.pop(path[-1], None)
+    return data
 
 
 def _is_file(path: Path) -> bool:
