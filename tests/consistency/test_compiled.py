@@ -657,3 +657,13 @@ def test_a_model_without_motion():
         and dyn.mass_matrix(none).shape == (0, 0)
         and A.shape == B.shape == (0, 0)
     )
+
+
+def test_operations_without_a_translation_are_named():
+    """What no back end knows is an error that says so, not a wrong number."""
+    import casadi
+
+    from hydromechs.compiler import Symbol
+
+    with pytest.raises(hm.UnsupportedFeature, match="has no translation; write the function with simpler ones"):
+        trace(lambda x: np.array([Symbol(casadi.erf(x[0].sx))]), {"x": (1,)})

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import UnsupportedFeature
+
 from ._program import Argument, Program
 
 __all__ = ["CFile", "CFunction", "Case", "c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test", "short_lives"]
@@ -161,7 +163,7 @@ def c_body(
             case "sign":
                 define(k, f"({a} > {zero} ? {one} : {zero}) - ({a} < {zero} ? {one} : {zero})")
             case kind:
-                raise NotImplementedError(f"no C code for {kind!r}")
+                raise UnsupportedFeature(f"no C code for {kind!r}")
 
     def put(k: int) -> None:
         for output, entry in places.pop(k, ()):

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import struct
 
+from hydromechs.errors import UnsupportedFeature
+
 from ._program import Program
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
@@ -95,7 +97,7 @@ class _Emitter:
                 case kind if kind in LIBM:
                     name = self.library(kind, [a, b] if op.b >= 0 else [a])
                 case kind:
-                    raise NotImplementedError(f"no LLVM code for {kind!r}")
+                    raise UnsupportedFeature(f"no LLVM code for {kind!r}")
             names.append(name)
         return names
 

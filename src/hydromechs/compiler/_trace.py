@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 import casadi
 import numpy as np
 
+from hydromechs.errors import UnsupportedFeature
+
 from ._program import Argument, Operation, Program
 from ._symbol import Symbol, symbols
 
@@ -164,7 +166,7 @@ class _Builder:
             return self.add(BINARY[op], a, b)
         if op in UNARY:
             return self.add(UNARY[op], a)
-        raise NotImplementedError(f"CasADi operation {op} has no translation; write the function with simpler ones")
+        raise UnsupportedFeature(f"CasADi operation {op} has no translation; write the function with simpler ones")
 
     def divided(self, a: int, b: int) -> int:
         """a / b as a product with 1 / b, which is shared by all quotients of b."""
