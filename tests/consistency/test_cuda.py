@@ -12,7 +12,7 @@ from hydromechs import library
 from hydromechs.compiler import trace
 from hydromechs.compiler._c_text import _most_alive, short_lives
 from hydromechs.compiler._cuda import MISSING, CudaKernel, cuda_text
-from hydromechs.spatial import maximum, where
+from hydromechs.spatial import maximum, norm, where
 
 PRECISIONS = ("float32", "float64")
 WORLDS = 200
@@ -77,7 +77,7 @@ def interpret(program, arrays, dtype):
     """The program's operations one by one in NumPy, all worlds at once, each rounded to `dtype`: what a precision can give."""
     flat = [np.asarray(x, dtype).reshape(len(x), -1) for x in arrays]
     binary = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-    unary = {"neg": np.negative, "sqrt": np.sqrt, "abs": np.abs, "sin": np.sin, "cos": np.cos}
+    unary = {"tanh": np.tanh, "neg": np.negative, "sqrt": np.sqrt, "abs": np.abs, "sin": np.sin, "cos": np.cos}
     values = []
     for op in program.operations:
         if op.kind == "const":
@@ -338,3 +338,45 @@ def test_arrays_of_other_libraries(package):
         y = np.asarray(module.numpy.from_dlpack(kernel(module.numpy.asarray(x))))
     exact = np.stack([waves(row) for row in x.astype(float)])
     np.testing.assert_allclose(y, exact, atol=4 * np.finfo(np.float32).eps)
+
+
+class ViscousSphere:
+    """Hydrodynamics of a user's own: the example of docs/hydrodynamics.md."""
+
+    def __init__(self, radius):
+        self.radius = radius
+
+    def added_mass(self, body, motion):
+        mass = 2 / 3 * np.pi * motion.density * self.radius**3
+        return np.diag([mass, mass, mass, 0.0, 0.0, 0.0])
+
+    def wrench(self, body, motion):
+        v = motion.velocity[:3]
+        stokes = 6 * np.pi * 1e-3 * self.radius
+        quadratic = 0.5 * motion.density * 0.4 * np.pi * self.radius**2
+        wet = 0.5 + 0.5 * np.tanh(motion.depth / self.radius)
+        buoyancy = wet * motion.density * 4 / 3 * np.pi * self.radius**3 * motion.a_fg
+        return np.concatenate([buoyancy - (stokes + quadratic * norm(v)) * v, np.zeros(3)])
+
+
+def own_model():
+    inertia = hm.Inertia(mass=0.5, com=(0.01, 0.02, 0.03), tensor=(1e-3, 2e-3, 2.5e-3, 0, 0, 0))
+    return hm.Model(bodies=[hm.Body(name="ball", inertia=inertia, hydro=ViscousSphere(0.05))])
+
+
+@on_host
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_own_hydrodynamics_on_the_host(precision, tmp_path):
+    program = forward_dynamics(own_model())
+    arrays = worlds(own_model(), program, precision)
+    assert_as_good_as(precision, program, arrays, HostKernel(program, precision, tmp_path)(*arrays))
+
+
+@on_gpu
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_own_hydrodynamics_on_the_gpu(precision):
+    program = forward_dynamics(own_model())
+    arrays = worlds(own_model(), program, precision)
+    results = CudaKernel(program, precision)(*arrays)
+    results = results if isinstance(results, tuple | list) else (results,)
+    assert_as_good_as(precision, program, arrays, [y.get() for y in results])
