@@ -7,6 +7,7 @@ import hydromechs as hm
 from hydromechs import hydro, library
 from hydromechs import spatial as sp
 from hydromechs.compiler import Symbol, symbols, trace
+from hydromechs.dynamics import velocity_force
 
 
 def assert_same(function, arguments, tolerance=1e-13):
@@ -114,8 +115,9 @@ def test_drag_elements(element):
     assert_same(lambda V: hydro.drag_wrench(element, V, 1025.0), dict(V=V))
 
 
-def test_added_mass_bias():
-    assert_same(lambda A, V, a: hydro.added_mass_bias(A, V, a), dict(A=A, V=V, a=a))
+def test_forces_of_added_mass():
+    assert_same(lambda A, V: velocity_force(A, V), dict(A=A, V=V))
+    assert_same(lambda A, a: hydro.fluid_acceleration_force(A, (2.0, np.array([0.1, 0.2, 0.3])), a), dict(A=A, a=a))
 
 
 def models():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.hydro import added_mass_bias, added_mass_matrix
+from hydromechs.dynamics import velocity_force as velocity_products
+from hydromechs.hydro import added_mass_matrix
 from hydromechs.library import random_tree
 from hydromechs.spatial import quaternion_matrix
 
@@ -16,12 +17,6 @@ EPS = np.finfo(float).eps
 def full(rng):
     A = rng.normal(size=(6, 6))
     return A @ A.T
-
-
-def velocity_products(M_A, V):
-    """−V ×* (M_A V): the bias without its acceleration part."""
-    acceleration = np.concatenate([np.cross(V[3:], V[:3]), np.zeros(3)])
-    return added_mass_bias(M_A, V, np.zeros(3)) - M_A @ acceleration
 
 
 def test_velocity_products_do_no_work():

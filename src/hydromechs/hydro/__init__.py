@@ -2,7 +2,7 @@
 
 from hydromechs.model import added_mass_matrix
 
-from ._added_mass import added_mass_bias, fluid_acceleration_force
+from ._added_mass import fluid_acceleration_force
 from ._drag import drag_wrench
 from ._terms import (
     Motion,
@@ -20,7 +20,6 @@ __all__ = [
     "Motion",
     "added_inertias",
     "added_mass",
-    "added_mass_bias",
     "added_mass_matrix",
     "body_motions",
     "displaced_mass",

@@ -1,30 +1,18 @@
-"""The force that added mass makes with velocities and with the fluid's acceleration (seed 000 eqs. 11-16, 23-27)."""
+"""The force of the fluid's acceleration, by added mass and by buoyancy (seed 000 eqs. 14-16, 23-27).
+
+The velocity products of added mass, −V_r ×* (M_A V_r), are those of any inertia: `dynamics.velocity_force`. They do no work and
+contain the Munk moment. All velocities in them are relative to the fluid (print has v in one place of eq. 16 and v_r in
+Table I; only v_r lets a body drift with a current freely). The term M_A (ω × v_r, 0) of eq. 16 belongs to true
+accelerations and drops out for derivatives of the numbers in V_r, which wet mechanisms use.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.spatial import cross, force_cross, skew
+from hydromechs.spatial import skew
 
-__all__ = ["added_mass_bias", "fluid_acceleration_force"]
-
-
-def added_mass_bias(M_A, V_r, a_fg):
-    """Force of the fluid on a body from its added mass, all but −M_A a' with the true acceleration (eq. 16), shape (6,).
-
-        β^A = M_A (a_f − g + ω × v_r, 0) − V_r ×* (M_A V_r)
-
-    The second part does no work, V_r · (V_r ×* M_A V_r) = 0, and contains the Munk moment. All velocities are relative
-    to the fluid (print has v in one place of eq. 16 and v_r in Table I; only v_r lets a body drift with a current freely).
-    For an acceleration that is the derivative of the numbers in V_r, the term M_A (ω × v_r, 0) drops out.
-
-    Args:
-        M_A: Added mass about the body origin in body axes [kg, kg·m, kg·m²], shape (6, 6).
-        V_r: Velocity relative to the fluid, in body axes [m/s, rad/s], shape (6,).
-        a_fg: Acceleration of the fluid less that of gravity, in body axes [m/s²], shape (3,).
-    """
-    linear = a_fg + cross(V_r[3:], V_r[:3])
-    return M_A[:, :3] @ linear - force_cross(V_r, M_A @ V_r)
+__all__ = ["fluid_acceleration_force"]
 
 
 def fluid_acceleration_force(M_A, displaced, a_fg):
