@@ -82,10 +82,19 @@ class Compiled:
                 r = self.recipe
                 identity = r.identity if r.identity is not None else self.program.hash
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
-                key = fingerprint(source_hash(), r.name, r.inputs, r.outputs, identity, lanes, *target(), *versions)
-                code = cached(key, lambda: object_code(llvm_text(self.program, lanes)))
-                self._code[lanes] = LoadedCode(code, len(self._sizes), lanes)
+                kind = type(self).__name__
+                key = fingerprint(source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, *target(), *versions)
+                code = cached(key, lambda: object_code(self._text(lanes)))
+                self._code[lanes] = LoadedCode(code, self._arguments, lanes)
             return self._code[lanes]
+
+    @property
+    def _arguments(self) -> int:
+        """Number of arrays that a single call takes."""
+        return len(self._sizes)
+
+    def _text(self, lanes: int) -> str:
+        return llvm_text(self.program, lanes)
 
     def single(self):
         """The fastest call: float64 arrays of exact shape, results last; answers 0, or does nothing and answers 1."""
@@ -129,11 +138,16 @@ class Compiled:
             table += [y.ctypes.data, size]
         worlds = math.prod(batch)
         if worlds:
-            self._run(np.array(table, dtype=np.int64), worlds)
+            self.run(np.array(table, dtype=np.int64), worlds)
         return outs
 
-    def _run(self, table: np.ndarray, worlds: int) -> None:
-        """All worlds, split over threads in blocks of whole lanes."""
+    def run(self, table: np.ndarray, worlds: int) -> None:
+        """The compiled loop over all worlds, split over threads in blocks of whole lanes.
+
+        Args:
+            table: Addresses and strides of all arrays, as the loop wants them.
+            worlds: How many there are.
+        """
         loop, address = self.code(self.lanes if worlds > 1 else 1).loop, table.ctypes.data
         parts = min(self.threads, -(-worlds // self.share))
         if parts <= 1:

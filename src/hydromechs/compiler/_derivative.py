@@ -8,8 +8,8 @@ import casadi
 import numpy as np
 
 from ._program import Argument, Program
-from ._symbol import Symbol, symbols
-from ._trace import column, program_of
+from ._symbol import Site, Symbol, column, symbols
+from ._trace import program_of, program_with_calls
 
 __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
 
@@ -42,21 +42,29 @@ FUNCTIONS = {
 """Operations of a program as CasADi's; the others have the same name there."""
 
 
-def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX]]:
-    """Symbols of the inputs and expressions of the outputs, whose square roots have a slope at 0."""
+def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
+    """Symbols of the inputs and expressions of the outputs, whose square roots have a slope at 0, and the calls in them."""
     inputs = [casadi.SX.sym(f"x{k}", a.size) for k, a in enumerate(program.inputs)]
-    return inputs, _replay(program, inputs)
+    sites: list[Site] = []
+    return inputs, _replay(program, inputs, sites), sites
 
 
-def _replay(program: Program, inputs: list[casadi.SX]) -> list[casadi.SX]:
-    """Outputs of a program as columns of expressions of the given inputs."""
-    values: list[casadi.SX] = []
+def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
+    """Outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
+    values: list = []
     for op in program.operations:
         match op.kind:
             case "const":
                 values.append(casadi.SX(op.value))
             case "input":
                 values.append(inputs[op.value[0]][op.value[1]])
+            case "call":
+                callee, arguments = program.calls[op.value]
+                results = [casadi.SX.sym(f"call{len(sites)}_{k}", a.size) for k, a in enumerate(callee.outputs)]
+                sites.append(Site(callee, [casadi.vertcat(*[values[p] for p in row]) for row in arguments], results))
+                values.append(results)
+            case "result":
+                values.append(values[op.a][op.value[0]][op.value[1]])
             case kind:
                 function = FUNCTIONS.get(kind) or getattr(casadi, kind)
                 values.append(function(*[values[k] for k in (op.a, op.b) if k >= 0]))
@@ -68,7 +76,7 @@ def _differentiable(y: casadi.SX) -> casadi.SX:
     variables = casadi.symvar(y)
     arguments = tuple(Argument(f"x{k}", ()) for k in range(len(variables)))
     program = program_of(casadi.Function("y", variables, [casadi.densify(y)]), arguments, (Argument("y", (y.numel(),)),))
-    return _replay(program, variables)[0]
+    return _replay(program, variables, [])[0]
 
 
 def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
@@ -78,20 +86,24 @@ def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-def _program(name: str, inputs, expressions, arguments: tuple[Argument, ...], results: tuple[Argument, ...]) -> Program:
+def _program(name: str, inputs, expressions, arguments: tuple[Argument, ...], results: tuple[Argument, ...], sites) -> Program:
     dense = [casadi.densify(casadi.vec(e.T)) for e in casadi.cse(expressions)]  # row-major
+    if sites:
+        return program_with_calls(name, inputs, dense, arguments, results, sites)
     return program_of(casadi.Function(name, inputs, dense), arguments, results)
 
 
 def jacobian_program(program: Program, wrt: tuple[str, ...], *, output: str | None = None) -> Program:
     """∂ output / ∂ wrt of a program, one result of shape (size of output, size of input) for each name in `wrt`.
 
+    Results of calls are held constant.
+
     Args:
         program: The program.
         wrt: Names of inputs.
         output: Name of the output; the first unless given.
     """
-    inputs, outputs = _expressions(program)
+    inputs, outputs, sites = _expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     at = [_index(program.inputs, name, "input") for name in wrt]
     jacobians = [casadi.jacobian(outputs[o], inputs[k]) for k in at]
@@ -99,7 +111,7 @@ def jacobian_program(program: Program, wrt: tuple[str, ...], *, output: str | No
         Argument(f"d_{program.outputs[o].name}_d_{program.inputs[k].name}", (program.outputs[o].size, program.inputs[k].size))
         for k in at
     )
-    return _program(f"{program.name}_jacobian", inputs, jacobians, program.inputs, results)
+    return _program(f"{program.name}_jacobian", inputs, jacobians, program.inputs, results, sites)
 
 
 def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
@@ -110,14 +122,14 @@ def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
         wrt: Name of an input.
         output: Name of the output; the first unless given.
     """
-    inputs, outputs = _expressions(program)
+    inputs, outputs, sites = _expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     k = _index(program.inputs, wrt, "input")
     direction = casadi.SX.sym("direction", program.inputs[k].size)
     product = casadi.jtimes(outputs[o], inputs[k], direction)
     arguments = (*program.inputs, Argument("direction", program.inputs[k].shape))
     result = (Argument(f"d_{program.outputs[o].name}", program.outputs[o].shape),)
-    return _program(f"{program.name}_jvp", [*inputs, direction], [product], arguments, result)
+    return _program(f"{program.name}_jvp", [*inputs, direction], [product], arguments, result, sites)
 
 
 def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
@@ -128,14 +140,14 @@ def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
         wrt: Name of an input.
         output: Name of the output; the first unless given.
     """
-    inputs, outputs = _expressions(program)
+    inputs, outputs, sites = _expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     k = _index(program.inputs, wrt, "input")
     weight = casadi.SX.sym("weight", program.outputs[o].size)
     product = casadi.jtimes(outputs[o], inputs[k], weight, True)
     arguments = (*program.inputs, Argument("weight", program.outputs[o].shape))
     result = (Argument(f"d_{program.inputs[k].name}", program.inputs[k].shape),)
-    return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, result)
+    return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, result, sites)
 
 
 def linearized(function: Callable, coupling: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -52,7 +52,7 @@ def object_code(text: str) -> bytes:
 
 
 class LoadedCode:
-    """Functions of a piece of object code in this process."""
+    """Functions of a piece of object code in this process; without arguments, the loop alone."""
 
     def __init__(self, code: bytes, n_arguments: int, lanes: int):
         machine = _machine()
@@ -67,7 +67,7 @@ class LoadedCode:
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects = None
         """Evaluate NumPy arrays, 0 if they are as they should be; None where their layout is not the known one."""
-        if lanes == 1 and _layout_is_known():
+        if lanes == 1 and n_arguments and _layout_is_known():
             for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
                 ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)
             self.objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)(address("objects"))

@@ -15,10 +15,11 @@ import struct
 
 from hydromechs.errors import UnsupportedFeature
 
-from ._program import Program
+from ._llvm_solve import solve_text
+from ._program import Program, Solve, Table
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
-__all__ = ["llvm_text"]
+__all__ = ["Module", "llvm_text"]
 
 FLAGS = "contract nsz arcp reassoc"
 """Fast-math flags; never nnan or ninf: divergence must stay visible."""
@@ -36,12 +37,107 @@ def _double(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-class _Emitter:
-    def __init__(self, program: Program, lanes: int):
-        self.program, self.lanes = program, lanes
+class Module:
+    """The functions that programs of one module call, each once, by name.
+
+    A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side.
+
+    Args:
+        lanes: Values per entry.
+    """
+
+    def __init__(self, lanes: int):
+        self.lanes = lanes
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
+        self.parts: list[str] = []
+        self.names: dict[int, str] = {}
+        self.keep: list = []  # so that no two callees share an id
+
+    def name(self, callee: Program | Table | Solve) -> str:
+        """Name of a callee in the module; its text is added when it is asked for first."""
+        if id(callee) in self.names:
+            return self.names[id(callee)]
+        name = f"@callee{len(self.names)}"
+        self.names[id(callee)] = name
+        self.keep.append(callee)
+        match callee:
+            case Table():
+                values = ", ".join(f"double {_double(x)}" for x in callee.values)
+                self.parts.append(f"{name} = internal constant [{len(callee.values)} x double] [{values}], align 64\n")
+            case Solve():
+                self.parts.append(solve_text(name, callee.n, self.lanes))
+            case Program():
+                self.parts.append(self._packed(name, callee))
+        return name
+
+    def _packed(self, name: str, program: Program) -> str:
+        """A program as a function of packed arrays."""
+        e = _Emitter(program, self)
+        n = len(program.inputs)
+        values = e.operations(lambda argument, entry: e.new(f"load {e.type}, ptr {e.place(f'%p{argument}', entry)}, align 8"))
+        for k, places in enumerate(program.results):
+            for entry, place in enumerate(places):
+                e.lines.append(f"  store {e.type} {values[place]}, ptr {e.place(f'%p{n + k}', entry)}, align 8")
+        signature = ", ".join(f"ptr noalias %p{k}" for k in range(n + len(program.outputs)))
+        body = "\n".join([*e.allocas, *e.lines])
+        return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+
+    def declarations(self) -> list[str]:
+        """What of LLVM and the C library the functions use, and the sines."""
+        suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
+        T = self.type
+        declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in ("sqrt", "fabs", "floor")]
+        declared += ["declare double @llvm.fabs.f64(double)"] if self.lanes > 1 else []
+        declared += [f"declare double @{f}({'double, double' if f in ('pow', 'atan2') else 'double'})" for f in LIBM]
+        return [_sincos(T, self.lanes), *declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
+
+
+class _Emitter:
+    def __init__(self, program: Program, module: Module):
+        self.program, self.module, self.lanes, self.type = program, module, module.lanes, module.type
         self.lines: list[str] = []
+        self.allocas: list[str] = []
         self.fresh = 0
+
+    def buffer(self, size: int) -> str:
+        """A packed array on the stack of the function; its name."""
+        name = f"%buffer{len(self.allocas)}"
+        self.allocas.append(f"  {name} = alloca [{max(1, size)} x {self.type}], align 64")
+        return name
+
+    def place(self, pointer: str, entry: int) -> str:
+        """Address of an entry of a packed array."""
+        return self.new(f"getelementptr inbounds {self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
+
+    def call(self, callee, arguments: list[list[str]]) -> list:
+        """Call a function of packed arrays, or look up a table; where the results are, or what they are."""
+        if isinstance(callee, Table):
+            return [[self.entry(self.module.name(callee), len(callee.values), arguments[0][0])]]
+        name = self.module.name(callee)
+        buffers = [self.buffer(a.size) for a in (*callee.inputs, *callee.outputs)]
+        for row, at in zip(arguments, buffers, strict=False):
+            for entry, value in enumerate(row):
+                self.lines.append(f"  store {self.type} {value}, ptr {self.place(at, entry)}, align 8")
+        self.lines.append(f"  call void {name}({', '.join(f'ptr {b}' for b in buffers)})")
+        return buffers[len(arguments) :]
+
+    def entry(self, table: str, n: int, index: str) -> str:
+        """The entry of a table at an index held within it; NaN for NaN."""
+        T, zero = self.type, self.constant(0.0)
+        inside = self.compare("ogt", index, zero)  # NaN goes to 0
+        low = self.new(f"select {self.bits} {inside}, {T} {index}, {T} {zero}")
+        top = self.constant(n - 1.0)
+        beyond = self.compare("ogt", low, top)
+        held = self.new(f"select {self.bits} {beyond}, {T} {top}, {T} {low}")
+        integers = "i64" if self.lanes == 1 else f"<{self.lanes} x i64>"
+        whole = self.new(f"fptosi {T} {held} to {integers}")
+        out = "poison"
+        for lane in range(self.lanes):
+            k = whole if self.lanes == 1 else self.new(f"extractelement {integers} {whole}, i32 {lane}")
+            x = self.new(f"load double, ptr {self.new(f'getelementptr inbounds double, ptr {table}, i64 {k}')}, align 8")
+            out = x if self.lanes == 1 else self.new(f"insertelement {T} {out}, double {x}, i32 {lane}")
+        bad = self.compare("uno", index, index)
+        return self.new(f"select {self.bits} {bad}, {T} {index}, {T} {out}")
 
     def new(self, text: str) -> str:
         """A line that defines a new value; its name."""
@@ -56,10 +152,11 @@ class _Emitter:
 
     def operations(self, load) -> list[str]:
         """Emit all operations; `load(argument, entry)` emits an input. Names of all values."""
-        T, names = self.type, []
+        T = self.type
+        names: list = []
         pairs: dict[int, str] = {}
         for op in self.program.operations:
-            a = names[op.a] if op.a >= 0 else ""
+            a = names[op.a] if op.a >= 0 else ""  # of a result, what its call gave
             b = names[op.b] if op.b >= 0 else ""
             match op.kind:
                 case "const":
@@ -74,6 +171,15 @@ class _Emitter:
                     name = self.new(f"call {T} @llvm.sqrt.{self.suffix}({T} {a})")
                 case "abs":
                     name = self.new(f"call {T} @llvm.fabs.{self.suffix}({T} {a})")
+                case "floor":
+                    name = self.new(f"call {T} @llvm.floor.{self.suffix}({T} {a})")
+                case "call":
+                    callee, places = self.program.calls[op.value]
+                    name = self.call(callee, [[names[p] for p in row] for row in places])
+                case "result":
+                    at = a[op.value[0]]
+                    is_value = isinstance(at, list)
+                    name = at[op.value[1]] if is_value else self.new(f"load {T}, ptr {self.place(at, op.value[1])}, align 8")
                 case "sin" | "cos":
                     if op.a not in pairs:
                         pairs[op.a] = self.new(f"call {{{T}, {T}}} @sincos({T} {a})")
@@ -155,25 +261,22 @@ class _Emitter:
 def llvm_text(program: Program, lanes: int) -> str:
     """The IR of a program for a number of lanes."""
     arguments = [*program.inputs, *program.outputs]
-    e = _Emitter(program, lanes)
+    module = Module(lanes)
     names = [f"%p{k}" for k in range(len(arguments))]
-    parts = [_sincos(e.type, lanes)]
+    parts: list[str] = []
     if lanes == 1:
+        e = _Emitter(program, module)
         e.body([[n] for n in names])
         # results may lie where arguments are: all loads come before the first store
-        signature = ", ".join(f"ptr {n}" for n in names)
-        parts.append(f"define void @eval({signature}) noinline nounwind {{\n" + "\n".join(e.lines) + "\n  ret void\n}\n")
+        signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])
+        parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
         parts.append(_objects(arguments, len(program.inputs)))
-    parts.append(_loop(e, program, lanes, len(arguments)))
-    declared = [f"declare {e.type} @llvm.{f}.{e.suffix}({e.type})" for f in ("sqrt", "fabs")]
-    declared += [f"declare double @{f}({'double, double' if f in ('pow', 'atan2') else 'double'})" for f in LIBM]
-    declared += [f"declare {e.type} @llvm.fma.{e.suffix}({e.type}, {e.type}, {e.type})"]
-    return "\n".join([*parts, *declared, ""])
+    parts.append(_loop(_Emitter(program, module), lanes, len(arguments)))
+    return "\n".join([*module.declarations(), *module.parts, *parts, ""])
 
 
-def _loop(e: _Emitter, program: Program, lanes: int, n: int) -> str:
+def _loop(e: _Emitter, lanes: int, n: int) -> str:
     """`loop`: blocks of worlds, each lane at its own address."""
-    e.lines, e.fresh = [], 0
     head = ["define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {", "entry:"]
     for k in range(n):
         head += [
@@ -212,6 +315,7 @@ def _loop(e: _Emitter, program: Program, lanes: int, n: int) -> str:
         "  ret void",
         "}",
     ]
+    head[2:2] = e.allocas
     return "\n".join([*head, *e.lines, *tail, ""])
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Argument", "Operation", "OperationCount", "Program"]
+__all__ = ["Argument", "Call", "Operation", "OperationCount", "Program", "Solve", "Table"]
 
 
 class Argument(NamedTuple):
@@ -29,13 +29,65 @@ class Argument(NamedTuple):
 class Operation(NamedTuple):
     """One scalar operation; its value is known by its place in the list.
 
-    `kind` is "const" (`value`), "input" (`value` is (argument, entry)), or an operation on the earlier values `a` and `b`.
+    `kind` is "const" (`value`), "input" (`value` is (argument, entry)), "call" (`value` counts in `calls`), "result"
+    of the call at `a` (`value` is (result, entry)), or an operation on the earlier values `a` and `b`.
     """
 
     kind: str
     a: int = -1
     b: int = -1
     value: object = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of constants; called with an index, it gives the entry there, held at the ends, NaN for NaN."""
+
+    values: tuple[float, ...]
+    """Its entries."""
+    inputs = (Argument("index", (1,)),)
+    """What goes in."""
+    outputs = (Argument("entry", (1,)),)
+    """What comes out."""
+
+    def __call__(self, index) -> tuple[np.ndarray]:
+        """The entry."""
+        x = float(np.ravel(index)[0])
+        return (np.array([x if math.isnan(x) else self.values[int(min(max(x, 0.0), len(self.values) - 1.0))]]),)
+
+
+@dataclass(frozen=True)
+class Solve:
+    """A general system of linear equations A x = b."""
+
+    n: int
+    """Number of unknowns."""
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """What goes in."""
+        return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """What comes out."""
+        return (Argument("x", (self.n,)),)
+
+    def __call__(self, A, b) -> tuple[np.ndarray]:
+        """The solution; NaN where there is none, as the machine code gives."""
+        try:
+            return (np.linalg.solve(np.reshape(A, (self.n, self.n)), np.ravel(b)),)
+        except np.linalg.LinAlgError:
+            return (np.full(self.n, np.nan),)
+
+
+class Call(NamedTuple):
+    """A call in a program."""
+
+    callee: Program | Table | Solve
+    """What is called."""
+    arguments: tuple[tuple[int, ...], ...]
+    """For each argument, the places of its entries in the program's operations."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +106,9 @@ class OperationCount:
     """Sines and cosines, each counted once."""
     others: int
     """Everything else but changes of sign and absolute values: comparisons, exponentials..."""
+
+    def __add__(self, other: OperationCount) -> OperationCount:
+        return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     @property
     def papers(self) -> tuple[int, int]:
@@ -76,7 +131,9 @@ class Program:
     results: tuple[tuple[int, ...], ...]
     """For each output, the places of its entries in `operations`, row-major."""
     casadi_function: object = field(repr=False)
-    """The same as a CasADi function of flat arguments, for derivatives and optimal control."""
+    """The same as a CasADi function of flat arguments, for derivatives and optimal control; None for one that calls others."""
+    calls: tuple[Call, ...] = ()
+    """Calls of other programs and of built-in functions."""
 
     def __str__(self) -> str:
         """The program as text, one operation a line."""
@@ -88,12 +145,20 @@ class Program:
                     right = repr(op.value)
                 case "input":
                     right = f"{self.inputs[op.value[0]].name}[{op.value[1]}]"
+                case "call":
+                    right = f"call {self._callee_text(op.value)} {self.calls[op.value].arguments}"
+                case "result":
+                    right = f"result %{op.a} {op.value}"
                 case _:
                     right = f"{op.kind} %{op.a}" + (f" %{op.b}" if op.b >= 0 else "")
             lines.append(f"  %{k} = {right}")
         for argument, places in zip(self.outputs, self.results, strict=True):
             lines += [f"  {argument.name}[{k}] = %{p}" for k, p in enumerate(places)]
         return "\n".join(lines)
+
+    def _callee_text(self, k: int) -> str:
+        callee = self.calls[k].callee
+        return f"{callee.name} {callee.hash}" if isinstance(callee, Program) else repr(callee)
 
     @property
     def hash(self) -> str:
@@ -103,9 +168,9 @@ class Program:
     def count(self) -> OperationCount:
         """Number of operations by kind."""
         kinds = [op.kind for op in self.operations]
-        free = {"const", "input", "neg", "abs"}
+        free = {"const", "input", "neg", "abs", "call", "result"}
         known = {"mul", "div", "sqrt", "add", "sub", "sin", "cos"}
-        return OperationCount(
+        own = OperationCount(
             multiplications=kinds.count("mul"),
             divisions=kinds.count("div"),
             square_roots=kinds.count("sqrt"),
@@ -113,8 +178,65 @@ class Program:
             sines_cosines=kinds.count("sin") + kinds.count("cos"),
             others=sum(k not in free | known for k in kinds),
         )
+        for call in self.calls:
+            own = own + call.callee.count() if isinstance(call.callee, Program) else own
+        return own
 
     def __call__(self, *arrays) -> tuple[np.ndarray, ...]:
         """Results for float arguments, by CasADi's virtual machine: slow, for checks."""
+        if self.casadi_function is None:
+            return self._interpreted(arrays)
         flat = self.casadi_function.call([np.ravel(a) for a in arrays])
         return tuple(np.array(y).reshape(a.shape) for y, a in zip(flat, self.outputs, strict=True))
+
+    def _interpreted(self, arrays) -> tuple[np.ndarray, ...]:
+        """Results of a program with calls, operation by operation."""
+        flat = [np.ravel(np.asarray(a, dtype=float)) for a in arrays]
+        values: list = []
+        for op in self.operations:
+            match op.kind:
+                case "const":
+                    values.append(np.float64(op.value))
+                case "input":
+                    values.append(flat[op.value[0]][op.value[1]])
+                case "call":
+                    callee, arguments = self.calls[op.value]
+                    shaped = [
+                        np.reshape([values[p] for p in row], a.shape) for row, a in zip(arguments, callee.inputs, strict=True)
+                    ]
+                    values.append([np.ravel(y) for y in callee(*shaped)])
+                case "result":
+                    values.append(values[op.a][op.value[0]][op.value[1]])
+                case kind:
+                    with np.errstate(all="ignore"):
+                        values.append(MEANING[kind](*[values[k] for k in (op.a, op.b) if k >= 0]))
+        return tuple(np.reshape([values[p] for p in row], a.shape) for row, a in zip(self.results, self.outputs, strict=True))
+
+
+MEANING = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "neg": np.negative,
+    "lt": lambda a, b: np.float64(a < b),
+    "le": lambda a, b: np.float64(a <= b),
+    "eq": lambda a, b: np.float64(a == b),
+    "ne": lambda a, b: np.float64(a != b),
+    "and": lambda a, b: np.float64(a != 0.0 and b != 0.0),
+    "or": lambda a, b: np.float64(a != 0.0 or b != 0.0),
+    "not": lambda a: np.float64(a == 0.0),
+    "if_else_zero": lambda a, b: b if a != 0.0 else np.float64(0.0),
+    "min": lambda a, b: a if a < b else b,
+    "max": lambda a, b: a if a > b else b,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "pow": np.power,
+    **{
+        name: getattr(np, name)
+        for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "sinh", "cosh", "abs", "sign", "floor")
+    },
+}
+"""Operations of a program on numbers."""

@@ -7,12 +7,32 @@ broadcasts; it folds 0 and 1 at once, so that zeros of the mechanism cost nothin
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from typing import NamedTuple
+
 import casadi
 import numpy as np
 
-__all__ = ["Symbol", "symbols"]
+from ._program import Program, Solve, Table
+
+__all__ = ["TAPE", "Site", "Symbol", "call", "column", "solve", "symbols"]
 
 NUMBERS = (int, float, np.integer, np.floating)
+
+
+class Site(NamedTuple):
+    """A place in a trace where a function is called that the expression itself cannot hold."""
+
+    callee: Program | Table | Solve
+    """What is called."""
+    arguments: list[casadi.SX]
+    """One column per argument."""
+    results: list[casadi.SX]
+    """New symbols that stand for the results, one column each."""
+
+
+TAPE: ContextVar[list[Site] | None] = ContextVar("hydromechs_tape", default=None)
+"""The calls of the trace that is being made in this context, in order."""
 
 
 class Symbol:
@@ -102,6 +122,14 @@ class Symbol:
         yes, no = (x if isinstance(x, Symbol) else Symbol(x) for x in (a, b))
         return Symbol(casadi.if_else(self.sx, yes.sx, no.sx))
 
+    def floor(self):
+        """The largest whole number not above it, as `hydromechs.spatial.floor` asks for."""
+        return Symbol(casadi.floor(self.sx))
+
+    def lookup(self, table: tuple[float, ...]):
+        """The entry of a table of constants at this whole number, as `hydromechs.spatial.lookup` asks for."""
+        return _called(Table(table), [np.array([self], dtype=object)])[0][0]
+
     def arctan2(self, other):
         """atan2(self, other), as np.arctan2 asks for."""
         return self._binary(other, casadi.atan2)
@@ -144,3 +172,51 @@ def symbols(name: str, shape: tuple[int, ...]) -> np.ndarray:
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
     return out.reshape(shape)
+
+
+def column(array: np.ndarray) -> casadi.SX:
+    """Entries of an array of symbols and numbers, row-major, as one column."""
+    entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array)]
+    # an entry of a sparse matrix can be a zero that CasADi would leave out
+    return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
+
+
+def _called(callee, arguments: list[np.ndarray]) -> list[np.ndarray]:
+    """Results of a call as new symbols; the call goes on the tape."""
+    tape = TAPE.get()
+    if tape is None:
+        raise TypeError("a call with symbols belongs in a function that is being traced")
+    results = [symbols(f"call{len(tape)}_{k}", a.shape) for k, a in enumerate(callee.outputs)]
+    tape.append(Site(callee, [column(a) for a in arguments], [column(y) for y in results]))
+    return results
+
+
+def _has_symbols(arrays) -> bool:
+    return any(isinstance(x, Symbol) for a in arrays for x in np.ravel(a))
+
+
+def call(program: Program, *arrays) -> list[np.ndarray]:
+    """Results of a program: in a traced function it is called as a function there, with numbers it is evaluated.
+
+    Derivatives take results of calls as constants.
+
+    Args:
+        program: What to call.
+        arrays: One array per input of the program.
+    """
+    for a, x in zip(program.inputs, arrays, strict=True):
+        if np.shape(x) != a.shape:
+            raise ValueError(f"{program.name}: {a.name} must have shape {a.shape}, got {np.shape(x)}")
+    return _called(program, list(arrays)) if _has_symbols(arrays) else list(program(*arrays))
+
+
+def solve(A, b):
+    """x with A x = b for a general matrix, by Gaussian elimination with pivots, shape (n,).
+
+    Args:
+        A: Matrix, shape (n, n).
+        b: Right-hand side, shape (n,).
+    """
+    if _has_symbols((A, b)):
+        return _called(Solve(len(b)), [np.asarray(A), np.asarray(b)])[0]
+    return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))

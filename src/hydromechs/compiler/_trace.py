@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import casadi
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
-from ._program import Argument, Operation, Program
-from ._symbol import Symbol, symbols
+from ._program import Argument, Call, Operation, Program
+from ._symbol import TAPE, Site, column, symbols
 
-__all__ = ["column", "program_of", "trace"]
+__all__ = ["program_of", "program_with_calls", "trace"]
 
 BINARY = {
     casadi.OP_ADD: "add",
@@ -50,6 +50,7 @@ UNARY = {
     casadi.OP_COSH: "cosh",
     casadi.OP_SIGN: "sign",
     casadi.OP_NOT: "not",
+    casadi.OP_FLOOR: "floor",
 }
 COMMUTATIVE = {"add", "mul", "eq", "ne", "and", "or"}
 
@@ -66,18 +67,46 @@ def trace(
         outputs: Names of the results; result0, result1, ... unless given.
     """
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
-    results = function(**inputs)
+    token = TAPE.set([])
+    try:
+        results, sites = function(**inputs), TAPE.get()
+    finally:
+        TAPE.reset(token)
     results = tuple(results) if isinstance(results, tuple) else (results,)
     results = tuple(np.asarray(y) for y in results)
     names = outputs or tuple(f"result{k}" for k in range(len(results)))
-    expressions = casadi.cse([column(y) for y in results])
+    columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in results]
+    arguments = tuple(Argument(key, tuple(shape)) for key, shape in shapes.items())
+    outcomes = tuple(Argument(n, y.shape) for n, y in zip(names, results, strict=True))
+    if sites:
+        return program_with_calls(name or "program", columns, expressions, arguments, outcomes, sites)
     identifiers = _identifiers([*shapes, *names])
     n = len(shapes)
-    compiled = casadi.Function(
-        name or "program", [column(x) for x in inputs.values()], expressions, identifiers[:n], identifiers[n:]
-    )
-    arguments = tuple(Argument(key, tuple(shape)) for key, shape in shapes.items())
-    return program_of(compiled, arguments, tuple(Argument(n, y.shape) for n, y in zip(names, results, strict=True)))
+    compiled = casadi.Function(name or "program", columns, casadi.cse(expressions), identifiers[:n], identifiers[n:])
+    return program_of(compiled, arguments, outcomes)
+
+
+def program_with_calls(
+    name: str,
+    columns: list[casadi.SX],
+    expressions: list[casadi.SX],
+    inputs: tuple[Argument, ...],
+    outputs: tuple[Argument, ...],
+    sites: Sequence[Site],
+) -> Program:
+    """The program of expressions in which results of calls occur.
+
+    Args:
+        name: Name of the program.
+        columns: Symbols of the inputs, a column each.
+        expressions: The outputs, a column each.
+        inputs: Names and shapes of the inputs.
+        outputs: Names and shapes of the outputs.
+        sites: All calls, each after those whose results it takes.
+    """
+    given = [*columns, *(y for site in sites for y in site.results)]
+    wanted = casadi.cse([*expressions, *(x for site in sites for x in site.arguments)])
+    return program_of(casadi.Function(name, given, wanted), inputs, outputs, sites)
 
 
 def _identifiers(names: list[str]) -> list[str]:
@@ -90,34 +119,40 @@ def _identifiers(names: list[str]) -> list[str]:
     return out
 
 
-def column(array: np.ndarray) -> casadi.SX:
-    """Entries of an array of symbols and numbers, row-major, as one column."""
-    entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array)]
-    # an entry of a sparse matrix can be a zero that CasADi would leave out
-    return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
-
-
-def program_of(function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...]) -> Program:
+def program_of(
+    function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], sites: Sequence[Site] = ()
+) -> Program:
     """The flat operations of a CasADi SX function with dense columns in and out.
 
     CasADi's instructions name work slots that are used again; here every value has a place of its own. On the way equal
     operations are joined (also a + b with b + a), and squares, doubles and divisions by one number become products.
+    The results of calls are further inputs of the function, after the program's, and their arguments further outputs.
     """
     builder = _Builder()
     slots: dict[int, int] = {}
-    results: list[list[int]] = [[-1] * a.size for a in outputs]
+    results: list[list[int]] = [[-1] * function.size1_out(k) for k in range(function.n_out())]
+    answers = [(s, k) for s, site in enumerate(sites) for k in range(len(site.results))]
     for i in range(function.n_instructions()):
         op = function.instruction_id(i)
         at_in, at_out = function.instruction_input(i), function.instruction_output(i)
         if op == casadi.OP_OUTPUT:
             results[at_out[0]][at_out[1]] = slots[at_in[0]]
         elif op == casadi.OP_INPUT:
-            slots[at_out[0]] = builder.add("input", value=(at_in[0], at_in[1]))
+            if at_in[0] < len(inputs):
+                slots[at_out[0]] = builder.add("input", value=(at_in[0], at_in[1]))
+            else:
+                site, answer = answers[at_in[0] - len(inputs)]
+                slots[at_out[0]] = builder.add("result", value=(site, answer, at_in[1]))
         elif op == casadi.OP_CONST:
             slots[at_out[0]] = builder.constant(function.instruction_constant(i))
         else:
             slots[at_out[0]] = builder.from_casadi(op, [slots[k] for k in at_in])
-    return builder.finish(function, inputs, outputs, results)
+    own = [tuple(row) for row in results[: len(outputs)]]
+    if not sites:
+        return builder.finish(function, inputs, outputs, own)
+    taken = iter(results[len(outputs) :])
+    calls = [(site.callee, tuple(tuple(next(taken)) for _ in site.arguments)) for site in sites]
+    return builder.finish_with_calls(function.name(), inputs, outputs, own, calls)
 
 
 class _Builder:
@@ -195,17 +230,22 @@ class _Builder:
             return self.negated(self.sum(self.operations[a].a, b, minus=False))
         return self.add("sub" if minus else "add", a, b)
 
+    def closure(self, wanted, needed: list[bool]) -> None:
+        """Mark all operations that the wanted ones need, themselves included."""
+        fresh = [p for p in wanted if not needed[p]]
+        for p in fresh:
+            needed[p] = True
+        while fresh:
+            op = self.operations[fresh.pop()]
+            for x in (op.a, op.b):
+                if x >= 0 and not needed[x]:
+                    needed[x] = True
+                    fresh.append(x)
+
     def finish(self, function, inputs, outputs, results) -> Program:
         """Drop what no result needs, and number anew."""
         needed = [False] * len(self.operations)
-        for places in results:
-            for p in places:
-                needed[p] = True
-        for k in reversed(range(len(self.operations))):
-            if needed[k]:
-                for x in (self.operations[k].a, self.operations[k].b):
-                    if x >= 0:
-                        needed[x] = True
+        self.closure([p for row in results for p in row], needed)
         number, kept = {-1: -1}, []
         for k, op in enumerate(self.operations):
             if needed[k]:
@@ -213,3 +253,37 @@ class _Builder:
                 kept.append(Operation(op.kind, number[op.a], number[op.b], op.value))
         places = tuple(tuple(number[p] for p in row) for row in results)
         return Program(function.name(), inputs, outputs, tuple(kept), places, function)
+
+    def finish_with_calls(self, name, inputs, outputs, results, calls) -> Program:
+        """As `finish`, in stretches: what a call's arguments need, the call, ..., and at last what the results need."""
+        needed = [False] * len(self.operations)
+        self.closure([p for row in results for p in row], needed)
+        alive = [False] * len(calls)
+        for s in reversed(range(len(calls))):
+            alive[s] = any(needed[k] and op.kind == "result" and op.value[0] == s for k, op in enumerate(self.operations))
+            if alive[s]:
+                self.closure([p for row in calls[s][1] for p in row], needed)
+        number: dict[int, int] = {-1: -1}
+        kept: list[Operation] = []
+        sites: list[Call] = []
+        at_call: dict[int, int] = {}
+
+        def stretch(wanted) -> tuple[tuple[int, ...], ...]:
+            mine = [False] * len(self.operations)
+            self.closure([p for row in wanted for p in row], mine)
+            for k, op in enumerate(self.operations):
+                if mine[k] and k not in number:
+                    number[k] = len(kept)
+                    if op.kind == "result":
+                        kept.append(Operation("result", at_call[op.value[0]], -1, op.value[1:]))
+                    else:
+                        kept.append(Operation(op.kind, number[op.a], number[op.b], op.value))
+            return tuple(tuple(number[p] for p in row) for row in wanted)
+
+        for s, (callee, wanted) in enumerate(calls):
+            if alive[s]:
+                sites.append(Call(callee, stretch(wanted)))
+                at_call[s] = len(kept)
+                kept.append(Operation("call", value=len(sites) - 1))
+        places = stretch(results)
+        return Program(name, inputs, outputs, tuple(kept), places, None, tuple(sites))

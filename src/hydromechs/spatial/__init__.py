@@ -1,7 +1,7 @@
 """Small spatial algebra on floats or symbols: rotations, transformations, inertia, factorization."""
 
 from ._axis_frame import axis_frame
-from ._choice import maximum, minimum, where
+from ._choice import clamp, floor, lookup, maximum, minimum, where
 from ._inertia import force_cross, motion_cross, rigid_inertia, tensor_matrix
 from ._ldl import Ldl, ldl
 from ._rotation import (
@@ -18,6 +18,7 @@ from ._rotation import (
     rpy_from_matrix,
     skew,
 )
+from ._stick_slip import stick_slip
 from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
 
 __all__ = [
@@ -28,10 +29,13 @@ __all__ = [
     "Turn",
     "axis_frame",
     "axis_rotation",
+    "clamp",
     "cos_sin",
     "cross",
+    "floor",
     "force_cross",
     "ldl",
+    "lookup",
     "matrix_from_rpy",
     "maximum",
     "minimum",
@@ -49,6 +53,7 @@ __all__ = [
     "shift_motion",
     "shift_wrench",
     "skew",
+    "stick_slip",
     "tensor_matrix",
     "where",
 ]

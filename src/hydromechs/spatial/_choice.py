@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["maximum", "minimum", "where"]
+import math
+
+__all__ = ["clamp", "floor", "lookup", "maximum", "minimum", "where"]
 
 
 def where(condition, a, b):
@@ -20,3 +22,29 @@ def maximum(a, b):
 def minimum(a, b):
     """The smaller of two scalars, floats or symbols; NaN if one is NaN."""
     return where(a < b, a, where(b <= a, b, a + b))
+
+
+def clamp(x, lower, upper):
+    """`x` between two bounds; scalars, floats or symbols."""
+    return minimum(maximum(x, lower), upper)
+
+
+def floor(x):
+    """The largest whole number not above a scalar, as a float or symbol."""
+    if hasattr(x, "floor"):
+        return x.floor()
+    return float(math.floor(x)) if math.isfinite(x) else x
+
+
+def lookup(table, index):
+    """The entry of a table of constants at a whole number, held at the ends; its slope counts as zero.
+
+    Args:
+        table: Constants, a tuple or array of shape (n,).
+        index: Where, a scalar that is cut to a whole number of 0 to n − 1.
+    """
+    if hasattr(index, "lookup"):
+        return index.lookup(tuple(float(x) for x in table))
+    if math.isnan(index):
+        return math.nan
+    return float(table[int(min(max(index, 0.0), len(table) - 1.0))])

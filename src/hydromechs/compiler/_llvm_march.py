@@ -1,0 +1,127 @@
+"""A step program run many times over, in one compiled loop: rollouts of worlds on lanes.
+
+`loop(table, begin, end)` marches the worlds begin..end. The table holds whole numbers: steps, stride of recording; then for
+each part of the state the address and stride of its start; for each input address, stride of worlds and stride of steps; for
+each part of the state address and stride of the records, then of the ends; and the address of the numbers of good steps.
+All strides count numbers.
+
+A step whose result is not finite is not taken: the world stays where it was, and its number of good steps says when.
+"""
+
+from __future__ import annotations
+
+from ._llvm_solve import Loops
+from ._llvm_text import Module
+from ._program import Program
+
+__all__ = ["march_text"]
+
+
+def march_text(program: Program, n_state: int, lanes: int) -> str:
+    """The IR of a march.
+
+    Args:
+        program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
+        n_state: Number of parts of the state.
+        lanes: Worlds per vector operation.
+    """
+    module = Module(lanes)
+    step = module.name(program)
+    T = module.type
+    mask = "i1" if lanes == 1 else f"<{lanes} x i1>"
+    zero, one = ("0.0", "1.0") if lanes == 1 else tuple("<" + ", ".join([f"double {x}"] * lanes) + ">" for x in ("0.0", "1.0"))
+    sizes = [a.size for a in program.inputs]
+    t = Loops()
+    word = iter(range(10_000))
+
+    def number() -> str:
+        return t.new(f"load i64, ptr {t.new(f'getelementptr inbounds i64, ptr %table, i64 {next(word)}')}, align 8")
+
+    def pointer() -> str:
+        return t.new(f"inttoptr i64 {number()} to ptr")
+
+    def buffer(size: int) -> str:
+        t.fresh += 1
+        t.head.append(f"  %b{t.fresh} = alloca [{max(1, size)} x {T}], align 64")
+        return f"%b{t.fresh}"
+
+    steps, stride = number(), number()
+    starts = [(pointer(), number()) for _ in range(n_state)]
+    inputs = [(pointer(), number(), number()) for _ in sizes[n_state:]]
+    records = [(pointer(), number()) for _ in range(n_state)]
+    ends = [(pointer(), number()) for _ in range(n_state)]
+    good = pointer()
+    state = [buffer(n) for n in sizes[:n_state]]
+    after = [buffer(n) for n in sizes[:n_state]]
+    held = [buffer(n) for n in sizes[n_state:]]
+    done = buffer(1)
+    left, row = t.variable("i64"), t.variable("i64")
+    total = t.variable(T)
+    last = t.new("sub i64 %end, 1")
+
+    def world(block: str, lane: str) -> str:
+        here = t.new(f"add i64 {block}, {lane}")
+        return t.new(f"select i1 {t.new(f'icmp slt i64 {here}, {last}')}, i64 {here}, i64 {last}")
+
+    def entry(array: str, k: str) -> str:
+        return t.new(f"getelementptr inbounds {T}, ptr {array}, i64 {k}")
+
+    def copy(packed: str, lane: str, outside: str, offset: str, size: str, out: bool) -> None:
+        """Entries of one lane between a packed array and one in memory."""
+        with t.loop("0", size) as k:
+            first = t.new(f"add i64 {t.new(f'mul i64 {k}, {lanes}')}, {lane}")
+            inner = t.new(f"getelementptr inbounds double, ptr {packed}, i64 {first}")
+            outer = t.new(f"getelementptr inbounds double, ptr {outside}, i64 {t.new(f'add i64 {offset}, {k}')}")
+            source, target = (inner, outer) if out else (outer, inner)
+            t.put(f"store double {t.new(f'load double, ptr {source}, align 8')}, ptr {target}, align 8")
+
+    with t.loop("%begin", "%end", lanes) as block:
+        with t.loop("0", str(lanes)) as lane:
+            w = world(block, lane)
+            for part, (array, apart), n in zip(state, starts, sizes, strict=False):
+                copy(part, lane, array, t.new(f"mul i64 {w}, {apart}"), str(n), out=False)
+        t.put(f"store {T} {zero}, ptr {done}, align 8")
+        t.put(f"store i64 {stride}, ptr {left}, align 8")
+        t.put(f"store i64 0, ptr {row}, align 8")
+        with t.loop("0", steps) as k:
+            first = t.new(f"icmp eq i64 {k}, 0")
+            with t.loop("0", str(lanes)) as lane:
+                w = world(block, lane)
+                for part, (array, apart, each), n in zip(held, inputs, sizes[n_state:], strict=True):
+                    changes = t.new(f"or i1 {first}, {t.new(f'icmp ne i64 {each}, 0')}")
+                    offset = t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {t.new(f'mul i64 {k}, {each}')}")
+                    copy(part, lane, array, offset, t.new(f"select i1 {changes}, i64 {n}, i64 0"), out=False)
+            t.put(f"call void {step}({', '.join(f'ptr {p}' for p in (*state, *held, *after))})")
+            t.put(f"store {T} {zero}, ptr {total}, align 8")
+            for part, n in zip(after, sizes, strict=False):
+                with t.loop("0", str(n)) as j:  # x · 0 is not 0 where x is not finite
+                    nought = t.new(f"fmul {T} {t.new(f'load {T}, ptr {entry(part, j)}, align 8')}, {zero}")
+                    sum_ = t.new(f"fadd {T} {t.new(f'load {T}, ptr {total}, align 8')}, {nought}")
+                    t.put(f"store {T} {sum_}, ptr {total}, align 8")
+            finite = t.new(f"fcmp oeq {T} {t.new(f'load {T}, ptr {total}, align 8')}, {zero}")
+            for new, old, n in zip(after, state, sizes, strict=False):
+                with t.loop("0", str(n)) as j:
+                    x, y = (t.new(f"load {T}, ptr {entry(a, j)}, align 8") for a in (new, old))
+                    t.put(f"store {T} {t.new(f'select {mask} {finite}, {T} {x}, {T} {y}')}, ptr {entry(old, j)}, align 8")
+            count = t.new(f"fadd {T} {t.new(f'load {T}, ptr {done}, align 8')}, {one}")
+            kept = t.new(f"select {mask} {finite}, {T} {count}, {T} {t.new(f'load {T}, ptr {done}, align 8')}")
+            t.put(f"store {T} {kept}, ptr {done}, align 8")
+            remaining = t.new(f"sub i64 {t.new(f'load i64, ptr {left}, align 8')}, 1")
+            due = t.new(f"icmp eq i64 {remaining}, 0")
+            t.put(f"store i64 {t.new(f'select i1 {due}, i64 {stride}, i64 {remaining}')}, ptr {left}, align 8")
+            at_row = t.new(f"load i64, ptr {row}, align 8")
+            with t.loop("0", t.new(f"select i1 {due}, i64 {lanes}, i64 0")) as lane:
+                w = world(block, lane)
+                for part, (array, apart), n in zip(state, records, sizes, strict=False):
+                    offset = t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {t.new(f'mul i64 {at_row}, {n}')}")
+                    copy(part, lane, array, offset, str(n), out=True)
+            one_more = t.new(f"zext i1 {due} to i64")
+            t.put(f"store i64 {t.new(f'add i64 {at_row}, {one_more}')}, ptr {row}, align 8")
+        with t.loop("0", str(lanes)) as lane:
+            w = world(block, lane)
+            for part, (array, apart), n in zip(state, ends, sizes, strict=False):
+                copy(part, lane, array, t.new(f"mul i64 {w}, {apart}"), str(n), out=True)
+            copy(done, lane, good, w, "1", out=True)
+    body = "\n".join([*t.head, *t.lines])
+    text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {{\n{body}\n  ret void\n}}\n"
+    return "\n".join([*module.declarations(), *module.parts, text])

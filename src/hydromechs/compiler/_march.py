@@ -1,0 +1,131 @@
+"""Many steps of many worlds in machine code, on lanes and threads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._compiled import Compiled, Recipe
+from ._llvm_march import march_text
+from ._program import Program
+
+__all__ = ["BoundMarch", "March", "MarchResult"]
+
+SMALL_MARCH = 16
+"""Worlds per thread below which a march is not shared: a whole march is long, a thread is woken in about 0.1 ms."""
+
+
+class MarchResult:
+    """Where worlds came in a march; arrays are views of buffers that the next march of the same buffers writes anew."""
+
+    def __init__(self, records: list[np.ndarray], ends: list[np.ndarray], good: np.ndarray):
+        self.records = records
+        """Each part of the state after every `stride` steps, shape (worlds, rows, ...)."""
+        self.ends = ends
+        """Each part of the state after the last good step, shape (worlds, ...)."""
+        self.good = good
+        """Number of steps with finite results, shape (worlds,)."""
+
+
+class March(Compiled):
+    """A step in machine code that is taken many times without returning to Python.
+
+    Args:
+        recipe: One step: parts of the state, then other inputs; its outputs are the parts of the state again.
+        lanes: Worlds per vector operation: 1, 4 or 8.
+        threads: Threads that share the worlds.
+        program: The program, if it is made already.
+    """
+
+    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None):
+        super().__init__(recipe, lanes, threads, program)
+        self.n_state = len(recipe.outputs)
+        self.share = SMALL_MARCH
+
+    @property
+    def _arguments(self) -> int:
+        return 0
+
+    def _text(self, lanes: int) -> str:
+        return march_text(self.program, self.n_state, lanes)
+
+    def __call__(self, state: list, inputs: list, steps: int, *, stride: int = 1, ends: list | None = None) -> MarchResult:
+        """Take steps.
+
+        Args:
+            state: Parts of the state, shape (worlds, ...) each.
+            inputs: Other inputs: shape (worlds, ...) or (1, ...), held, or (worlds or 1, steps, ...), one for each step.
+            steps: How many.
+            stride: Steps from one record to the next; steps + 1 records nothing.
+            ends: Arrays for the last state, which may be those of `state`; new ones unless given.
+        """
+        arguments = self.recipe.inputs
+        state = [np.ascontiguousarray(x, dtype=float) for x in state]
+        worlds, rows = state[0].shape[0], steps // stride
+        table, keep = [steps, stride], []
+        for x, a in zip(state, arguments, strict=False):
+            if x.shape != (worlds, *a.shape):
+                raise ValueError(f"{a.name} must have shape {(worlds, *a.shape)}, got {x.shape}")
+            table += [x.ctypes.data, a.size]
+        for x, a in zip(inputs, arguments[self.n_state :], strict=True):
+            x = np.ascontiguousarray(x, dtype=float)
+            keep.append(x)
+            if x.shape[1:] not in (a.shape, (steps, *a.shape)) or x.shape[0] not in (1, worlds):
+                raise ValueError(f"{a.name} must have shape {(worlds, *a.shape)} or {(worlds, steps, *a.shape)}, got {x.shape}")
+            driven = x.ndim == len(a.shape) + 2
+            table += [x.ctypes.data, 0 if x.shape[0] == 1 < worlds else x.size // x.shape[0], a.size if driven else 0]
+        records = [np.empty((worlds, rows, *a.shape)) for a in self.recipe.outputs]
+        ends = [np.empty((worlds, *a.shape)) for a in self.recipe.outputs] if ends is None else ends
+        good = np.zeros(worlds)
+        for x, a in zip(records, self.recipe.outputs, strict=True):
+            table += [x.ctypes.data, rows * a.size]
+        for x, a in zip(ends, self.recipe.outputs, strict=True):
+            table += [x.ctypes.data, a.size]
+        if worlds:
+            self.run(np.array([*table, good.ctypes.data], dtype=np.int64), worlds)
+        return MarchResult(records, ends, good)
+
+    def bound(self, rows: int) -> BoundMarch:
+        """A march of one world whose arrays stay in place, for many short calls.
+
+        Args:
+            rows: Most records of one call.
+        """
+        return BoundMarch(self, rows)
+
+
+class BoundMarch:
+    """One world with its arrays in place; `run` goes on from what is in `state` and `inputs` and leaves the end in `state`."""
+
+    def __init__(self, march: March, rows: int):
+        self.rows = rows
+        self.state = [np.zeros((1, *a.shape)) for a in march.recipe.outputs]
+        """Parts of the state, shape (1, ...) each."""
+        self.inputs = [np.zeros((1, *a.shape)) for a in march.recipe.inputs[march.n_state :]]
+        """Other inputs, held, shape (1, ...) each."""
+        self.records = [np.zeros((rows, *a.shape)) for a in march.recipe.outputs]
+        """Parts of the state after every `stride` steps, shape (rows, ...) each."""
+        self.good = np.zeros(1)
+        """Number of steps with finite results."""
+        table = [0, 0]
+        for x in self.state:
+            table += [x.ctypes.data, x.size]
+        for x in self.inputs:
+            table += [x.ctypes.data, x.size, 0]
+        for x in (*self.records, *self.state):
+            table += [x.ctypes.data, x.size]
+        self._table = np.array([*table, self.good.ctypes.data], dtype=np.int64)
+        self._address = self._table.ctypes.data
+        self._loop = march.code(1).loop
+
+    def run(self, steps: int, stride: int) -> int:
+        """Take steps; how many had finite results. At most `rows` records fit: steps // stride.
+
+        Args:
+            steps: How many.
+            stride: Steps from one record to the next.
+        """
+        if steps // stride > self.rows:
+            raise ValueError(f"{steps // stride} records do not fit into {self.rows} rows")
+        self._table[:2] = steps, stride
+        self._loop(self._address, 0, 1)
+        return int(self.good[0])

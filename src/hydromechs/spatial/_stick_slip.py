@@ -1,0 +1,36 @@
+"""Dry friction with a stick phase: a spring and a damper, anchored through a slider that yields at a limit (seed 002)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._choice import where
+from ._rotation import norm
+
+__all__ = ["stick_slip"]
+
+
+def stick_slip(stiffness, damping, limit, s, v):
+    """Force of a spring k and damper c in parallel, in series with a slider that yields at `limit`.
+
+        trial = k s + c v,    f = trial · min(1, limit / |trial|),    ṡ = (f − k s) / c
+
+    While it sticks, ṡ = v and the spring is anchored: no creep. While it slips, |f| = limit and the deflection settles with
+    the time constant c/k. The force on the moving body is −f; of its power f · v, c |ṡ|² + f · (v − ṡ) ≥ 0 is lost and the
+    rest stored, ½ k |s|².
+
+    Args:
+        stiffness: k [N/m].
+        damping: c > 0 [N·s/m].
+        limit: Force at which it yields, at least 0 [N].
+        s: Deflection of the spring [m], shape (n,).
+        v: Velocity of the body over the ground, along which the spring is stretched [m/s], shape (n,).
+
+    Returns:
+        f [N] and ṡ [m/s], shape (n,) each.
+    """
+    s, v = np.asarray(s), np.asarray(v)
+    trial = stiffness * s + damping * v
+    size = norm(trial)
+    f = trial * where(size > limit, limit / (size + 1e-300), 1.0)
+    return f, (f - stiffness * s) / damping
