@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import Hydro, added_mass_matrix
-from hydromechs.spatial import cross
+from hydromechs.spatial import cross, norm
 
 from ._added_mass import fluid_acceleration_force
 from ._drag import drag_wrench
+from ._surface import hull_cells, immersion
 
 __all__ = [
     "Motion",
@@ -40,9 +41,15 @@ class Motion(NamedTuple):
     """Depth of the origin below the world's origin, positive down [m]."""
     density: object
     """Density of the water [kg/m³]."""
+    wet: object = 1.0
+    """Part of the body's volume that is under water, 0 to 1."""
+    wet_moment: object = None
+    """First moment of that part over the whole volume, from the body origin [m], shape (3,); None for a body under water."""
+    head: object = None
+    """Mean depth of the wet volume, see `Immersion.head` [m]; None for a body under water."""
 
 
-def body_motions(model, kin, velocities, a_fg) -> list[Motion]:
+def body_motions(model, kin, velocities, a_fg, elevation=None) -> list[Motion]:
     """Motion of every body.
 
     Args:
@@ -50,9 +57,18 @@ def body_motions(model, kin, velocities, a_fg) -> list[Motion]:
         kin: Its kinematics (poses).
         velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
         a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
+        elevation: Height of the free surface over its mean at each body [m]; None where the water has no end.
     """
     down, density = model.world.down, model.world.water_density
-    return [Motion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
+    out = [Motion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
+    if elevation is None:
+        return out
+    for i, (body, motion) in enumerate(zip(model.bodies, out, strict=True)):
+        cells = hull_cells(body)
+        if cells:
+            wet = immersion(cells, motion.R_WB.T @ down, motion.depth + elevation[i])
+            out[i] = motion._replace(wet=wet.fraction, wet_moment=wet.moment, head=wet.head)
+    return out
 
 
 def displaced_mass(body, density):
@@ -66,20 +82,29 @@ def displaced_mass(body, density):
     return mass, mass * np.array(body.hydro.buoyancy_center)
 
 
+def _displaced(body, motion: Motion):
+    """As `displaced_mass`, of the part that is wet."""
+    mass, moment = displaced_mass(body, motion.density)
+    return (mass, moment) if motion.wet_moment is None else (mass * motion.wet, mass * motion.wet_moment)
+
+
 def total_buoyancy(body, motion: Motion):
     """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (seed 000 eqs. 23-27), shape (6,)."""
-    mass, _ = displaced_mass(body, motion.density)
-    f = mass * motion.a_fg
-    return np.concatenate([f, cross(np.array(body.hydro.buoyancy_center), f)])
+    mass, moment = _displaced(body, motion)
+    return np.concatenate([mass * motion.a_fg, cross(moment, motion.a_fg)])
 
 
 def water_potential(body, motion: Motion):
     """Potential energy of the water's conservative forces on a body, zero at the world's origin [J].
 
+    At a free surface it is |a_fg| m_f times the mean depth of the wet volume, zero in the air.
+
     For hydrodynamics of the user's own it is what its method `potential_energy(body, motion)` says, 0 without that method.
     """
     if isinstance(body.hydro, Hydro):
         mass, moment = displaced_mass(body, motion.density)
+        if motion.head is not None:
+            return norm(motion.a_fg) * mass * motion.head
         return -motion.a_fg @ (mass * (motion.R_WB.T @ motion.p_WB) + moment)
     potential = getattr(body.hydro, "potential_energy", None)
     return 0.0 if potential is None else potential(body, motion)
@@ -95,7 +120,7 @@ def added_mass(body, motion: Motion):
     total = np.zeros((6, 6))
     for element in body.hydro.added_mass:
         total = total + added_mass_matrix(element, motion.density)
-    return total
+    return total if motion.wet_moment is None else total * motion.wet
 
 
 def viscous_wrench(body, motion: Motion):
@@ -105,7 +130,7 @@ def viscous_wrench(body, motion: Motion):
     F = np.zeros(6)
     for element in body.hydro.drag:
         F = F + drag_wrench(element, motion.velocity, motion.density)
-    return F
+    return F if motion.wet_moment is None else F * motion.wet
 
 
 def _shaped(body, value, shape: tuple[int, ...], method: str) -> np.ndarray:
@@ -129,5 +154,4 @@ def water_wrench(body, motion: Motion, M_A):
         motion: Its motion.
         M_A: Its added mass, shape (6, 6).
     """
-    displaced = displaced_mass(body, motion.density)
-    return fluid_acceleration_force(M_A, displaced, motion.a_fg) + viscous_wrench(body, motion)
+    return fluid_acceleration_force(M_A, _displaced(body, motion), motion.a_fg) + viscous_wrench(body, motion)

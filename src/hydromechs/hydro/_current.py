@@ -1,0 +1,227 @@
+"""Currents: the uniform part over time, the profile over depth, and all motions of the water together."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from functools import singledispatch
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import clamp, where
+
+from ._environment import DepthTable, Environment, PowerLaw, Uniform
+from ._waves import WaveComponents, wave_motion
+
+__all__ = ["FlowSegment", "FluidMotion", "UniformFlow", "fluid_motion", "profile_factor", "profile_slope"]
+
+LINEAR_PART = 1e-3
+"""Part of the water above the bed where the power law is replaced by a line through 0."""
+BLOCK = 256
+"""Gust samples drawn at least at a time; the samples do not depend on it."""
+
+
+class FlowSegment(NamedTuple):
+    """Current and gusts from t_begin to t_end: velocity + slope (t − t_begin)."""
+
+    t_begin: float
+    """Start [s], at or before the time asked for."""
+    t_end: float
+    """End [s], after the time asked for; may be infinite."""
+    velocity: np.ndarray
+    """Velocity at t_begin, in world axes [m/s], shape (3,)."""
+    slope: np.ndarray
+    """Its rate of change [m/s²], shape (3,)."""
+
+
+class UniformFlow:
+    """Current and gusts at the surface over time, as lines from point to point.
+
+    A function of the environment, the seed and time alone: gusts are drawn when they are first needed, but always in the
+    same order from time 0. Before time 0 gusts have their first value.
+
+    Args:
+        environment: The environment.
+        seed: Of the gusts.
+    """
+
+    def __init__(self, environment: Environment, seed: int = 0):
+        self._current = environment.current
+        self._gusts = environment.gusts
+        self._samples = np.zeros((0, 3))
+        self._random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+
+    def segment(self, t: float) -> FlowSegment:
+        """The line that holds at time `t` [s]."""
+        t = float(t)
+        if not math.isfinite(t):
+            raise ValueError(f"t is {t}, must be a finite time")
+        parts = [self._current_segment(t), self._gust_segment(t)]
+        t_begin = max(part.t_begin for part in parts)
+        velocity, slope = np.zeros(3), np.zeros(3)
+        for part in parts:
+            velocity += part.velocity + part.slope * (t_begin - part.t_begin)
+            slope += part.slope
+        return FlowSegment(t_begin, min(part.t_end for part in parts), velocity, slope)
+
+    def velocity(self, t: float) -> np.ndarray:
+        """Velocity at time `t` [s], in world axes [m/s], shape (3,)."""
+        part = self.segment(t)
+        return part.velocity + part.slope * (t - part.t_begin)
+
+    def _current_segment(self, t: float) -> FlowSegment:
+        current = self._current
+        if current is None or not current.times:
+            steady = np.zeros(3) if current is None else np.array(current.velocity)
+            return FlowSegment(min(t, 0.0), math.inf, steady, np.zeros(3))
+        times, rows = current.times, current.velocities
+        k = bisect_right(times, t)
+        if k == 0:
+            return FlowSegment(min(t, 0.0), times[0], np.array(rows[0]), np.zeros(3))
+        if k == len(times):
+            return FlowSegment(times[-1], math.inf, np.array(rows[-1]), np.zeros(3))
+        a, b = np.array(rows[k - 1]), np.array(rows[k])
+        return FlowSegment(times[k - 1], times[k], a, (b - a) / (times[k] - times[k - 1]))
+
+    def _gust_segment(self, t: float) -> FlowSegment:
+        gusts = self._gusts
+        if gusts is None:
+            return FlowSegment(min(t, 0.0), math.inf, np.zeros(3), np.zeros(3))
+        if t < 0.0:
+            return FlowSegment(t, 0.0, self._sample(0), np.zeros(3))
+        k = int(t // gusts.interval)
+        while (k + 1) * gusts.interval <= t:  # rounding of the quotient
+            k += 1
+        while k * gusts.interval > t:
+            k -= 1
+        begin, end = k * gusts.interval, (k + 1) * gusts.interval
+        a, b = self._sample(k), self._sample(k + 1)
+        return FlowSegment(begin, end, a, (b - a) / (end - begin))
+
+    def _sample(self, k: int) -> np.ndarray:
+        """x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0: stationary and exact."""
+        if k >= len(self._samples):
+            gusts = self._gusts
+            sigma = np.array(gusts.sigma)
+            phi = math.exp(-gusts.interval / gusts.time_constant)
+            drive = sigma * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
+            rows = list(self._samples)
+            while len(rows) <= k:
+                for w in self._random.standard_normal((max(BLOCK, len(rows)), 3)):
+                    rows.append(phi * rows[-1] + drive * w if rows else sigma * w)
+            self._samples = np.array(rows)
+        return self._samples[k]
+
+
+@singledispatch
+def profile_factor(profile, depth):
+    """Factor on the velocity of current and gusts at a depth.
+
+    Args:
+        profile: `Uniform`, `PowerLaw` or `DepthTable`.
+        depth: Depth below the mean surface [m].
+    """
+    raise TypeError(f"profile {profile!r} must be Uniform, PowerLaw or DepthTable")
+
+
+@profile_factor.register
+def _(profile: Uniform, depth):
+    """1."""
+    return 1.0
+
+
+@profile_factor.register
+def _(profile: PowerLaw, depth):
+    """s^a with s = clamp((D − d)/D, 0, 1); near the bed the line from 0 to that."""
+    s = clamp((profile.depth - depth) / profile.depth, 0.0, 1.0)
+    near = LINEAR_PART ** (profile.exponent - 1.0) * s
+    return where(s > LINEAR_PART, s**profile.exponent, near)
+
+
+@profile_factor.register
+def _(profile: DepthTable, depth):
+    """Linear in between: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
+    out = profile.factors[0]
+    for begin, length, slope in _pieces(profile):
+        out = out + slope * clamp(depth - begin, 0.0, length)
+    return out
+
+
+@singledispatch
+def profile_slope(profile, depth):
+    """Derivative of `profile_factor` by depth [1/m]; zero outside the water and outside a table.
+
+    Args:
+        profile: `Uniform`, `PowerLaw` or `DepthTable`.
+        depth: Depth below the mean surface [m].
+    """
+    raise TypeError(f"profile {profile!r} must be Uniform, PowerLaw or DepthTable")
+
+
+@profile_slope.register
+def _(profile: Uniform, depth):
+    """0."""
+    return 0.0
+
+
+@profile_slope.register
+def _(profile: PowerLaw, depth):
+    """−a s^(a−1)/D between surface and bed, that of the line near the bed."""
+    s = (profile.depth - depth) / profile.depth
+    a = profile.exponent
+    power = a * clamp(s, LINEAR_PART, 1.0) ** (a - 1.0)
+    slope = where(s > LINEAR_PART, power, where(s > 0.0, LINEAR_PART ** (a - 1.0), 0.0))
+    return where(s < 1.0, slope, 0.0) * (-1.0 / profile.depth)
+
+
+@profile_slope.register
+def _(profile: DepthTable, depth):
+    """The slope of the piece."""
+    out = 0.0
+    for begin, length, slope in _pieces(profile):
+        out = out + where(depth > begin, where(depth <= begin + length, slope, 0.0), 0.0)
+    return out
+
+
+def _pieces(profile: DepthTable) -> list[tuple[float, float, float]]:
+    """Start, length and slope of each piece of a table."""
+    d, f = profile.depths, profile.factors
+    return [(d[i], d[i + 1] - d[i], (f[i + 1] - f[i]) / (d[i + 1] - d[i])) for i in range(len(d) - 1)]
+
+
+class FluidMotion(NamedTuple):
+    """Motion of the water at one point, in world axes."""
+
+    velocity: object
+    """Velocity v [m/s], shape (3,)."""
+    acceleration: object
+    """Material derivative ∂v/∂t + (v·∇) v [m/s²], shape (3,)."""
+    elevation: object
+    """Height of the surface above its mean, over that point [m]."""
+
+
+def fluid_motion(profile, components: WaveComponents, down, p, t, velocity, rate) -> FluidMotion:
+    """Current, gusts and waves together, v = f(d) U + v_w, and the acceleration of a water particle in them:
+
+        Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w v
+
+    The current carries the particle through the waves, and vertical motion through the profile.
+
+    Args:
+        profile: Factor f on U by depth.
+        components: The waves.
+        down: Unit vector down in world axes, constants, shape (3,).
+        p: The point in world axes [m], shape (3,).
+        t: Time [s].
+        velocity: U: current and gusts at the surface, in world axes [m/s], shape (3,).
+        rate: dU/dt [m/s²], shape (3,).
+    """
+    down, velocity, rate = np.asarray(down, dtype=float), np.asarray(velocity), np.asarray(rate)
+    depth = down @ p
+    factor = profile_factor(profile, depth)
+    waves = wave_motion(components, down, p, t)
+    current = factor * velocity
+    v = current + waves.velocity
+    shear = (profile_slope(profile, depth) * (down @ v)) * velocity
+    return FluidMotion(v, factor * rate + shear + waves.acceleration + waves.gradient @ current, waves.elevation)

@@ -1,0 +1,192 @@
+"""Linear (Airy) waves: components of regular waves and seas, dispersion, velocity and acceleration of the water."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import cos_sin, maximum, minimum, where
+
+from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
+
+__all__ = ["WaveComponents", "WaveMotion", "sea_spectrum", "wave_components", "wave_motion", "wavenumber"]
+
+BAND = (0.3, 6.0)
+"""Frequencies of a sea, as multiples of the peak; 99.9 % of the energy of Pierson-Moskowitz lies between."""
+BREAKING = 0.142
+"""Height over length of the steepest wave in deep water (Michell); times tanh kh in shallow water (Miche)."""
+
+
+class WaveComponents(NamedTuple):
+    """Sine waves η = a cos(k n·p − ω t + phase), η up."""
+
+    amplitude: np.ndarray
+    """a [m], shape (n,)."""
+    omega: np.ndarray
+    """ω [rad/s], shape (n,)."""
+    wavenumber: np.ndarray
+    """k [rad/m], shape (n,)."""
+    direction: np.ndarray
+    """Unit vector n along world x and y, shape (n, 2)."""
+    phase: np.ndarray
+    """Phase [rad], shape (n,)."""
+    water_depth: float
+    """Depth h of the bed [m]; infinite in deep water."""
+
+
+class WaveMotion(NamedTuple):
+    """Motion of the water in waves at one point, in world axes."""
+
+    velocity: object
+    """Velocity v [m/s], shape (3,)."""
+    acceleration: object
+    """Material derivative ∂v/∂t + (v·∇) v [m/s²], shape (3,)."""
+    elevation: object
+    """Height of the surface above its mean, over that point [m]."""
+    gradient: object
+    """∂v_i/∂x_j [1/s], shape (3, 3)."""
+
+
+def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> float:
+    """k [rad/m] from the dispersion relation ω² = g k tanh(k h), by Newton's method.
+
+    Args:
+        omega: Frequency ω [rad/s].
+        gravity: g [m/s²].
+        water_depth: h [m]; infinite in deep water.
+    """
+    deep = omega**2 / gravity
+    if math.isinf(water_depth):
+        return deep
+    k = deep / math.sqrt(math.tanh(deep * water_depth))  # Eckart's, within 5 %
+    for _ in range(20):
+        tanh = math.tanh(k * water_depth)
+        step = (k * tanh - deep) / (tanh + k * water_depth * (1.0 - tanh**2))
+        k -= step
+        if abs(step) <= 1e-15 * k:
+            break
+    return k
+
+
+def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega):
+    """Spectral density S of the elevation [m²·s/rad]; its integral over all ω > 0 is H_s²/16.
+
+    S = A 5/16 H_s² ω_p⁴ ω⁻⁵ exp(−5/4 (ω_p/ω)⁴) γ^exp(−½ ((ω − ω_p)/(σ ω_p))²),  σ = 0.07 below ω_p, 0.09 above it;
+    γ = A = 1 for Pierson-Moskowitz; A of JONSWAP is found by quadrature.
+
+    Args:
+        sea: The sea.
+        omega: Frequencies ω > 0 [rad/s], shape (n,).
+    """
+    omega_p = 2.0 * np.pi / sea.peak_period
+    x = np.asarray(omega, dtype=float) / omega_p
+    scale = sea.significant_height**2 / 16.0 / omega_p
+    if not isinstance(sea, JonswapSea):
+        return scale * _shape(x, 1.0)
+    far = np.geomspace(0.2, 100.0, 20001)
+    return scale * _shape(x, sea.gamma) / np.trapezoid(_shape(far, sea.gamma) * far, np.log(far))
+
+
+def _shape(x, gamma: float):
+    """5 x⁻⁵ exp(−5/4 x⁻⁴) γ^..., which has the integral 1 for γ = 1."""
+    sigma = np.where(x <= 1.0, 0.07, 0.09)
+    return 5.0 * x**-5.0 * np.exp(-1.25 * x**-4.0) * gamma ** np.exp(-0.5 * ((x - 1.0) / sigma) ** 2)
+
+
+def wave_components(environment: Environment, gravity: float, seed: int = 0) -> WaveComponents:
+    """All sine waves of an environment.
+
+    A sea is cut into bins of equal energy, one wave in each with a = √(2 m₀/n), so that Σ a²/2 = m₀ = H_s²/16 exactly. Its
+    frequency is drawn from the spectrum inside the bin, so that the sea does not repeat itself; its phase is uniform.
+
+    Args:
+        environment: The environment.
+        gravity: Acceleration of gravity [m/s²].
+        seed: Of the random frequencies and phases.
+    """
+    h = math.inf if environment.water_depth is None else environment.water_depth
+    rows = []
+    for number, wave in enumerate(environment.waves):
+        direction = cos_sin(wave.direction)
+        if isinstance(wave, RegularWave):
+            omega = 2.0 * math.pi / wave.period
+            k = wavenumber(omega, gravity, h)
+            highest = BREAKING * 2.0 * math.pi / k * math.tanh(k * h)
+            if wave.height > highest:
+                raise ValueError(
+                    f"wave.height is {wave.height:g} m; a wave of {wave.period:g} s breaks above {highest:.3g} m: "
+                    "make it lower or longer"
+                )
+            rows.append((0.5 * wave.height, omega, k, *direction, wave.phase))
+        else:
+            random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1, number)))
+            amplitude = wave.significant_height / math.sqrt(8.0 * wave.components)
+            omegas = _frequencies(wave, random.uniform(size=wave.components))
+            phases = random.uniform(0.0, 2.0 * np.pi, wave.components)
+            rows += [
+                (amplitude, omega, wavenumber(omega, gravity, h), *direction, phase)
+                for omega, phase in zip(omegas.tolist(), phases.tolist(), strict=True)
+            ]
+    table = np.array(rows, dtype=float).reshape(-1, 6)
+    return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], h)
+
+
+def _frequencies(sea, places) -> np.ndarray:
+    """One frequency [rad/s] in each bin of equal energy, at `places` from 0 to 1 of the bin's energy."""
+    omega = 2.0 * np.pi / sea.peak_period * np.geomspace(*BAND, 4001)
+    density = sea_spectrum(sea, omega)
+    energy = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(omega))])
+    return np.interp((np.arange(len(places)) + places) / len(places), energy / energy[-1], omega)
+
+
+def wave_motion(components: WaveComponents, down, p, t) -> WaveMotion:
+    """Velocity and acceleration of the water in waves, and the elevation of the surface, at a point.
+
+    With θ = k n·p − ω t + phase and the depth d of the point below the mean surface, each wave has
+
+        v = a ω (cosh k(h − d)/sinh kh · cos θ n + sinh k(h − d)/sinh kh · sin θ up),   η = a cos θ
+
+    (Airy; e^(−kd) for both in deep water). Above the mean surface the velocity is the one at d = 0, below the bed the one
+    at d = h; there its slope along the vertical is zero.
+
+    Args:
+        components: The waves.
+        down: Unit vector down in world axes, constants, shape (3,).
+        p: The point in world axes [m], shape (3,).
+        t: Time [s].
+    """
+    a, omega, k, n, phase, h = components
+    if not len(a):
+        return WaveMotion(np.zeros(3), np.zeros(3), 0.0, np.zeros((3, 3)))
+    down = np.asarray(down, dtype=float)
+    depth = down @ p
+    d = minimum(maximum(depth, 0.0), h) if math.isfinite(h) else maximum(depth, 0.0)
+    inside = where(depth > 0.0, where(depth < h, 1.0, 0.0), 0.0) if math.isfinite(h) else where(depth > 0.0, 1.0, 0.0)
+
+    theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
+    cos, sin = np.cos(theta), np.sin(theta)
+    along, upward = _decay(k, d, h)
+    speed = a * omega
+    u, w = speed * along * cos, speed * upward * sin
+    u_rate, w_rate = speed * along * sin, -speed * upward * cos  # ∂u/∂t and ∂w/∂t over ω
+
+    N = np.column_stack([n, np.zeros(len(a))])
+    up = -down
+    velocity = N.T @ u + up * w.sum()
+    local = N.T @ (omega * u_rate) + up * (omega * w_rate).sum()
+    # ∂v/∂x_j: along n each wave gives −k u_rate n − k w_rate up, along the vertical −k w_rate n + k u_rate up
+    along_n = -(N.T * (k * u_rate)) @ N - np.outer(up, N.T @ (k * w_rate))
+    along_up = inside * (up * (k * u_rate).sum() - N.T @ (k * w_rate))
+    gradient = along_n + np.outer(along_up, up)
+    return WaveMotion(velocity, local + gradient @ velocity, (a * cos).sum(), gradient)
+
+
+def _decay(k, d, h):
+    """cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh without overflow, for 0 ≤ d ≤ h."""
+    near = np.exp(-k * d)
+    if math.isinf(h):
+        return near, near
+    far, scale = np.exp(k * (d - 2.0 * h)), 1.0 / -np.expm1(-2.0 * k * h)
+    return scale * (near + far), scale * (near - far)
