@@ -1,0 +1,154 @@
+"""Thrust allocation: from the geometry of the thrusters, forces that give a wanted wrench as well as their limits allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.spatial import Path
+
+from ._thruster import Thruster
+
+__all__ = ["Allocation", "Allocator", "allocate", "allocation_matrix"]
+
+
+class Allocation(NamedTuple):
+    """Forces of the thrusters, and what they leave undone."""
+
+    forces: np.ndarray
+    """Force of each thruster [N], shape (nt,)."""
+    residual: np.ndarray
+    """Wanted wrench less the delivered one [N, N·m], shape (6,)."""
+    saturated: np.ndarray
+    """Whether each thruster is at a limit, shape (nt,)."""
+
+
+def allocation_matrix(model: Model, thrusters: Sequence[Thruster], body: str) -> np.ndarray:
+    """Wrench about the origin of a body in its axes, per newton of each thruster [1, m], shape (6, nt).
+
+    The column of a thruster at p along the unit vector e is (e, p × e).
+
+    Args:
+        model: The model that has the thrusters' frames.
+        thrusters: Thrusters, on `body` or on bodies that are fixed to it.
+        body: Name of the body.
+    """
+    root, R_RB, p_RB = _on_rigid_body(model, model.body_index(body))
+    columns = []
+    for thruster in thrusters:
+        if thruster.frame not in model.frames:
+            names = ", ".join(model.frames) or "none"
+            raise ValueError(f"thruster {thruster.name!r}: no frame {thruster.frame!r} in {model.name}; frames are {names}")
+        carrier, frame = model.frames[thruster.frame]
+        its_root, R, p = _on_rigid_body(model, carrier)
+        if its_root != root:
+            raise ValueError(
+                f"thruster {thruster.name!r}: its frame {thruster.frame!r} is on body {model.bodies[carrier].name!r}, which "
+                f"moves relative to {body!r}; allocate over thrusters on one rigid body"
+            )
+        e = R_RB.T @ R @ frame.origin.R[:, 0]
+        p = R_RB.T @ (p + R @ np.array(frame.origin.xyz) - p_RB)
+        columns.append(np.concatenate([e, np.cross(p, e)]))
+    return np.array(columns).reshape(-1, 6).T
+
+
+def _on_rigid_body(model: Model, i: int) -> tuple[int, np.ndarray, np.ndarray]:
+    """Index of the body that carries body i rigidly, and the axes and origin of body i on it."""
+    R, p = np.eye(3), np.zeros(3)
+    while model.bodies[i].joint.nv == 0 and model.parent[i] >= 0:
+        R_i, p_i = Path(model.steps[i]).pose()
+        R, p = R_i @ R, p_i + R_i @ p
+        i = model.parent[i]
+    return i, R, p
+
+
+class Allocator:
+    """Least squares with limits: forces f that minimise |W (B f − τ)|, and of these the ones with the least |f|.
+
+    Exact: where the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method finds which
+    thrusters are at a limit (Stark and Parker 1995, on the problem with a weight of 10⁻⁵ on f, so that it has one solution),
+    and the pseudo-inverse of the others shares out the rest.
+
+    Args:
+        B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
+        lower: Lowest force of each thruster [N], a number or shape (nt,).
+        upper: Highest force of each thruster [N], a number or shape (nt,).
+        weights: Weight W of each component of the wrench, at least 0, shape (6,); all 1 where it is None.
+    """
+
+    def __init__(self, B, lower, upper, weights=None):
+        self.B = np.array(B, dtype=float)
+        if self.B.ndim != 2 or not self.B.size:
+            raise ValueError(f"B has the shape {self.B.shape}, must be (6, number of thrusters) with one or more of them")
+        if not np.isfinite(self.B).all():
+            raise ValueError("B holds numbers that are not finite")
+        m, n = self.B.shape
+        self.lower, self.upper = (np.array(np.broadcast_to(x, n), dtype=float) for x in (lower, upper))
+        self.weights = np.ones(m) if weights is None else np.array(np.broadcast_to(weights, m), dtype=float)
+        for k in range(n):
+            if not self.lower[k] <= self.upper[k]:
+                raise ValueError(f"lower[{k}] is {self.lower[k]:.6g} N, must not be above upper[{k}], {self.upper[k]:.6g} N")
+        if not (self.weights >= 0.0).all():
+            raise ValueError(f"weights is {self.weights.tolist()}, must be at least 0; 0 leaves a component free")
+        self._A = self.weights[:, None] * self.B
+        self._inverse = np.linalg.pinv(self._A, rcond=1e-10)
+        self._size = np.linalg.norm(self._A, 2) or 1.0
+        self._regular = np.vstack([self._A, 1e-5 * self._size * np.eye(n)])
+
+    def __call__(self, wrench) -> Allocation:
+        """The forces for a wanted `wrench` [N, N·m], shape (6,)."""
+        tau = np.asarray(wrench, dtype=float)
+        if tau.shape != self.weights.shape or not np.isfinite(tau).all():
+            raise ValueError(f"wrench is {tau.tolist()}, must be {len(self.weights)} finite numbers")
+        f = self._inverse @ (self.weights * tau)
+        if not ((f >= self.lower) & (f <= self.upper)).all():
+            f = self._bounded(self.weights * tau, f)
+        return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
+
+    def _bounded(self, b, start):
+        """Minimise |A f − b| within the limits, from the solution without them."""
+        A, lower, upper = self._regular, self.lower, self.upper
+        n = len(lower)
+        target = np.concatenate([b, np.zeros(n)])
+        f = np.clip(start, lower, upper)
+        free = (f > lower) & (f < upper)
+        for _ in range(50 * n):
+            z = f.copy()
+            z[free] = np.linalg.lstsq(A[:, free], target - A[:, ~free] @ f[~free], rcond=None)[0]
+            over = free & ((z < lower) | (z > upper))
+            if over.any():  # go towards z up to the first limit, and stay there
+                wall = np.where(z < lower, lower, upper)
+                part = np.where(over, (wall - f) / np.where(over, z - f, 1.0), np.inf)
+                k = int(np.argmin(part))
+                f = np.where(free, f + part[k] * (z - f), f)
+                f[k], free[k] = wall[k], False
+                continue
+            f = z
+            slope = A.T @ (target - A @ f)  # where it is positive the force wants to rise
+            want = np.where(free | (lower == upper), 0.0, np.where(f >= upper, -slope, slope))
+            if want.max() <= 1e-13 * self._size * (np.linalg.norm(b) + self._size * np.linalg.norm(f)):
+                return self._share(b, f, free)
+            free[int(np.argmax(want))] = True
+        raise RuntimeError(f"allocation did not converge for the weighted wrench {b.tolist()}")
+
+    def _share(self, b, f, free):
+        """The least forces of the free thrusters that do best, given those at a limit."""
+        rest = np.linalg.pinv(self._A[:, free], rcond=1e-10) @ (b - self._A[:, ~free] @ f[~free])
+        f[free] = np.clip(rest, self.lower[free], self.upper[free])
+        return f
+
+
+def allocate(B, wrench, lower, upper, weights=None) -> Allocation:
+    """Forces of thrusters for one wanted wrench; make an `Allocator` where there are many.
+
+    Args:
+        B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
+        wrench: Wanted wrench [N, N·m], shape (6,).
+        lower: Lowest force of each thruster [N], a number or shape (nt,).
+        upper: Highest force of each thruster [N], a number or shape (nt,).
+        weights: Weight of each component of the wrench, shape (6,); all 1 where it is None.
+    """
+    return Allocator(B, lower, upper, weights)(wrench)

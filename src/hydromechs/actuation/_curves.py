@@ -1,0 +1,153 @@
+"""Force curves: what a thruster pushes with at rest, by its command."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+import numpy as np
+
+from hydromechs.spatial import clamp, floor, lookup
+
+from ._values import number
+
+__all__ = ["ForceCurve", "ideal_curve", "linear_curve", "t200_curve"]
+
+STANDARD_GRAVITY = 9.80665
+"""One kilogram-force [N]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForceCurve:
+    """Steady force of a thruster at rest (bollard pull) by command: linear between points, constant outside (saturation)."""
+
+    commands: tuple[float, ...]
+    """Commands in `unit`, increasing, shape (n,)."""
+    forces: tuple[float, ...]
+    """Force at each command [N], never decreasing, shape (n,)."""
+    unit: str
+    """Unit of the commands: "N", "throttle" (−1 to 1), "us" (pulse width in microseconds), or another text."""
+
+    def __post_init__(self):
+        for name in ("commands", "forces"):
+            values = tuple(number(x, f"ForceCurve.{name}") for x in getattr(self, name))
+            if not np.isfinite(values).all():
+                raise ValueError(f"ForceCurve.{name} holds {next(x for x in values if not np.isfinite(x))}, must be finite")
+            object.__setattr__(self, name, values)
+        n = len(self.commands)
+        if n < 2 or len(self.forces) != n:
+            raise ValueError(f"ForceCurve has {n} commands and {len(self.forces)} forces, must have as many, and two or more")
+        for k, (a, b) in enumerate(itertools.pairwise(self.commands)):
+            if b <= a:
+                raise ValueError(f"ForceCurve.commands[{k + 1}] is {b:.6g} after {a:.6g}, must increase; sort the points")
+        for k, (a, b) in enumerate(itertools.pairwise(self.forces)):
+            if b < a:
+                raise ValueError(
+                    f"ForceCurve.forces[{k + 1}] is {b:.6g} N after {a:.6g} N, must not decrease; smooth the measurements, "
+                    "or turn the thruster's frame around if the force falls with the command"
+                )
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Lowest and highest force [N]."""
+        return self.forces[0], self.forces[-1]
+
+    @cached_property
+    def _points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Commands and forces as arrays, shape (n,) each."""
+        return np.array(self.commands), np.array(self.forces)
+
+    def steady(self, command):
+        """Force [N] at a `command` in `unit`; floats or arrays of any shape, or symbols."""
+        if np.asarray(command).dtype != object:
+            return np.interp(command, *self._points)[()]
+        return np.vectorize(self._traced, otypes=[object])(command)[()]
+
+    def _traced(self, command):
+        """The same from scalar operations: a table where the points are evenly spaced, else a sum over the segments."""
+        c, f = self._points
+        step = (c[-1] - c[0]) / (len(c) - 1)
+        if len(c) > 8 and np.abs(np.diff(c) - step).max() < 1e-9 * step:
+            place = clamp((command - c[0]) / step, 0.0, len(c) - 1.0)
+            k = floor(place)
+            return lookup(f, k) + (place - k) * lookup([*np.diff(f), 0.0], k)
+        total = f[0]
+        for a, b, rise in zip(c, c[1:], np.diff(f), strict=False):
+            if rise:
+                total = total + clamp(command - a, 0.0, b - a) * float(rise / (b - a))
+        return total
+
+    def inverse(self, force):
+        """Command in `unit` that gives a `force` [N], float or array; the middle of a dead band, beyond a limit that limit."""
+        f = np.clip(force, *self.limits)
+        first, last = (_solve(*self._points, f, side) for side in ("left", "right"))
+        return (0.5 * (first + last))[()]
+
+
+def _solve(c, y, f, side):
+    """Lowest ("left") or highest ("right") c at which the curve through (c, y) has the value f, within its limits."""
+    k = np.clip(np.searchsorted(y, f, side=side), 1, len(y) - 1)  # f lies between points k − 1 and k
+    rise = y[k] - y[k - 1]
+    part = np.where(rise > 0, (f - y[k - 1]) / np.where(rise > 0, rise, 1.0), 0.0 if side == "left" else 1.0)
+    return (1.0 - part) * c[k - 1] + part * c[k]
+
+
+def ideal_curve(max_forward: float, max_reverse: float) -> ForceCurve:
+    """A thruster that is commanded in newtons and gives them, within its limits.
+
+    Args:
+        max_forward: Highest force [N].
+        max_reverse: Highest force backwards, a positive number [N].
+    """
+    forward, reverse = _extremes(max_forward, max_reverse)
+    return ForceCurve(commands=(-reverse, forward), forces=(-reverse, forward), unit="N")
+
+
+def linear_curve(max_forward: float, max_reverse: float, dead_band: float = 0.0) -> ForceCurve:
+    """Throttle −1 to 1 to a force that is linear from the edge of the dead band to the limits.
+
+    Args:
+        max_forward: Force at throttle 1 [N].
+        max_reverse: Force backwards at throttle −1, a positive number [N].
+        dead_band: Throttle up to which, either way, there is no force; 0 or more and below 1.
+    """
+    forward, reverse = _extremes(max_forward, max_reverse)
+    dead = number(dead_band, "dead_band")
+    if not 0.0 <= dead < 1.0:
+        raise ValueError(f"dead_band is {dead:.6g}, must be at least 0 and below 1")
+    middle = (-dead, dead) if dead else (0.0,)
+    return ForceCurve(commands=(-1.0, *middle, 1.0), forces=(-reverse, *(0.0 for _ in middle), forward), unit="throttle")
+
+
+def _extremes(max_forward, max_reverse) -> tuple[float, float]:
+    out = number(max_forward, "max_forward"), number(max_reverse, "max_reverse")
+    if not (min(out) >= 0.0 and 0.0 < max(out) < np.inf):
+        raise ValueError(
+            f"max_forward is {out[0]:.6g} N and max_reverse {out[1]:.6g} N, must be finite, at least 0, and not both 0"
+        )
+    return out
+
+
+def t200_curve(voltage: float = 16.0) -> ForceCurve:
+    """Measured curve of the Blue Robotics T200: pulse width 1100 to 1900 µs to force, at rest in water.
+
+    Between two measured voltages (10, 12, ... 20 V) the forces are interpolated. At five points of the six sheets the
+    measurements fall, by up to 0.14 N, where they should rise; there the middle of the least curve above them that never falls
+    and of the greatest one below them is taken.
+
+    Args:
+        voltage: Supply voltage [V], 10 to 20.
+    """
+    text = (files(__package__) / "t200.csv").read_text(encoding="utf-8")
+    header, *rows = csv.reader(line for line in text.splitlines() if not line.startswith("#"))
+    voltages = np.array([float(x) for x in header[1:]])
+    table = np.array([[float(x) for x in row] for row in rows])
+    V = number(voltage, "voltage")
+    if not voltages[0] <= V <= voltages[-1]:
+        raise ValueError(f"voltage is {V:.6g} V, must be {voltages[0]:g} to {voltages[-1]:g}: the T200 was measured there")
+    kgf = np.array([np.interp(V, voltages, row) for row in table[:, 1:]])
+    kgf = 0.5 * (np.maximum.accumulate(kgf) + np.minimum.accumulate(kgf[::-1])[::-1])
+    return ForceCurve(commands=tuple(table[:, 0]), forces=tuple(STANDARD_GRAVITY * kgf), unit="us")
