@@ -1,0 +1,132 @@
+"""Forces of one contact on both bodies, with what it stores and loses."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.model import shapes
+from hydromechs.spatial import clamp, cross, norm, where
+
+from . import terrain
+from ._distance import signed_distance
+from ._law import friction_force, normal_force
+from ._probes import Point, Segment
+
+__all__ = ["Contact", "contact_wrench"]
+
+PARALLEL = 1e-12
+"""Sine squared below which the axes of two capsules count as parallel."""
+
+
+class Contact(NamedTuple):
+    """What one pair does. Wrenches are in body axes about the body origins."""
+
+    wrench_A: object
+    """On the body that carries the probe [N, N·m], shape (6,)."""
+    wrench_B: object
+    """On the body that carries the solid [N, N·m], shape (6,); None for terrain."""
+    s_rate: object
+    """Rate of the tangential deflection [m/s], shape (3,)."""
+    loss: object
+    """Power lost, at least 0 [W]."""
+    stored: object
+    """Elastic energy, normal and tangential [J]."""
+    normal_force: object
+    """Normal force, at least 0 [N]."""
+    gap: object
+    """Distance of the surfaces, below 0 in contact [m]."""
+    sliding_speed: object
+    """Speed of the probe's deepest point along the surface, also without contact [m/s]."""
+
+
+def contact_wrench(pair, X_A, V_A, X_B, V_B, s, down) -> Contact:
+    """Forces of one pair. C is the frame that carries the solid: the world for terrain, else body B.
+
+        d = r − φ(c),   ḋ = −∇φ · v,   f = N(d, ḋ) ∇φ − f_t(N, s, v_t)   at the probe's deepest point x = c − r n,
+
+    v the velocity of x on A less that on B. Both bodies feel f at x, with opposite signs, so that
+    wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt holds exactly.
+
+    Args:
+        pair: The `Pair`.
+        X_A: Pose of the probe's body in the world, (R (3, 3), p (3,) [m]).
+        V_A: Its velocity in its axes at its origin [m/s, rad/s], shape (6,).
+        X_B: Pose of the solid's body; None for terrain.
+        V_B: Velocity of the solid's body; None for terrain.
+        s: Tangential deflection in axes of C [m], shape (3,).
+        down: Unit vector down in the world, constant, shape (3,).
+    """
+    R, p = X_A if X_B is None else (X_B[0].T @ X_A[0], X_B[0].T @ (X_A[1] - X_B[1]))
+    r = pair.probe.radius
+    point = probe_point(pair.probe, pair.solid, R, p)
+    distance, slope = signed_distance(pair.solid, p + R @ point, down)
+    # a height field's distance has a gradient of another length than 1 off the surface
+    size = norm(slope) if isinstance(pair.solid, terrain.HeightField) else 1.0
+    n = slope / size
+    arm = point - r * (R.T @ n)
+    v = R @ (V_A[:3] + cross(V_A[3:], arm))
+    x = p + R @ arm
+    if V_B is not None:
+        v = v - V_B[:3] - cross(V_B[3:], x)
+    v_n = n @ v
+    v_t = v - v_n * n
+    rate = -size * v_n
+    normal = normal_force(pair.material.law, r - distance, rate)
+    pushed = normal.force * size
+    friction = friction_force(pair.material.friction, pushed, n, s, v_t)
+    f = pushed * n - friction.force
+    f_A = R.T @ f
+    return Contact(
+        wrench_A=np.concatenate([f_A, cross(arm, f_A)]),
+        wrench_B=None if X_B is None else -np.concatenate([f, cross(x, f)]),
+        s_rate=friction.rate,
+        loss=(normal.force - normal.elastic) * rate + friction.loss,
+        stored=normal.stored + friction.stored,
+        normal_force=pushed,
+        gap=distance - r,
+        sliding_speed=norm(v_t),
+    )
+
+
+@singledispatch
+def probe_point(probe, solid, R, p):
+    """The point of a probe that is nearest to a solid, in axes of A [m], shape (3,).
+
+    Args:
+        probe: A `Point` or `Segment`.
+        solid: Terrain, or a shape of body B.
+        R: Axes of A in C, shape (3, 3).
+        p: Origin of A in C [m], shape (3,).
+    """
+    raise TypeError(f"{probe!r} is no probe")
+
+
+@probe_point.register
+def _(probe: Point, solid, R, p):
+    return np.array(probe.position)
+
+
+@probe_point.register
+def _(probe: Segment, solid, R, p):
+    """The t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
+
+        t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends
+
+    which is exact (Ericson 2005, sec. 5.1.9). At that point the distance from the other's axis does not change with t, or t
+    is held, so its rate is that of the point fixed to the body.
+    """
+    half, center, direction = probe.half_length, np.array(probe.center), np.array(probe.direction)
+    spot = solid.center if isinstance(solid, terrain.Sphere) else solid.origin.xyz
+    w, u = p + R @ center - np.array(spot), R @ direction
+    along = u @ w
+    if isinstance(solid, shapes.Capsule):
+        e, reach = solid.origin.R[:, 2], 0.5 * solid.length
+        b, other = u @ e, e @ w
+        sine = 1.0 - b * b
+        t = clamp((b * other - along) / where(sine > PARALLEL, sine, PARALLEL), -half, half)
+        tau = clamp(other + b * t, -reach, reach)
+        return center + clamp(b * tau - along, -half, half) * direction
+    return center + clamp(-along, -half, half) * direction

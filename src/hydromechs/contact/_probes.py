@@ -1,0 +1,223 @@
+"""Which points of a mechanism may touch which solids: probes, and pairs of a probe and a solid."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import singledispatch
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Model, shapes
+
+from . import terrain as ground
+from ._law import Material
+
+__all__ = ["Pair", "Point", "Segment", "contact_pairs"]
+
+MOST = 5
+"""Points along a capsule or cylinder at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A probe: a point of a body, or a sphere about it."""
+
+    position: tuple[float, float, float]
+    """Place in body axes from the body origin [m], shape (3,)."""
+    radius: float = 0.0
+    """Radius of the sphere; 0 for a point [m]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A probe: a capsule of a body that meets a sphere or another capsule at the point of its axis nearest to that one's."""
+
+    center: tuple[float, float, float]
+    """Middle of the axis in body axes [m], shape (3,)."""
+    direction: tuple[float, float, float]
+    """Unit vector along the axis in body axes, shape (3,)."""
+    half_length: float
+    """Half the distance between the centres of the caps [m]."""
+    radius: float
+    """Radius [m]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """One probe against one solid: at most one contact."""
+
+    name: str
+    """As "foot_1 on floor", unique among the pairs."""
+    body: int
+    """Index of the body A that carries the probe."""
+    probe: Point | Segment
+    """What touches."""
+    other: int | None = None
+    """Index of the body B that carries the solid; None for terrain."""
+    solid: ground.Terrain | shapes.Shape
+    """What is touched."""
+    material: Material
+    """How they meet."""
+
+
+def contact_pairs(
+    model: Model,
+    terrain: Iterable[ground.Terrain],
+    *,
+    points: Iterable[str] = (),
+    bodies: Iterable[tuple[str, str]] = (),
+    material: Material | None = None,
+) -> tuple[Pair, ...]:
+    """All pairs that may come into contact: every probe of a moving body against all terrain, and the chosen pairs of bodies.
+
+    Probes come from the shapes with `contact` set: a sphere is one; a box has its 8 corners; a capsule has points with its
+    radius along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and
+    the exact nearest point against a sphere; a cylinder is a capsule drawn in to its length, or 4 points on the rim of each
+    face where it is shorter than its diameter. Bodies meet by the probes of each on the shapes of the other; a sphere is
+    always the probe, and two capsules meet exactly, so these make one pair.
+
+    Args:
+        model: The mechanism.
+        terrain: What stands still.
+        points: Names of frames of the model that touch terrain at their origin: feet, the tip of a tool.
+        bodies: Pairs of names of bodies that may touch each other.
+        material: How bodies meet each other; needed if `bodies` are given.
+    """
+    terrain, bodies = tuple(terrain), tuple(bodies)
+    _check_unique([t.name for t in terrain])
+    if bodies and material is None:
+        raise ValueError("bodies are to touch each other: give the material with which they meet")
+    touching = [[_checked(body.name, s) for s in body.shapes if s.contact] for body in model.bodies]
+    pairs: list[Pair] = []
+    for solid in terrain:
+        rough = solid.material
+        for name in points:
+            if name not in model.frames:
+                raise KeyError(f"no frame {name!r} in {model.name}; frames are {', '.join(model.frames) or 'none'}")
+            at, frame = model.frames[name]
+            if model.moves[at]:
+                probe = Point(position=frame.origin.xyz)
+                pairs.append(Pair(name=f"{name} on {solid.name}", body=at, probe=probe, solid=solid, material=rough))
+        for at, body in enumerate(model.bodies):
+            if model.moves[at]:
+                named = _named_probes(body.name, touching[at], solid)
+                pairs += [
+                    Pair(name=f"{name} on {solid.name}", body=at, probe=probe, solid=solid, material=rough)
+                    for name, probe in named
+                ]
+    for first, second in bodies:
+        pairs += _meetings(model, touching, model.body_index(first), model.body_index(second), material)
+    counts: dict[str, int] = {}
+    for k, pair in enumerate(pairs):
+        counts[pair.name] = counts.get(pair.name, 0) + 1
+        if counts[pair.name] > 1:
+            pairs[k] = replace(pair, name=f"{pair.name} ({counts[pair.name]})")
+    return tuple(pairs)
+
+
+def _meetings(model: Model, touching, a: int, b: int, material: Material) -> list[Pair]:
+    """Pairs between the shapes of two bodies."""
+    names = model.body_names
+    if a == b or not (model.moves[a] or model.moves[b]):
+        raise ValueError(f"bodies {names[a]!r} and {names[b]!r} cannot come closer to each other; leave the pair out")
+    for at in (a, b):
+        if not touching[at]:
+            raise ValueError(f"body {names[at]!r} has no shape for contact; give it one, or leave the pair out")
+    out = []
+    for first, second in itertools.product(touching[a], touching[b]):
+        ways = [(a, first, b, second), (b, second, a, first)]
+        if _is(first, shapes.Sphere) or (_is(first, shapes.Capsule) and _is(second, shapes.Capsule)):
+            ways = ways[:1]
+        elif _is(second, shapes.Sphere):
+            ways = ways[1:]
+        for at, shape, other, solid in ways:
+            out += [
+                Pair(name=f"{name} on {names[other]}", body=at, probe=probe, other=other, solid=solid, material=material)
+                for name, probe in _named_probes(names[at], [shape], solid)
+            ]
+    return out
+
+
+def _named_probes(name: str, touching, solid) -> list[tuple[str, Point | Segment]]:
+    """Probes of the shapes of a body against a solid, numbered from 1 where a shape has several."""
+    out = []
+    for number, shape in enumerate(touching, start=1):
+        body = name if len(touching) == 1 else f"{name}.{number}"
+        found = probes(shape, solid)
+        out += [(body if len(found) == 1 else f"{body} {k}", probe) for k, probe in enumerate(found, start=1)]
+    return out
+
+
+@singledispatch
+def probes(shape, solid) -> list[Point | Segment]:
+    """Probes of a shape of a body against a solid.
+
+    Args:
+        shape: The shape, its `origin` on the body.
+        solid: Terrain, or a shape of another body.
+    """
+    raise TypeError(f"{shape!r} has no probes")
+
+
+@probes.register
+def _(shape: shapes.Sphere, solid):
+    return [Point(position=shape.origin.xyz, radius=shape.radius)]
+
+
+@probes.register
+def _(shape: shapes.Box, solid):
+    corners = itertools.product(*((-0.5 * a, 0.5 * a) for a in shape.size))
+    return [Point(position=_place(shape, corner)) for corner in corners]
+
+
+@probes.register
+def _(shape: shapes.Capsule, solid):
+    return _along(shape, shape.length, solid)
+
+
+@probes.register
+def _(shape: shapes.Cylinder, solid):
+    r = shape.radius
+    if shape.length >= 2.0 * r:
+        return _along(shape, shape.length - 2.0 * r, solid)
+    rim = [(r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)]
+    return [Point(position=_place(shape, (x, y, z * shape.length))) for z in (-0.5, 0.5) for x, y in rim]
+
+
+def _along(shape, length: float, solid) -> list[Point | Segment]:
+    """Probes along the axis of a capsule that has this length between the centres of its caps."""
+    if _is(solid, ground.Sphere, shapes.Sphere, shapes.Capsule):
+        direction = tuple(shape.origin.R[:, 2].tolist())
+        return [Segment(center=shape.origin.xyz, direction=direction, half_length=0.5 * length, radius=shape.radius)]
+    apart = 1 if _is(solid, ground.Plane) else min(max(math.ceil(length / (4.0 * shape.radius)), 1), MOST - 1)
+    if length == 0.0:
+        apart = 0
+    places = [0.0] if apart == 0 else [length * (k / apart - 0.5) for k in range(apart + 1)]
+    return [Point(position=_place(shape, (0.0, 0.0, z)), radius=shape.radius) for z in places]
+
+
+def _place(shape, x) -> tuple[float, float, float]:
+    """A point of the shape's frame in body axes."""
+    return tuple((shape.origin.R @ x + shape.origin.xyz).tolist())
+
+
+def _is(thing, *kinds) -> bool:
+    """Whether a thing is of exactly one of these classes: a capsule of `shapes` is a subclass of a sphere."""
+    return type(thing) in kinds
+
+
+def _checked(body: str, shape):
+    if isinstance(shape, shapes.Mesh):
+        raise UnsupportedFeature(
+            f"body {body!r}: contact with the mesh {shape.file!r} is not possible; "
+            "set its contact to false and add spheres, capsules, cylinders or boxes"
+        )
+    return shape
+
+
+def _check_unique(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two pieces of terrain are called {name!r}; names must differ")

@@ -1,0 +1,436 @@
+"""Contact: the power it takes equals what it loses and stores, restitution, stick and slip, rolling, momentum; pairs."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+import hydromechs as hm
+from hydromechs.contact import (
+    DryFriction,
+    LinearContact,
+    Material,
+    NonlinearContact,
+    Pair,
+    Point,
+    Segment,
+    contact_pairs,
+    contact_wrench,
+    terrain,
+)
+from hydromechs.spatial import quaternion_exp, quaternion_matrix
+
+EPS = np.finfo(float).eps
+DOWN = np.array([0.0, 0.0, 1.0])
+GRIP = DryFriction(static=0.9, kinetic=0.6, stiffness=2e4, damping=60.0, stribeck_speed=0.05)
+LAWS = {
+    "linear": LinearContact(stiffness=3e4, damping=200.0),
+    "nonlinear": NonlinearContact(stiffness=3e4, damping_factor=0.5),
+    "Hertz": NonlinearContact(stiffness=3e5, damping_factor=0.5, exponent=1.5),
+    "power": NonlinearContact(stiffness=3e5, damping_factor=0.5, exponent=1.3),
+    "elastic": LinearContact(stiffness=3e4),
+}
+SOFT = Material(law=LAWS["nonlinear"], friction=GRIP)
+TILTED = hm.Origin((0.1, 0.2, -0.3), (0.3, -0.4, 0.5))
+
+
+def grounds(material):
+    """Terrain and shapes to touch."""
+    common = dict(name="ground", material=material)
+    x = np.linspace(-2, 2, 21)
+    return {
+        "plane": terrain.Plane(normal=(0.2, 0.3, -1.0), point=(0.0, 0.0, 0.5), **common),
+        "box": terrain.Box(size=(1.0, 0.8, 1.2), origin=TILTED, **common),
+        "cylinder": terrain.Cylinder(radius=0.4, length=1.0, origin=TILTED, **common),
+        "sphere": terrain.Sphere(radius=0.6, center=(0.1, 0.0, 0.2), **common),
+        "height field": terrain.HeightField(x=x, y=x, heights=0.3 * np.sin(2 * x[:, None]) * np.cos(1.5 * x), **common),
+        "box of B": hm.shapes.Box(size=(1.0, 0.8, 1.2), origin=TILTED),
+        "capsule of B": hm.shapes.Capsule(radius=0.3, length=0.8, origin=TILTED),
+    }
+
+
+BALL = Point(position=(0.1, -0.2, 0.15), radius=0.12)
+PROBES = {"ball": BALL, "point": Point(position=(0.1, -0.2, 0.15))}
+CASES = [(ground, probe) for ground in grounds(SOFT) for probe in PROBES] + [("capsule of B", "rod"), ("sphere", "rod")]
+PROBES["rod"] = Segment(center=(0.1, -0.1, 0.0), direction=(0.6, 0.0, 0.8), half_length=0.3, radius=0.12)
+
+
+def random_contact(pair, rng, depth):
+    """Poses, velocities and a deflection with the given depth; the body A is moved along z until it is met."""
+    R_A, R_B = (quaternion_matrix(q / np.linalg.norm(q)) for q in rng.normal(size=(2, 4)))
+    p_B = 0.2 * rng.normal(size=3) if pair.other is not None else np.zeros(3)
+    if pair.other is None:
+        R_B = np.eye(3)
+    aim = p_B + R_B @ np.array(TILTED.xyz) - R_A @ np.array([0.1, -0.2, 0.15])  # probes and solids sit about there
+    x, y = aim[:2] + rng.uniform(-0.15, 0.15, size=2)
+    V_A, V_B, s = 0.15 * rng.normal(size=6), 0.15 * rng.normal(size=6), 0.01 * rng.normal(size=3)
+
+    def gap(z):
+        return evaluate(pair, (R_A, np.array([x, y, z])), V_A, (R_B, p_B), V_B, s).gap + depth
+
+    heights = np.linspace(-3.0, 1.5, 400)  # from above (z is down) to the first contact
+    gaps = [gap(z) for z in heights]
+    k = next(k for k in range(1, 400) if gaps[k] < 0 < gaps[k - 1])
+    z = brentq(gap, heights[k - 1], heights[k], xtol=1e-14)
+    return (R_A, np.array([x, y, z])), V_A, (R_B, p_B), V_B, s
+
+
+def evaluate(pair, X_A, V_A, X_B, V_B, s):
+    if pair.other is None:
+        return contact_wrench(pair, X_A, V_A, None, None, s, DOWN)
+    return contact_wrench(pair, X_A, V_A, X_B, V_B, s, DOWN)
+
+
+def moved(X, V, t):
+    """The pose after a time with the velocity V in body axes."""
+    R, p = X
+    return R @ quaternion_matrix(quaternion_exp(t * V[3:])), p + R @ (t * V[:3])
+
+
+@pytest.mark.parametrize("law", list(LAWS))
+@pytest.mark.parametrize(("ground", "probe"), CASES, ids=lambda x: x)
+def test_power_is_what_is_lost_and_stored(ground, probe, law):
+    """wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt; the derivative by central differences with an error estimate."""
+    material = Material(law=LAWS[law], friction=GRIP)
+    solid = grounds(material)[ground]
+    other = 1 if isinstance(solid, hm.shapes.Shape) else None
+    pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=material)
+    rng = np.random.default_rng(11)
+    slid = stuck = let_go = checked = 0
+    for depth in (0.002, 0.005, 0.01, 0.004, 0.001, 0.02):
+        X_A, V_A, X_B, V_B, s = random_contact(pair, rng, depth)
+        if depth == 0.004:  # parting faster than the damper lets the surfaces follow
+            V_A = V_A + np.concatenate([X_A[0].T @ np.array([0, 0, -6.0]), np.zeros(3)])
+        if depth == 0.001:  # sticking
+            V_A, V_B, s = 1e-3 * V_A, 1e-3 * V_B, 1e-3 * s
+        contact = evaluate(pair, X_A, V_A, X_B, V_B, s)
+        power = contact.wrench_A @ V_A
+        if other is not None:
+            power += contact.wrench_B @ V_B
+
+        def stored(t, X_A=X_A, V_A=V_A, X_B=X_B, V_B=V_B, s=s, rate=contact.s_rate):
+            return evaluate(pair, moved(X_A, V_A, t), V_A, moved(X_B, V_B, t), V_B, s + t * rate).stored
+
+        h = 2e-3 * depth / max(np.abs(V_A).max(), np.abs(V_B).max(), np.abs(contact.s_rate).max())
+        coarse, fine = ((stored(a) - stored(-a)) / (2 * a) for a in (h, h / 2))
+        slope = (4 * fine - coarse) / 3
+        # error of `fine`, which bounds that of the extrapolated one, and rounding of the stored energy (of a distance of 1 m)
+        force = contact.normal_force + 3e4 * depth + GRIP.stiffness * np.abs(s).max()
+        tolerance = abs(fine - coarse) + 20 * EPS * force / h
+        scale = force * np.abs(V_A).max()
+        assert tolerance < 2e-5 * scale  # so that the test says something
+        assert power == pytest.approx(-contact.loss - slope, abs=tolerance)
+        assert contact.loss >= -100 * EPS * scale
+        limit = GRIP.static * contact.normal_force
+        f_t = np.linalg.norm(contact.wrench_A[:3]) ** 2 - contact.normal_force**2
+        assert f_t <= limit**2 * (1 + 1e-12) + 1e-9
+        stuck += f_t < (0.9 * GRIP.kinetic * contact.normal_force) ** 2
+        let_go += contact.normal_force == 0.0
+        slid += contact.normal_force > 0 and f_t >= (0.99 * GRIP.kinetic * contact.normal_force) ** 2
+        checked += 1
+    assert checked == 6 and slid >= 1 and stuck >= 1
+    assert let_go >= (law != "elastic")
+
+
+@pytest.mark.parametrize("law", ["linear", "nonlinear"])
+@pytest.mark.parametrize(("ground", "probe"), [c for c in CASES if c[0].endswith("B")], ids=lambda x: x)
+def test_wrenches_are_equal_and_opposite(ground, probe, law):
+    """Forces add up to zero, and moments about the world's origin."""
+    material = Material(law=LAWS[law], friction=GRIP)
+    pair = Pair(name="x", body=0, probe=PROBES[probe], other=1, solid=grounds(material)[ground], material=material)
+    rng = np.random.default_rng(12)
+    for _ in range(5):
+        X_A, V_A, X_B, V_B, s = random_contact(pair, rng, 0.01)
+        contact = evaluate(pair, X_A, V_A, X_B, V_B, s)
+        total = np.zeros(6)
+        for (R, p), F in ((X_A, contact.wrench_A), (X_B, contact.wrench_B)):
+            f = R @ F[:3]
+            total += np.concatenate([f, R @ F[3:] + np.cross(p, f)])
+        size = np.linalg.norm(contact.wrench_A[:3])
+        assert size > 1.0
+        np.testing.assert_allclose(total, 0, atol=50 * EPS * size * 3.0)  # arms of up to 3 m
+
+
+@pytest.mark.parametrize(("ground", "probe"), [c for c in CASES if c[0] != "sphere"], ids=lambda x: x)
+def test_normal_force_pushes_the_probe_out(ground, probe):
+    """At rest the force on A widens the gap: a small step along it makes the gap larger by the length of the step."""
+    material = Material(law=LAWS["linear"])
+    solid = grounds(material)[ground]
+    other = 1 if isinstance(solid, hm.shapes.Shape) else None
+    pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=material)
+    rng = np.random.default_rng(13)
+    X_A, _, X_B, _, s = random_contact(pair, rng, 0.01)
+    still = np.zeros(6)
+    contact = evaluate(pair, X_A, still, X_B, still, s)
+    out = X_A[0] @ contact.wrench_A[:3]
+    assert np.linalg.norm(out) == pytest.approx(contact.normal_force, rel=1e-12)
+    if ground != "height field":  # there the gradient is not of length 1 off the surface
+        assert contact.normal_force == pytest.approx(3e4 * 0.01, rel=1e-9)
+    step = 1e-6
+    nudged = evaluate(pair, (X_A[0], X_A[1] + step * out / np.linalg.norm(out)), still, X_B, still, s)
+    # the gradient of the height field's distance is longer than 1 by up to depth · curvature · slope: a ball of 0.12 m on hills
+    slack = 0.06 if ground == "height field" else 1e-4
+    assert nudged.gap - contact.gap == pytest.approx(step, rel=slack)
+
+
+def bounce(material, mass, speed, duration):
+    """Speed with which a ball that hits a floor without gravity comes back."""
+    floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
+    pair = Pair(name="x", body=0, probe=Point(position=(0, 0, 0), radius=0.2), solid=floor, material=material)
+
+    def rate(t, y):
+        F = contact_wrench(
+            pair, (np.eye(3), np.array([0, 0, y[0]])), np.array([0, 0, y[1], 0, 0, 0]), None, None, np.zeros(3), DOWN
+        )
+        return [y[1], F.wrench_A[2] / mass]
+
+    run = solve_ivp(rate, (0, duration), [-0.2, speed], method="DOP853", rtol=1e-11, atol=1e-13, max_step=duration / 200)
+    assert run.y[0, -1] < -0.2  # parted
+    return -run.y[1, -1]
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("speed", [0.1, 1.0])
+def test_restitution_of_the_nonlinear_law(exponent, speed):
+    """v_i − ln(1 + a v_i)/a = −(v_o + ln(1 − a v_o)/a), a = 3/2 α, whatever the mass, stiffness and exponent are."""
+    law = NonlinearContact(stiffness=4e4, damping_factor=0.4, exponent=exponent)
+    a = 1.5 * law.damping_factor
+    left = speed - np.log1p(a * speed) / a
+    expected = brentq(lambda v: v + np.log1p(-a * v) / a + left, 1e-9, min(1 / a - 1e-12, speed), xtol=1e-14)
+    assert expected < 0.97 * speed
+    # tolerance of the integration, some hundred steps of 1e-11
+    assert bounce(Material(law=law), 3.0, speed, 0.3) == pytest.approx(expected, rel=1e-8)
+
+
+def test_restitution_of_slow_impacts():
+    """e = 1 − α v to first order, as Marhefka and Orin use to choose α; the next term is of order (α v)²."""
+    law = NonlinearContact(stiffness=4e4, damping_factor=0.4)
+    for speed in (0.02, 0.04):
+        assert bounce(Material(law=law), 3.0, speed, 0.2) / speed == pytest.approx(1 - 0.4 * speed, abs=(0.4 * speed) ** 2)
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.4])
+def test_restitution_of_the_linear_law(ratio):
+    """The ball leaves when the force is zero, before the spring is at rest: e = exp(−2 ζ arccos ζ / √(1 − ζ²))."""
+    k, mass = 4e4, 3.0
+    law = LinearContact(stiffness=k, damping=2 * ratio * np.sqrt(k * mass))
+    expected = np.exp(-2 * ratio * np.arccos(ratio) / np.sqrt(1 - ratio**2))
+    # the force jumps at touch: there the step is cut until its error is below the tolerance
+    assert bounce(Material(law=law), mass, 0.5, 0.1) / 0.5 == pytest.approx(expected, rel=1e-6)
+
+
+def test_two_balls_keep_their_momentum():
+    """A ball of A against a ball of B: momentum is kept, the relative speed comes back as from a floor."""
+    law = NonlinearContact(stiffness=4e4, damping_factor=0.4)
+    model = hm.Model(
+        bodies=[
+            hm.Body(name=n, inertia=hm.Inertia(mass=m, tensor=(0.1, 0.1, 0.1, 0, 0, 0)), shapes=[hm.shapes.Sphere(radius=r)])
+            for n, m, r in (("left", 2.0, 0.1), ("right", 5.0, 0.15))
+        ]
+    )
+    (pair,) = contact_pairs(model, (), bodies=[("left", "right")], material=Material(law=law))
+    assert (pair.body, pair.other, pair.name) == (0, 1, "left on right")
+    direction = np.array([0.6, 0.0, 0.8])
+    V1, V2 = (np.concatenate([v * direction, np.zeros(3)]) for v in (0.8, -0.2))
+
+    def rate(t, y):
+        X_A, X_B = (np.eye(3), y[:3]), (np.eye(3), y[3:6])
+        F = contact_wrench(pair, X_A, np.array([*y[6:9], 0, 0, 0]), X_B, np.array([*y[9:], 0, 0, 0]), np.zeros(3), DOWN)
+        return np.concatenate([y[6:], F.wrench_A[:3] / 2.0, F.wrench_B[:3] / 5.0])
+
+    start = np.concatenate([-0.13 * direction, 0.13 * direction, V1[:3], V2[:3]])
+    run = solve_ivp(rate, (0, 0.2), start, method="DOP853", rtol=1e-11, atol=1e-13, max_step=1e-3)
+    v1, v2 = run.y[6:9, -1], run.y[9:, -1]
+    np.testing.assert_allclose(2 * v1 + 5 * v2, 2 * V1[:3] + 5 * V2[:3], atol=1e-12)
+    a = 0.6
+    left = 1.0 - np.log1p(a) / a
+    expected = brentq(lambda v: v + np.log1p(-a * v) / a + left, 1e-9, 1.0, xtol=1e-14)
+    np.testing.assert_allclose(v2 - v1, expected * direction, rtol=1e-8, atol=1e-10)
+
+
+INCLINED = DryFriction(static=0.5, kinetic=0.4, stiffness=5e4, damping=300.0, stribeck_speed=0.02)
+
+
+def slide(angle, speed, duration):
+    """A block of 2 kg on an incline, begun at a speed down the slope: time, distance down, speed down."""
+    material = Material(law=LinearContact(stiffness=5e4, damping=300.0), friction=INCLINED)
+    e, n = (
+        np.array([np.cos(angle), 0, np.sin(angle)]),
+        np.array([np.sin(angle), 0, -np.cos(angle)]),
+    )  # down the slope, out of it
+    incline = terrain.Plane(name="incline", material=material, normal=n)
+    pair = Pair(name="x", body=0, probe=Point(position=(0.0, 0.0, 0.0)), solid=incline, material=material)
+    weight = 2.0 * 9.81 * DOWN
+
+    def rate(t, y):
+        F = contact_wrench(pair, (np.eye(3), y[:3]), np.array([*y[3:6], 0, 0, 0]), None, None, y[6:], DOWN)
+        return np.concatenate([y[3:6], (F.wrench_A[:3] + weight) / 2.0, F.s_rate])
+
+    rest = -2.0 * 9.81 * np.cos(angle) / 5e4 * n  # where the normal spring carries the weight
+    s = 0.98 * 2.0 * 9.81 * np.sin(angle) / 5e4 * e  # nearly where the other does: set down gently, it must swing but little
+    run = solve_ivp(rate, (0, duration), np.concatenate([rest, speed * e, s]), method="LSODA", rtol=1e-9, atol=1e-12)
+    return run.t, e @ run.y[:3], e @ run.y[3:6], run.y[6:]
+
+
+def test_block_sticks_below_the_angle_of_static_friction():
+    """0.5° below atan μ_s: it stops where the anchored spring carries the weight, and does not creep."""
+    angle = np.arctan(0.5) - np.radians(0.5)
+    t, x, v, s = slide(angle, 0.0, 20.0)
+    assert abs(v[-1]) < 1e-9
+    settled = t > 10.0
+    assert np.ptp(x[settled]) < 1e-9
+    assert np.linalg.norm(s[:, -1]) == pytest.approx(2.0 * 9.81 * np.sin(angle) / 5e4, rel=1e-6)
+
+
+def test_block_slips_above_the_angle_of_static_friction():
+    """0.5° above atan μ_s: it slides with g (sin θ − μ(v) cos θ), μ near μ_k at speed."""
+    angle = np.arctan(0.5) + np.radians(0.5)
+    t, _, v, _ = slide(angle, 0.0, 3.0)
+    assert v[-1] > 1.0
+    late = v > 0.5
+    mu = 0.4 + 0.1 / (1 + (v[late] / 0.02) ** 2)
+    accelerations = 9.81 * (np.sin(angle) - mu * np.cos(angle))
+    travelled = np.sum(0.5 * (accelerations[1:] + accelerations[:-1]) * np.diff(t[late]))
+    assert v[-1] - v[late][0] == pytest.approx(travelled, rel=1e-4)
+
+
+def test_block_between_the_angles_sticks_or_slides_as_it_began():
+    """Between atan μ_k and atan μ_s a block at rest stays and a block in motion goes on."""
+    angle = 0.5 * (np.arctan(0.4) + np.arctan(0.5))
+    assert slide(angle, 0.0, 4.0)[2][-1] == pytest.approx(0.0, abs=1e-6)
+    _, _, v, _ = slide(angle, 0.5, 3.0)
+    assert v[-1] == pytest.approx(0.5 + 3.0 * 9.81 * (np.sin(angle) - 0.4 * np.cos(angle)), rel=1e-3)
+
+
+def test_sliding_ball_ends_rolling_with_five_sevenths_of_its_speed():
+    """Friction at the foot keeps the angular momentum about it: v_end = 5/7 v_0 whatever the friction is."""
+    m, r, g = 1.5, 0.2, 9.81
+    I = 0.4 * m * r**2
+    material = Material(law=LAWS["linear"], friction=DryFriction(static=0.3, kinetic=0.3, stiffness=2e4, damping=100.0))
+    floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
+    pair = Pair(name="x", body=0, probe=Point(position=(0, 0, 0), radius=r), solid=floor, material=material)
+
+    def rate(t, y):
+        x, z, angle, vx, vz, w, *s = y
+        c, sn = np.cos(angle), np.sin(angle)
+        R = np.array([[c, 0, sn], [0, 1, 0], [-sn, 0, c]])
+        V = np.concatenate([R.T @ np.array([vx, 0, vz]), [0, w, 0]])
+        F = contact_wrench(pair, (R, np.array([x, 0, z])), V, None, None, np.array(s), DOWN)
+        f = R @ F.wrench_A[:3]
+        return [vx, vz, w, f[0] / m, f[2] / m + g, F.wrench_A[4] / I, *F.s_rate]
+
+    start = [0, -r + m * g / 3e4, 0.4, 1.0, 0, 0, 0, 0, 0]
+    run = solve_ivp(rate, (0, 1.5), start, method="LSODA", rtol=1e-9, atol=1e-12)
+    vx, w = run.y[3, -1], run.y[5, -1]
+    assert vx == pytest.approx(5 / 7, rel=1e-6)
+    assert vx + w * r == pytest.approx(0.0, abs=1e-6)  # down is z, so rolling along +x is a negative rate about y
+
+
+def test_anchor_is_forgotten_in_the_air():
+    """Apart, the deflection dies out with c/k and its energy is lost."""
+    material = Material(law=LAWS["linear"], friction=GRIP)
+    floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
+    pair = Pair(name="x", body=0, probe=BALL, solid=floor, material=material)
+    s = np.array([0.001, -0.002, 0.0005])
+    contact = contact_wrench(pair, (np.eye(3), np.array([0, 0, -3.0])), np.ones(6), None, None, s, DOWN)
+    np.testing.assert_allclose(contact.s_rate, -GRIP.stiffness / GRIP.damping * s, rtol=1e-14)
+    assert contact.loss == pytest.approx(GRIP.stiffness**2 / GRIP.damping * s @ s, rel=1e-14)
+    np.testing.assert_array_equal(contact.wrench_A, 0.0)
+
+
+def mechanism():
+    """A vehicle with legs, a fixed pole with a mesh for display."""
+    shapes = hm.shapes
+    solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
+    leg = dict(parent="hull", inertia=solid, joint=hm.joints.Revolute(axis=(0, 1, 0)))
+    return hm.Model(
+        bodies=[
+            hm.Body(
+                name="hull",
+                inertia=solid,
+                shapes=[shapes.Box(size=(1, 0.5, 0.3)), shapes.Mesh(file="hull.stl", contact=False)],
+            ),
+            hm.Body(name="leg", **leg, shapes=[shapes.Capsule(radius=0.05, length=0.5)], frames=[hm.Frame("foot")]),
+            hm.Body(name="arm", **leg, shapes=[shapes.Cylinder(radius=0.05, length=2.0), shapes.Sphere(radius=0.1)]),
+            hm.Body(name="pole", joint=hm.joints.Fixed(), shapes=[shapes.Cylinder(radius=0.3, length=0.1)]),
+        ]
+    )
+
+
+def test_pairs_of_a_mechanism():
+    model = mechanism()
+    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
+    rock = terrain.Sphere(name="rock", material=SOFT, radius=1.0)
+    step = terrain.Box(name="step", material=SOFT, size=(1, 1, 1))
+
+    def names(*args, **fields):
+        return [p.name for p in contact_pairs(model, *args, **fields)]
+
+    corners = [f"hull {k} on floor" for k in range(1, 9)]
+    ends = ["leg 1 on floor", "leg 2 on floor", "arm.1 1 on floor", "arm.1 2 on floor", "arm.2 on floor"]
+    assert names([floor], points=["foot"]) == ["foot on floor", *corners, *ends]
+    assert names([rock])[8:] == ["leg on rock", "arm.1 on rock", "arm.2 on rock"]
+    on_step = names([step])
+    assert sum(n.startswith("leg ") for n in on_step) == 4  # 0.5 m in steps of at most 0.2 m
+    assert sum(n.startswith("arm.1 ") for n in on_step) == 5  # the most
+    meeting = contact_pairs(model, (), bodies=[("leg", "arm")], material=SOFT)
+    # capsule on cylinder by points both ways, the sphere on the capsule
+    assert [p.name for p in meeting].count("arm on leg") == 1 and "arm on leg (2)" in [p.name for p in meeting]
+    assert all({p.body, p.other} == {1, 2} for p in meeting)
+    assert len({p.name for p in meeting}) == len(meeting)
+    pole = contact_pairs(model, (), bodies=[("hull", "pole")], material=SOFT)
+    assert len(pole) == 8 + 8  # corners on the disc, its rims on the box
+
+
+def test_probes_lie_on_the_shapes():
+    """Probes reach to the shapes' surfaces: the least gap over turned capsules, cylinders and boxes is that of their hull."""
+    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
+    solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
+    o = hm.Origin((0.1, 0.2, 0.3), (0.5, -0.3, 0.2))
+    a = o.R[2]  # the floor's normal in the shape's frame
+    reach = {
+        hm.shapes.Box(size=(1.0, 0.6, 0.2), origin=o): 0.5 * abs(a) @ [1.0, 0.6, 0.2],
+        hm.shapes.Capsule(radius=0.1, length=0.7, origin=o): 0.35 * abs(a[2]) + 0.1,
+        hm.shapes.Sphere(radius=0.4, origin=o): 0.4,
+        hm.shapes.Cylinder(radius=0.1, length=0.7, origin=o): 0.25 * abs(a[2]) + 0.1,  # the capsule drawn in to its length
+    }
+    for shape, expected in reach.items():
+        model = hm.Model(bodies=[hm.Body(name="b", inertia=solid, shapes=[shape])])
+        X = (np.eye(3), np.array([0.3, 0.1, -2.0]))
+        pairs = contact_pairs(model, [floor])
+        gaps = [contact_wrench(p, X, np.zeros(6), None, None, np.zeros(3), DOWN).gap for p in pairs]
+        assert min(gaps) == pytest.approx(2.0 - 0.3 - expected, abs=20 * EPS)
+
+
+def test_bad_input_is_named():
+    model = mechanism()
+    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
+    for error, text, act in (
+        (KeyError, "no frame 'toe'.*frames are foot", lambda: contact_pairs(model, [floor], points=["toe"])),
+        (KeyError, "no body 'tail'", lambda: contact_pairs(model, (), bodies=[("tail", "leg")], material=SOFT)),
+        (ValueError, "give the material", lambda: contact_pairs(model, (), bodies=[("leg", "arm")])),
+        (ValueError, "'leg' and 'leg' cannot", lambda: contact_pairs(model, (), bodies=[("leg", "leg")], material=SOFT)),
+        (ValueError, "two pieces of terrain are called 'floor'", lambda: contact_pairs(model, [floor, floor])),
+        (ValueError, "normal is zero", lambda: terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 0))),
+        (ValueError, r"'b': size is .* must be above 0", lambda: terrain.Box(name="b", material=SOFT, size=(1, 0, 1))),
+        (ValueError, r"'s'.*radius is -1, must be", lambda: terrain.Sphere(name="s", material=SOFT, radius=-1)),
+        (ValueError, "LinearContact.stiffness is nan", lambda: LinearContact(stiffness=float("nan"))),
+        (ValueError, "exponent is 0.5, must be finite and at least 1", lambda: NonlinearContact(stiffness=1, exponent=0.5)),
+        (ValueError, "static is 0.1.*at least 0.3", lambda: DryFriction(static=0.1, kinetic=0.3, stiffness=1, damping=1)),
+        (ValueError, "Material.law is None", lambda: Material(law=None)),
+        (ValueError, "evenly spaced", lambda: field(x=(0, 1, 3))),
+        (ValueError, "rising", lambda: field(x=(0, 1, 1))),
+        (ValueError, "heights has 3 rows, must have 2", lambda: field(x=(0, 1))),
+        (ValueError, "heights row 0 must have 3 numbers", lambda: field(y=(0, 1, 2))),
+        (ValueError, "heights must be finite", lambda: field(heights=np.full((3, 2), np.inf))),
+    ):
+        with pytest.raises(error, match=text):
+            act()
+    solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
+    meshed = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.shapes.Mesh(file="hull.stl")])])
+    with pytest.raises(hm.UnsupportedFeature, match=r"'hull'.*hull\.stl.*contact to false"):
+        contact_pairs(meshed, [floor])
+
+
+def field(**given):
+    return terrain.HeightField(name="sea bed", material=SOFT, **(dict(x=(0, 1, 2), y=(0, 1), heights=np.zeros((3, 2))) | given))
