@@ -1,6 +1,7 @@
 """Dynamics of forests of rigid bodies. It knows nothing of water: it takes added inertias and wrenches per body."""
 
 from ._articulated_body import articulated_body, rigid_bias, velocity_force
+from ._chart import chart_rate, difference, retract
 from ._composite_body import mass_matrix
 from ._energy import kinetic_energy, momentum, potential_energy
 from ._generalized_force import generalized_force
@@ -13,6 +14,8 @@ __all__ = [
     "Kinematics",
     "accelerations",
     "articulated_body",
+    "chart_rate",
+    "difference",
     "generalized_force",
     "integrate",
     "inverse_dynamics",
@@ -23,6 +26,7 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "potential_energy",
+    "retract",
     "rigid_bias",
     "velocity_force",
     "world_vector",

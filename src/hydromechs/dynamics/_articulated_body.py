@@ -34,7 +34,7 @@ def velocity_force(inertia, V):
     return -force_cross(V, inertia @ V)
 
 
-def articulated_body(model, kin: Kinematics, bias, tau, inertia, force):
+def articulated_body(model, kin: Kinematics, bias, tau, inertia, force, armature=None):
     """Accelerations v̇ for given joint forces.
 
     The force balance of a link, with the acceleration biased by gravity, a' = a − g (eqs. 5, 8, 29):
@@ -56,6 +56,7 @@ def articulated_body(model, kin: Kinematics, bias, tau, inertia, force):
         inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
         force: F on each body in its own frame, all but gravity, joints and −I^H a'; with the velocity-dependent
             force that belongs to the chosen acceleration (`rigid_bias` or `velocity_force`), shape (6,) each.
+        armature: Inertia of geared rotors that each degree of freedom feels besides, added to m*, shape (nv,); None for none.
 
     Returns:
         v̇, shape (nv,).
@@ -71,7 +72,10 @@ def articulated_body(model, kin: Kinematics, bias, tau, inertia, force):
             N, transmitted = I, beta - I @ bias[i].own
         else:
             n, tau_i, rows = I @ phi, tau[model.v_slices[i]], model.free_rows[i]
-            factor, tau_star = ldl(phi.T @ n), tau_i + phi.T @ beta
+            m_star, tau_star = phi.T @ n, tau_i + phi.T @ beta
+            if armature is not None and any(armature[model.v_slices[i]]):
+                m_star, rows = m_star + np.diag(armature[model.v_slices[i]]), None
+            factor = ldl(m_star)
             gain = _gain(n, factor, phi, rows) if rows != FREE else None
             joint[i] = (gain, factor, tau_star)
             if parent >= 0 and rows == FREE:

@@ -60,6 +60,12 @@ class State:
     """Configuration, shape (nq,)."""
     v: np.ndarray
     """Velocity, shape (nv,)."""
+    internal: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Internal states of actuators, friction and contacts, and the work done so far, shape (nz,)."""
+    command: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Commands of the actuators that are held, shape (na,)."""
+    memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """What the controller remembers, shape (nm,)."""
 
 
 class RigidBody(NamedTuple):

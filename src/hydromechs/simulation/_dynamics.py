@@ -20,7 +20,7 @@ from ._arguments import model_of
 from ._parameters import parameter_value, with_parameters
 from ._table import EQUATIONS, Equation, shape_of
 
-__all__ = ["Dynamics", "compile_model", "operation_count"]
+__all__ = ["Dynamics", "compile_model", "is_ours", "operation_count"]
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
 
@@ -64,7 +64,7 @@ class Dynamics:
         self.parameters = {name: parameter_value(model, name) for name in parameters}
         """Names and values of the parameters that stayed inputs."""
         # code of a user's own, in a class or a handler, can only be known by its trace
-        self._identity = repr(model) if _is_ours(model) else None
+        self._identity = repr(model) if is_ours(model) else None
         self._made: dict[tuple, Compiled] = {}
         self._fast = None
 
@@ -83,7 +83,8 @@ class Dynamics:
         lanes, threads = lanes or self.lanes, threads or self.threads
         other = Dynamics(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters))
         for key, made in self._made.items():
-            other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
+            if isinstance(made, Compiled):
+                other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
         return other
 
     # -- making programs --------------------------------------------------------------------------------------------------
@@ -433,7 +434,7 @@ def _numbers(value, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be an array of numbers, got {value!r}") from None
 
 
-def _is_ours(thing) -> bool:
+def is_ours(thing) -> bool:
     """Whether a model, down to its last element, consists of this package's own classes with this package's own equations."""
     handlers = (*drag_wrench.registry.values(), *added_mass_matrix.registry.values())
     return _types_are_ours(thing) and all(h.__module__.startswith("hydromechs.") for h in handlers)

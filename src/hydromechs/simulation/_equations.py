@@ -55,10 +55,11 @@ class Energy(NamedTuple):
         return self.kinetic_body + self.kinetic_fluid + self.potential
 
 
-def _in_water(model, q, v, fluid_velocity, fluid_acceleration):
+def _in_water(model, q, v, fluid_velocity, fluid_acceleration, elevation=None):
     """Kinematics, and the motion of every body and of the water around it.
 
-    A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes.
+    A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes. `elevation` is
+    that of the free surface at each body, None where the water has no end.
     """
     gravity = model.world.gravity_vector
     uniform = fluid_velocity.ndim == 1
@@ -71,7 +72,7 @@ def _in_water(model, q, v, fluid_velocity, fluid_acceleration):
         a_fg = dynamics.world_vector(model, kin, fluid_acceleration - gravity)
     else:
         a_fg = [R.T @ (fluid_acceleration[i] - gravity) for i, R in enumerate(kin.R_WB)]
-    return kin, hydro.body_motions(model, kin, velocities, a_fg)
+    return kin, hydro.body_motions(model, kin, velocities, a_fg, elevation)
 
 
 class _Balance(NamedTuple):
@@ -84,9 +85,11 @@ class _Balance(NamedTuple):
     """Rigid and added inertia, shape (6, 6) each, or None."""
     force: list
     """All forces but gravity, joints and inertia times acceleration, shape (6,) each."""
+    motions: list | None
+    """Motion of each body in the water; None for a dry mechanism."""
 
 
-def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench) -> _Balance:
+def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, elevation=None) -> _Balance:
     """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
 
     A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
@@ -95,11 +98,11 @@ def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench) -> _Balanc
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
     a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
     if all(body.hydro is None for body in model.bodies):
-        kin = dynamics.kinematics(model, q, v)
+        kin, motions = dynamics.kinematics(model, q, v), None
         bias, inertia = kin.zeta, [None if r is None else r.matrix for r in model.rigid]
         force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
     else:
-        kin, motions = _in_water(model, q, v, v_f, a_f)
+        kin, motions = _in_water(model, q, v, v_f, a_f, elevation)
         bias, inertia, force = kin.c, [], []
         for i, (body, motion, rigid) in enumerate(zip(model.bodies, motions, model.rigid, strict=True)):
             H, F = None if rigid is None else rigid.matrix, np.zeros(6)
@@ -122,7 +125,7 @@ def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench) -> _Balanc
     if wrench is not None:
         external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
         force = [F + external[i] for i, F in enumerate(force)]
-    return _Balance(kin, bias, inertia, force)
+    return _Balance(kin, bias, inertia, force, motions)
 
 
 def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):

@@ -1,0 +1,88 @@
+"""References over time: smooth motion from waypoint to waypoint, of a vehicle or of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["JointMotion", "Waypoints"]
+
+
+class Sample(NamedTuple):
+    """A reference at one time."""
+
+    position: np.ndarray
+    """Value, shape (n,)."""
+    rate: np.ndarray
+    """Its rate, shape (n,)."""
+    acceleration: np.ndarray
+    """Its second derivative, shape (n,)."""
+
+
+class Waypoints:
+    """A path through points at given times; from each to the next with zero speed and acceleration at both ends.
+
+        s(τ) = 10 τ³ − 15 τ⁴ + 6 τ⁵
+
+    Args:
+        times: Times of the points, increasing [s], shape (m,).
+        points: The points, shape (m, n).
+    """
+
+    def __init__(self, times: Sequence[float], points: Sequence[Sequence[float]]):
+        self.times, self.points = np.array(times, dtype=float), np.array(points, dtype=float)
+        if self.times.ndim != 1 or self.times.size == 0 or self.points.shape[:1] != self.times.shape or self.points.ndim != 2:
+            raise ValueError(f"waypoints need one time for each point; got {self.times.size} times, points {self.points.shape}")
+        if not (np.isfinite(self.times).all() and np.isfinite(self.points).all()):
+            raise ValueError("waypoints must be finite numbers")
+        if (np.diff(self.times) <= 0.0).any():
+            raise ValueError(f"times of waypoints must increase, got {self.times.tolist()}")
+
+    def __call__(self, t: float) -> Sample:
+        """Where it is at time `t` [s]; held before the first point and after the last."""
+        k = int(np.searchsorted(self.times, t, side="right"))
+        if k == 0 or k == len(self.times):
+            zero = np.zeros(self.points.shape[1])
+            return Sample(self.points[min(k, len(self.times) - 1)].copy(), zero, zero.copy())
+        T = self.times[k] - self.times[k - 1]
+        s = (t - self.times[k - 1]) / T
+        way = self.points[k] - self.points[k - 1]
+        place = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
+        rate = 30.0 * s * s * (1.0 + s * (-2.0 + s)) / T
+        acceleration = 60.0 * s * (1.0 + s * (-3.0 + 2.0 * s)) / (T * T)
+        return Sample(self.points[k - 1] + place * way, rate * way, acceleration * way)
+
+
+class JointMotion:
+    """Moves servo-driven joints along waypoints. A controller.
+
+    Args:
+        waypoints: Mappings with a time "t" [s] and joint positions by name [rad or m]; all name the same joints.
+        period: Time between two commands [s].
+    """
+
+    def __init__(self, *, waypoints: Sequence[Mapping[str, float]], period: float = 0.02):
+        self.period = period
+        if not waypoints:
+            raise ValueError("joint motion needs one waypoint or more")
+        self.names = tuple(name for name in waypoints[0] if name != "t")
+        for w in waypoints:
+            if set(w) != {"t", *self.names}:
+                raise ValueError(f"every waypoint must have t and {', '.join(self.names)}; one has {', '.join(w)}")
+        self.path = Waypoints([w["t"] for w in waypoints], [[w[name] for name in self.names] for w in waypoints])
+
+    def start(self, simulation) -> None:
+        """Check that all joints are driven.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        for name in self.names:
+            if name not in simulation.actuators:
+                raise ValueError(f"joint {name!r} is not driven; driven are {', '.join(simulation.actuators) or 'none'}")
+
+    def __call__(self, state) -> dict[str, float]:
+        """Target positions at the time of a `state`."""
+        return dict(zip(self.names, self.path(state.t).position.tolist(), strict=True))

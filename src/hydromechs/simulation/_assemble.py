@@ -1,0 +1,234 @@
+"""Several models in one: placed where a scenario wants them, with names that tell them apart."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hydromechs.errors import ScenarioError
+from hydromechs.model import UNIT_TOLERANCE, Body, Fault, Model, Origin, State, joints
+from hydromechs.model._values import floats, number
+from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
+
+__all__ = ["ModelStart", "assemble", "nearest", "pairs", "start_faults", "start_names"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelStart:
+    """A model of a scenario, and how it starts; what is left out is as the model says."""
+
+    model: Model
+    """The mechanism."""
+    source: str | None = None
+    """Where it comes from: a name of the library, or the path of a model file; needed to save the scenario."""
+    name: str | None = None
+    """Name in the scenario; the model's own unless given. With several models it stands before all names: "rov.gripper"."""
+    position: tuple[float, float, float] | None = None
+    """Position in world axes [m], shape (3,): of its free root, or, where it has none, of the base that its roots stand on."""
+    orientation: tuple[float, float, float, float] | None = None
+    """Orientation of the same, unit quaternion (w, x, y, z), body to world, shape (4,)."""
+    velocity: tuple[float, ...] | None = None
+    """Velocity of its free root, in body axes [m/s, rad/s], shape (6,)."""
+    joints: tuple[tuple[str, float], ...] = ()
+    """Positions of joints with one degree of freedom, by the name of the body that they carry [rad or m]."""
+    joint_velocities: tuple[tuple[str, float], ...] = ()
+    """Velocities of such joints [rad/s or m/s]."""
+
+    def __post_init__(self):
+        if not isinstance(self.model, Model):
+            raise ValueError(f"ModelStart.model is {self.model!r}, must be a Model; hydromechs.load gives one")
+        if self.name is not None and not (isinstance(self.name, str) and self.name.strip() and self.name == self.name.strip()):
+            raise ValueError(f"ModelStart.name is {self.name!r}, must be a text without blanks at its ends")
+        for name, n in (("position", 3), ("orientation", 4), ("velocity", 6)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, floats(getattr(self, name), n, f"ModelStart.{name}"))
+        for name in ("joints", "joint_velocities"):
+            values = pairs(getattr(self, name), f"ModelStart.{name}")
+            object.__setattr__(self, name, tuple((k, number(x, f"ModelStart.{name}.{k}")) for k, x in values))
+
+
+def pairs(value, name: str) -> tuple[tuple, ...]:
+    """A mapping, or pairs, as a tuple of pairs whose first part is a text that occurs once.
+
+    Args:
+        value: What the caller gave.
+        name: What the error calls it.
+    """
+    items = value.items() if isinstance(value, Mapping) else value
+    try:
+        out = tuple((key, item) for key, item in items)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}, must map names to values") from None
+    keys = [key for key, _ in out]
+    if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
+        raise ValueError(f"{name} has the names {keys}, must be different texts")
+    return out
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint at the nearest of the known words, and all of them.
+
+    Args:
+        word: What was written.
+        known: What could have been meant.
+    """
+    known = list(known)
+    close = difflib.get_close_matches(word, known, 1, 0.6)
+    listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
+    return (f" (did you mean {close[0]!r}?)" if close else "") + f"; there are {listed or 'none'}"
+
+
+def start_names(starts: Sequence[ModelStart]) -> list[str]:
+    """Name of each model in a scenario.
+
+    Args:
+        starts: The models.
+    """
+    return [start.model.name if start.name is None else start.name for start in starts]
+
+
+def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
+    """What is wrong with the models of a scenario and their starts.
+
+    Args:
+        starts: The models.
+    """
+    names, out = start_names(starts), []
+    for i, (start, name) in enumerate(zip(starts, names, strict=True)):
+        if name in names[:i]:
+            text = f"models.{i}: another model is called {name!r}, too; give this one another name"
+            out.append(Fault(("models", i, "name" if start.name is not None else "model"), text))
+        out += [Fault(("models", i, *path), f"models.{i}: {text}") for path, text in _faults(start)]
+        out += _world_faults(i, name, start.model, names[0], starts[0].model)
+    return out
+
+
+def _world_faults(i: int, name: str, model: Model, first_name: str, first: Model) -> list[Fault]:
+    """All models must be in the same water."""
+    out = []
+    for what in ("axes", "gravity", "water_density"):
+        mine, others = getattr(model.world, what), getattr(first.world, what)
+        if mine != others:
+            text = f"models.{i}: world.{what} of {name!r} is {mine}, that of {first_name!r} is {others}; make the model files agree"
+            out.append(Fault(("models", i, "model"), text))
+    return out
+
+
+def _roots(model: Model) -> tuple[list[Body], list[Body]]:
+    """Bodies on the world: free ones, and others."""
+    roots = [b for b in model.bodies if b.parent is None]
+    free = [b for b in roots if isinstance(b.joint, joints.Free)]
+    return free, [b for b in roots if b not in free]
+
+
+def _faults(start: ModelStart) -> list[Fault]:
+    model, out = start.model, []
+    free, _ = _roots(model)
+    posed = [k for k in ("position", "orientation", "velocity") if getattr(start, k) is not None]
+    for key in posed:
+        if not np.isfinite(getattr(start, key)).all():
+            out.append(Fault((key,), f"{key} is {list(getattr(start, key))}, must be finite"))
+    if posed and len(free) > 1:
+        several = ", ".join(repr(b.name) for b in free)
+        text = f"{posed[0]} is given, but {model.name} has several free bodies on the world ({several}); place them in the model file"
+        out.append(Fault((posed[0],), text))
+    if start.velocity is not None and not free:
+        out.append(Fault(("velocity",), f"velocity is given, but {model.name} has no free body on the world; leave it out"))
+    length = 1.0 if start.orientation is None else float(np.linalg.norm(start.orientation))
+    if not abs(length - 1.0) < UNIT_TOLERANCE:
+        out.append(Fault(("orientation",), f"orientation has the length {length:.9g}, must be a unit quaternion (w, x, y, z)"))
+    one_axis = [b.name for b in model.bodies if isinstance(b.joint, joints.Revolute | joints.Prismatic)]
+    for key in ("joints", "joint_velocities"):
+        for name, value in getattr(start, key):
+            if name not in one_axis:
+                text = f"{key}: no revolute or prismatic joint {name!r} in {model.name}{nearest(name, one_axis)}"
+                out.append(Fault((key, name), text))
+            elif not np.isfinite(value):
+                out.append(Fault((key, name), f"{key}.{name} is {value}, must be finite"))
+    return out
+
+
+def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
+    """One model of several, and its state at time 0; raises `ScenarioError` where they do not fit together.
+
+    A single model keeps its names; of several, all names get the name of the model and a dot in front. A model without a free
+    root that is given a pose gets a body "base" without mass, fixed there, for its roots to stand on.
+
+    Args:
+        starts: The models and how they start.
+    """
+    starts = tuple(starts)
+    if not starts:
+        raise ScenarioError("models", ["models is empty; give at least one"])
+    names = start_names(starts)
+    faults = start_faults(starts)
+    if faults:
+        raise ScenarioError(" and ".join(names), [f.text for f in faults], [f.path for f in faults])
+    parts = [_placed(start) for start in starts]
+    if len(parts) == 1:
+        return parts[0]
+    bodies, values = [], {}
+    for name, (model, state) in zip(names, parts, strict=True):
+        for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
+            frames = tuple(replace(f, name=f"{name}.{f.name}") for f in body.frames)
+            parent = None if body.parent is None else f"{name}.{body.parent}"
+            bodies.append(replace(body, name=f"{name}.{body.name}", parent=parent, frames=frames))
+            values[bodies[-1].name] = state.q[q], state.v[v]
+    model = _model(name=" and ".join(names), bodies=tuple(bodies), world=starts[0].model.world)
+    q, v = (np.concatenate([values[b][k] for b in model.body_names]) for k in (0, 1))
+    return model, State(q=q, v=v)
+
+
+def _model(**fields) -> Model:
+    """A model of parts whose warnings were given when they were read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Model(**fields)
+
+
+def _placed(start: ModelStart) -> tuple[Model, State]:
+    """A model, on a base where it needs one, and its start."""
+    model = start.model
+    free, fixed = _roots(model)
+    if not free and (start.position is not None or start.orientation is not None):
+        model = _on_base(model, fixed, start)
+    state = model.initial()
+    q, v = state.q.copy(), state.v.copy()
+    if free:
+        _place_free(model, free[0], start, q, v)
+    for values, out, slices in ((start.joints, q, model.q_slices), (start.joint_velocities, v, model.v_slices)):
+        for name, value in values:
+            out[slices[model.body_index(name)]] = value
+    return model, State(q=q, v=v)
+
+
+def _on_base(model: Model, roots: list[Body], start: ModelStart) -> Model:
+    """The model with its roots on a fixed base."""
+    taken = {*model.body_names, *model.frames}
+    name = next(n for n in ("base", *(f"base_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
+    rpy = (0.0, 0.0, 0.0) if start.orientation is None else rpy_from_matrix(quaternion_matrix(start.orientation))
+    origin = Origin(start.position or (0.0, 0.0, 0.0), tuple(float(a) for a in rpy))
+    bodies = [replace(b, parent=name) if b in roots else b for b in model.bodies]
+    base = Body(name=name, joint=joints.Fixed(placement=origin))
+    return _model(name=model.name, bodies=(base, *bodies), world=model.world, description=model.description, sources=model.sources)
+
+
+def _place_free(model: Model, root: Body, start: ModelStart, q: np.ndarray, v: np.ndarray) -> None:
+    """Write the pose and velocity of the free root into the state; its coordinates are those in its joint's frame."""
+    i = model.body_index(root.name)
+    at = q[model.q_slices[i]]
+    if start.position is not None or start.orientation is not None:
+        R_WJ, p_WJ = Path(root.joint.placement.steps(2)).pose()
+        if start.position is not None:
+            at[:3] = R_WJ.T @ (np.array(start.position) - p_WJ)
+        if start.orientation is not None:
+            turned = np.array_equal(R_WJ, np.eye(3))
+            R_WB = quaternion_matrix(start.orientation)
+            unit = np.array(start.orientation) / np.linalg.norm(start.orientation)
+            at[3:] = unit if turned else quaternion_from_matrix(R_WJ.T @ R_WB)
+    if start.velocity is not None:
+        v[model.v_slices[i]] = start.velocity

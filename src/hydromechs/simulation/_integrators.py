@@ -1,0 +1,250 @@
+"""Integrators on the manifold of configurations. A method is an object; its step is a function, traced like any equation.
+
+The state is (q, x) with x = (v, z). A step works in the chart around q (see `dynamics.retract`): y = (u, v, z) starts at (0, x)
+and lives in a vector space, so that the classical methods keep their orders on quaternions too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "METHODS",
+    "DormandPrince",
+    "Euler",
+    "LinearlyImplicit",
+    "RungeKutta4",
+    "SemiImplicitEuler",
+    "System",
+    "dense_output",
+    "method_named",
+    "step",
+]
+
+
+class System(NamedTuple):
+    """What is integrated, as functions of floats or symbols."""
+
+    nv: int
+    """Degrees of freedom: u and v have as many entries."""
+    derivative: Callable
+    """ẏ = f(t, q, y), shape (n,)."""
+    jacobian: Callable
+    """∂f/∂y (t, q, y), shape (n, n)."""
+    solve: Callable
+    """x = A⁻¹ b of (A, b)."""
+    retract: Callable
+    """q ⊕ u of (q, u)."""
+    rate: Callable
+    """u̇ of (q, v) at u = 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Euler:
+    """Explicit Euler: order 1. For comparison; it heats oscillations up."""
+
+    name = "euler"
+    order = 1
+    stability = 2.0
+    """Largest |h λ| for a decaying mode λ < 0 at which a step is stable."""
+    oscillation = 0.0
+    """Largest h ω for an undamped oscillation ω at which a step is stable."""
+
+
+@dataclass(frozen=True, slots=True)
+class SemiImplicitEuler:
+    """Semi-implicit (symplectic) Euler: first the velocity, then the position with the new velocity; order 1."""
+
+    name = "semi_implicit_euler"
+    order = 1
+    stability = 2.0
+    oscillation = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class RungeKutta4:
+    """The classical Runge-Kutta method of order 4: four evaluations a step. The default."""
+
+    name = "rk4"
+    order = 4
+    stability = 2.785
+    oscillation = 2.828
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DormandPrince:
+    """Adaptive Runge-Kutta method of order 5 with an error estimate of order 4 and dense output (Dormand and Prince 1980)."""
+
+    relative: float = 1e-6
+    """Allowed error of a step, relative to the size of velocities and internal states (to 1 m or 1 rad for configurations)."""
+    absolute: float = 1e-9
+    """Allowed error of a step where these are small."""
+    largest: float = 0.1
+    """Longest step [s]."""
+    name = "dormand_prince"
+    order = 5
+    stability = 3.307
+    oscillation = 1.0
+
+    def __post_init__(self):
+        for name in ("relative", "absolute", "largest"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0.0 < value < np.inf:
+                raise ValueError(f"integrator.{name} is {value!r}, must be a number above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class LinearlyImplicit:
+    """Rosenbrock method ROS2 with the exact Jacobian: order 2, L-stable, for stiff contact and drives (Verwer et al. 1999).
+
+    Its order does not depend on the Jacobian, so parts of it (tables, waves) may be held constant.
+    """
+
+    name = "linearly_implicit"
+    order = 2
+    stability = np.inf
+    oscillation = np.inf
+
+
+METHODS = {m.name: m for m in (Euler, SemiImplicitEuler, RungeKutta4, DormandPrince, LinearlyImplicit)}
+"""Integrators by name."""
+
+
+def method_named(name):
+    """A method from its name, or the method itself."""
+    if isinstance(name, tuple(METHODS.values())):
+        return name
+    if name not in METHODS:
+        raise ValueError(f"no integrator {name!r}; there are {', '.join(METHODS)}")
+    return METHODS[name]()
+
+
+@singledispatch
+def step(method, system: System, t, q, x, h):
+    """One step from (q, x) at time t over h: the new q and x.
+
+    Args:
+        method: The integrator.
+        system: What is integrated.
+        t: Time [s].
+        q: Configuration, shape (nq,).
+        x: Velocity and internal states, shape (nv + nz,).
+        h: Step [s].
+    """
+    raise TypeError(f"{method!r} is no integrator")
+
+
+def _start(system: System, x):
+    return np.concatenate([np.zeros(system.nv), x])
+
+
+def _end(system: System, q, y):
+    return system.retract(q, y[: system.nv]), y[system.nv :]
+
+
+@step.register
+def _(method: Euler, system: System, t, q, x, h):
+    """y + h f(y)."""
+    y = _start(system, x)
+    return _end(system, q, y + h * system.derivative(t, q, y))
+
+
+@step.register
+def _(method: SemiImplicitEuler, system: System, t, q, x, h):
+    """x' = x + h ẋ(q, x),  q' = q ⊕ h u̇(q, v')."""
+    y = _start(system, x)
+    x = x + h * system.derivative(t, q, y)[system.nv :]
+    return system.retract(q, h * system.rate(q, x[: system.nv])), x
+
+
+@step.register
+def _(method: RungeKutta4, system: System, t, q, x, h):
+    """k_1 = f(y), k_2 = f(y + h/2 k_1), k_3 = f(y + h/2 k_2), k_4 = f(y + h k_3);  y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
+    y, f, half = _start(system, x), system.derivative, 0.5 * h
+    k1 = f(t, q, y)
+    k2 = f(t + half, q, y + half * k1)
+    k3 = f(t + half, q, y + half * k2)
+    k4 = f(t + h, q, y + h * k3)
+    return _end(system, q, y + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4))
+
+
+GAMMA = 1.0 - np.sqrt(0.5)
+
+
+@step.register
+def _(method: LinearlyImplicit, system: System, t, q, x, h):
+    """With W = 1 − γ h J, γ = 1 − 1/√2:
+
+    W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2)
+    """
+    y = _start(system, x)
+    W = np.eye(len(y)) - (GAMMA * h) * system.jacobian(t, q, y)
+    k1 = system.solve(W, system.derivative(t, q, y))
+    k2 = system.solve(W, system.derivative(t + h, q, y + h * k1) - 2.0 * k1)
+    return _end(system, q, y + h * (1.5 * k1 + 0.5 * k2))
+
+
+NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
+STAGES = (
+    (),
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+"""Fifth-order less fourth-order weights."""
+DENSE = np.array(
+    [
+        [1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
+        [0.0, 0.0, 0.0, 0.0],
+        [0.0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
+        [0.0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
+        [0.0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
+        [0.0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
+        [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
+    ]
+)
+"""Weights of the stages in powers of the part of a step: continuous extension of order 4 (Shampine 1986)."""
+
+
+def embedded_step(system: System, t, q, x, h):
+    """A Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n) for dense output."""
+    y = _start(system, x)
+    k: list = []
+    for node, row in zip(NODES, STAGES, strict=True):
+        at = y
+        for a, stage in zip(row, k, strict=True):
+            if a:
+                at = at + (h * a) * stage
+        k.append(system.derivative(t + node * h, q, at))
+    error = sum((h * e) * stage for e, stage in zip(ERROR, k, strict=True) if e)
+    return (*_end(system, q, at), error, np.stack(k))
+
+
+@step.register
+def _(method: DormandPrince, system: System, t, q, x, h):
+    """The fifth-order result of `embedded_step`."""
+    return embedded_step(system, t, q, x, h)[:2]
+
+
+def dense_output(system: System, q, x, h, stages, part):
+    """q and x at a `part` from 0 to 1 of a Dormand-Prince step, from its stages, by the continuous extension of order 4.
+
+    Args:
+        system: What is integrated.
+        q: Configuration at the start, shape (nq,).
+        x: Velocity and internal states at the start, shape (nv + nz,).
+        h: Step [s].
+        stages: Of the step, shape (7, n).
+        part: Where, 0 to 1.
+    """
+    weights = DENSE @ (part ** np.arange(1, 5))
+    return _end(system, q, _start(system, x) + h * (weights @ stages))

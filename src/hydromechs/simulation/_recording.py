@@ -1,0 +1,498 @@
+"""Recordings: written while a run goes on, loaded, saved and exported.
+
+A recording is an `xarray.Dataset` whose first dimension is time. On disk it is a Zarr store (format 2, not compressed), a
+folder that any Zarr reader opens. `RecordingWriter` writes the files of the store itself: an uncompressed chunk is the plain
+memory of the array, so that appending is one write per variable, and a run needs neither zarr nor xarray.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["MemoryRecorder", "RecordingError", "RecordingWriter", "Variable", "load_recording", "save_recording"]
+
+MARK = "hydromechs_recording"
+"""Attribute that says that a store is a recording of ours; its value is the version of the layout."""
+FOLDER_NAME = "recording.zarr"
+"""Name of the recording in the folder of a run."""
+HEADER_SIZE = 512
+"""Bytes of the header of a variable, filled up with spaces."""
+ORDER = "variable_order"
+"""Attribute of a store that keeps the order of the variables; not an attribute of the dataset."""
+NETCDF_EXTRA = "hydromechs_extra"
+"""Attribute of a NetCDF file that holds, as JSON, what the format cannot hold."""
+
+
+class RecordingError(OSError):
+    """A recording that cannot be written or read; the message names the path and the remedy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """One recorded quantity."""
+
+    name: str
+    """Name in the dataset."""
+    dims: tuple[str, ...]
+    """Names of the dimensions; the first is "time"."""
+    units: str
+    """Unit, as "m/s"; "1" for a pure number."""
+    long_name: str
+    """What it is, in words."""
+    dtype: str = "float64"
+    """Type of the numbers: "float64", "float32", "int32", "int8" or "bool"."""
+
+    def __post_init__(self):
+        if not self.dims or self.dims[0] != "time" or "time" in self.dims[1:]:
+            raise ValueError(f"variable {self.name!r}: dims are {self.dims}, the first (and only the first) must be 'time'")
+        if not self.name or any(c in self.name for c in "/\\.") or self.name == "time":
+            raise ValueError(f"variable {self.name!r}: a name must not be empty or 'time', nor hold '/', '\\' or '.'")
+        if self.dtype not in ("float64", "float32", "int32", "int8", "bool"):
+            raise ValueError(f"variable {self.name!r}: dtype is {self.dtype!r}, use float64, float32, int32, int8 or bool")
+
+
+TIME_ATTRS = {"units": "s", "long_name": "time"}
+
+
+def _shapes(schema: Sequence[Variable], coords: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, ...]]:
+    """Shape of one sample of each variable; refuses names that clash and dimensions without coordinates."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for variable in schema:
+        if variable.name in shapes or variable.name in coords:
+            raise ValueError(f"variable {variable.name!r} occurs twice, or is a dimension too")
+        for dim in variable.dims[1:]:
+            if dim not in coords:
+                raise ValueError(f"variable {variable.name!r}: dimension {dim!r} is not in coords ({', '.join(coords)})")
+        shapes[variable.name] = tuple(len(coords[dim]) for dim in variable.dims[1:])
+    return shapes
+
+
+def _checked(block: Mapping[str, np.ndarray], schema: Sequence[Variable], shapes: Mapping) -> tuple[int, dict[str, np.ndarray]]:
+    """Number of samples of a block and its arrays in the types of the schema, `time` last."""
+    names = [*shapes, "time"]
+    if set(block) != set(names):
+        missing, unknown = sorted(set(names) - set(block)), sorted(set(block) - set(names))
+        raise ValueError(f"block of samples: missing {missing}, not in the schema {unknown}")
+    n = len(block["time"])
+    arrays = {}
+    for name, dtype in [*((v.name, v.dtype) for v in schema), ("time", "float64")]:
+        shape = (n, *shapes.get(name, ()))
+        if np.shape(block[name]) != shape:
+            raise ValueError(f"block of samples: {name!r} has shape {np.shape(block[name])}, must be {shape}")
+        arrays[name] = np.ascontiguousarray(block[name], dtype=dtype)
+    return n, arrays
+
+
+class RecordingWriter:
+    """Writes a recording to disk while the run goes on.
+
+    When `append` returns, the operating system has the data: a killed process loses nothing that was appended. The length
+    of `time` is written last and says how much is complete; `load_recording` cuts the rest off.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        schema: Sequence[Variable],
+        coords: Mapping[str, Sequence[str]],
+        attrs: Mapping,
+        *,
+        overwrite: bool = False,
+        chunk: int = 1024,
+    ):
+        """Create the store, with no samples in it.
+
+        Args:
+            path: Folder of the store, by custom with suffix .zarr; its parents are created.
+            schema: The variables, without `time`.
+            coords: Names of the entries along each dimension other than time.
+            attrs: Attributes of the dataset, anything that JSON can hold.
+            overwrite: Replace a recording of ours at this path. Anything else there is never replaced.
+            chunk: Samples in one file of a variable.
+        """
+        self.path = Path(path)
+        """Folder of the store."""
+        self.samples = 0
+        """Number of complete samples."""
+        self._schema = tuple(schema)
+        self._shapes = _shapes(self._schema, coords)
+        self._chunk = chunk
+        self._attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        _check_free(self.path, overwrite)
+        with self._clear_errors("cannot be created"):
+            _remove(self.path)
+            self.path.mkdir(parents=True)
+            self._write_attrs()  # first, so that what a failure leaves behind is known as ours
+            _write_json(self.path / ".zgroup", {"zarr_format": 2})
+            for dim, names in coords.items():
+                self._create_names(dim, [str(n) for n in names])
+            for variable in self._schema:
+                self._create(variable.name, variable.dims, {"units": variable.units, "long_name": variable.long_name})
+            self._create("time", ("time",), TIME_ATTRS)
+            for name, dtype in self._types().items():
+                self._write_length(name, dtype, 0)
+
+    def append(self, block: Mapping[str, np.ndarray]) -> None:
+        """Write samples that follow those written so far.
+
+        Args:
+            block: All variables and `time`, each with time along the first axis.
+        """
+        n, arrays = _checked(block, self._schema, self._shapes)
+        if n == 0:
+            return
+        try:
+            with self._clear_errors("cannot be written"):
+                for name, values in arrays.items():
+                    self._write_rows(name, values)
+                    self._write_length(name, values.dtype, self.samples + n)
+        except RecordingError:
+            for name, dtype in self._types().items():  # so that other readers too find equal lengths
+                with contextlib.suppress(OSError):
+                    self._write_length(name, dtype, self.samples)
+            raise
+        self.samples += n
+
+    def close(self, attrs: Mapping | None = None) -> None:
+        """Finish the recording: write the attributes once more, with `finished` = 1 unless told otherwise.
+
+        Args:
+            attrs: Attributes to add or to replace.
+        """
+        self._attrs = {**self._attrs, "finished": 1, **_plain(attrs or {})}
+        with self._clear_errors("cannot be finished"):
+            self._write_attrs()
+
+    def dataset(self) -> xarray.Dataset:
+        """The recording so far, loaded from disk."""
+        return load_recording(self.path)
+
+    def _write_attrs(self) -> None:
+        _write_json(self.path / ".zattrs", {**self._attrs, ORDER: [v.name for v in self._schema]})
+
+    def _types(self) -> dict[str, np.dtype]:
+        """Type of each variable, `time` last."""
+        return {**{v.name: np.dtype(v.dtype) for v in self._schema}, "time": np.dtype("float64")}
+
+    def _create(self, name: str, dims: Sequence[str], attrs: Mapping) -> None:
+        (self.path / name).mkdir()
+        _write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
+
+    def _create_names(self, dim: str, names: list[str]) -> None:
+        """A coordinate that holds the names along a dimension."""
+        values = np.array(names, dtype=f"<U{max([1, *map(len, names)])}")
+        self._create(dim, (dim,), {})
+        _write_json(self.path / dim / ".zarray", _array_header(values.dtype, values.shape, (max(1, len(names)),)))
+        if names:
+            (self.path / dim / "0").write_bytes(values.tobytes())
+
+    def _write_length(self, name: str, dtype: np.dtype, length: int) -> None:
+        """Say how many samples a variable has.
+
+        The header is written over the old one, of the same size, in one system call: a kill comes before or after it. (A new
+        file renamed over the old one made an append of ten samples ten times as slow on ext4.)
+        """
+        shape = self._shapes.get(name, ())
+        chunks = (self._chunk, *(max(1, n) for n in shape))
+        text = json.dumps(_array_header(dtype, (length, *shape), chunks)).encode()
+        file = os.open(f"{self.path}/{name}/.zarray", os.O_WRONLY | os.O_CREAT, 0o666)
+        try:
+            os.write(file, text.ljust(HEADER_SIZE))
+        finally:
+            os.close(file)
+
+    def _write_rows(self, name: str, values: np.ndarray) -> None:
+        """Put samples into the files of a variable, from sample number `self.samples` on."""
+        row = values[0].nbytes
+        if row == 0:
+            return
+        start = self.samples
+        suffix = ".0" * (values.ndim - 1)
+        data = memoryview(values.reshape(-1).view(np.uint8))
+        while data:
+            chunk, offset = divmod(start, self._chunk)
+            rows = min(self._chunk - offset, len(data) // row)
+            with open(f"{self.path}/{name}/{chunk}{suffix}", "wb" if offset == 0 else "r+b", buffering=0) as file:
+                if offset == 0:
+                    file.truncate(self._chunk * row)  # a chunk has its full size from the start
+                file.seek(offset * row)
+                piece = data[: rows * row]
+                while piece:
+                    piece = piece[file.write(piece) :]
+            start, data = start + rows, data[rows * row :]
+
+    @contextlib.contextmanager
+    def _clear_errors(self, what: str):
+        try:
+            yield
+        except OSError as e:
+            raise RecordingError(
+                f"recording {self.path} {what}: {e.strerror or e}; is the disk full or the folder read-only? "
+                f"The {self.samples} samples written before are intact"
+            ) from e
+
+
+class MemoryRecorder:
+    """Keeps a recording in memory; same interface as `RecordingWriter`."""
+
+    def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping):
+        """Start with no samples.
+
+        Args:
+            schema: The variables, without `time`.
+            coords: Names of the entries along each dimension other than time.
+            attrs: Attributes of the dataset.
+        """
+        self.samples = 0
+        """Number of samples."""
+        self._schema = tuple(schema)
+        self._shapes = _shapes(self._schema, coords)
+        self._coords = {dim: [str(n) for n in names] for dim, names in coords.items()}
+        self._attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        self._blocks: list[dict[str, np.ndarray]] = []
+
+    def append(self, block: Mapping[str, np.ndarray]) -> None:
+        """Keep a copy of samples that follow those kept so far.
+
+        Args:
+            block: All variables and `time`, each with time along the first axis.
+        """
+        n, arrays = _checked(block, self._schema, self._shapes)
+        self._blocks.append({name: values.copy() for name, values in arrays.items()})
+        self.samples += n
+
+    def close(self, attrs: Mapping | None = None) -> None:
+        """Finish the recording, with attribute `finished` = 1 unless told otherwise.
+
+        Args:
+            attrs: Attributes to add or to replace.
+        """
+        self._attrs = {**self._attrs, "finished": 1, **_plain(attrs or {})}
+
+    def dataset(self) -> xarray.Dataset:
+        """The recording so far."""
+        import xarray
+
+        variables = {}
+        for v in self._schema:
+            empty = np.empty((0, *self._shapes[v.name]), v.dtype)
+            data = np.concatenate([empty, *(b[v.name] for b in self._blocks)])
+            variables[v.name] = (v.dims, data, {"units": v.units, "long_name": v.long_name})
+        time = np.concatenate([np.empty(0), *(b["time"] for b in self._blocks)])
+        coords = {dim: (dim, np.array(names, dtype=f"<U{max([1, *map(len, names)])}")) for dim, names in self._coords.items()}
+        return xarray.Dataset(variables, coords={**coords, "time": ("time", time, TIME_ATTRS)}, attrs=dict(self._attrs))
+
+
+def load_recording(path: str | os.PathLike) -> xarray.Dataset:
+    """The recording at a path, in memory.
+
+    A recording whose run was killed, or goes on, gives the samples that are complete.
+
+    Args:
+        path: A Zarr store, a NetCDF file (.nc), or the folder of a run that holds recording.zarr.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise RecordingError(f"no recording at {path}: there is nothing at that path")
+    if path.is_dir():
+        inner = path / FOLDER_NAME
+        return _load_zarr(inner if inner.is_dir() else path)
+    if path.suffix == ".nc":
+        return _load_netcdf(path)
+    raise RecordingError(f"{path} is no recording: give a Zarr folder, a NetCDF file (.nc), or a folder with {FOLDER_NAME}")
+
+
+def save_recording(ds: xarray.Dataset, path: str | os.PathLike, *, overwrite: bool = False) -> Path:
+    """Save a recording; what was saved as Zarr or NetCDF loads again exactly.
+
+    Args:
+        ds: The recording.
+        path: Where; the suffix chooses the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
+            `.csv`: table of all variables over time, columns like `position.vehicle.x`, for other programs; not loaded again.
+        overwrite: Replace a file, or a recording of ours, at this path.
+
+    Returns:
+        The path.
+    """
+    path = Path(path)
+    writers = {".zarr": _save_zarr, ".nc": _save_netcdf, ".csv": _save_csv}
+    if path.suffix not in writers:
+        raise RecordingError(f"cannot save {path}: suffix {path.suffix!r} is none of {', '.join(writers)}")
+    _check_free(path, overwrite)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove(partial)
+        writers[path.suffix](ds, partial)
+        _remove(path)  # only now: a failed save leaves the old file
+        os.replace(partial, path)
+    except OSError as e:
+        raise RecordingError(f"recording {path} cannot be written: {e.strerror or e}; is the disk full or read-only?") from e
+    return path
+
+
+def _check_free(path: Path, overwrite: bool) -> None:
+    """An error unless nothing is at the path, or something that an overwriting caller may replace."""
+    if not (path.exists() or path.is_symlink()):
+        return
+    ours = path.is_file() if path.suffix in (".nc", ".csv") else _is_recording(path)
+    if not ours:
+        raise RecordingError(f"{path} exists and is no recording: it stays as it is, give another path")
+    if not overwrite:
+        raise RecordingError(f"{path} exists: give another path, or overwrite=True")
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if there is one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _is_recording(path: Path) -> bool:
+    try:
+        return MARK in json.loads((path / ".zattrs").read_text())
+    except (OSError, ValueError):
+        return False
+
+
+def _plain(attrs: Mapping) -> dict:
+    """Attributes as they come back from a file: NumPy numbers and arrays, tuples and paths become what JSON has for them."""
+    text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
+    return json.loads(text)
+
+
+def _array_header(dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int]) -> dict:
+    """Content of .zarray (Zarr storage specification, version 2)."""
+    return {
+        "zarr_format": 2,
+        "shape": list(shape),
+        "chunks": list(chunks),
+        "dtype": dtype.str,
+        "compressor": None,
+        "fill_value": None,  # readers must not take a value for missing
+        "order": "C",
+        "filters": None,
+    }
+
+
+def _write_json(path: Path, content: Mapping) -> None:
+    """Write a small file in one go: readers see the old text or the new one."""
+    partial = f"{path}.partial"
+    try:
+        with open(partial, "wb") as file:
+            file.write(json.dumps(content).encode())
+        os.replace(partial, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        raise
+
+
+def _load_zarr(path: Path) -> xarray.Dataset:
+    import xarray
+    import zarr
+
+    try:
+        group = zarr.open_group(str(path), mode="r")
+        attrs = dict(group.attrs)
+        time = group["time"]
+    except (OSError, KeyError, ValueError) as e:
+        raise RecordingError(f"{path} is no recording: it is not a Zarr store with a variable `time`") from e
+    order = attrs.pop(ORDER, [])
+    n = time.shape[0]  # before any other variable: a run that goes on writes it last
+    variables = {}
+    for name, array in group.arrays():
+        own = dict(array.attrs)
+        dims = own.pop("_ARRAY_DIMENSIONS", None) or array.metadata.dimension_names
+        values = array[:n] if dims and dims[0] == "time" else array[...]
+        variables[name] = (tuple(dims), np.asarray(values), own)
+    coords = {name: variables.pop(name) for name in list(variables) if variables[name][0] == (name,)}
+    names = [*(name for name in order if name in variables), *sorted(set(variables) - set(order))]
+    return xarray.Dataset({name: variables[name] for name in names}, coords=coords, attrs=attrs)
+
+
+def _save_zarr(ds: xarray.Dataset, path: Path) -> None:
+    plain = ds.drop_encoding()
+    plain.attrs = {MARK: 1, **plain.attrs, ORDER: [str(name) for name in ds.data_vars]}
+    plain.to_zarr(path, mode="w", zarr_format=2, consolidated=False)
+
+
+def _save_netcdf(ds: xarray.Dataset, path: Path) -> None:
+    """NetCDF 3 through SciPy, with what the format cannot hold in one attribute as JSON.
+
+    That is: attributes that are neither text nor float, variables without entries (a dimension of length 0 would become
+    the file's record dimension), and types.
+    """
+    native = {k: v for k, v in ds.attrs.items() if type(v) is float or (type(v) is str and v)}
+    empty = {
+        name: {"dims": list(v.dims), "shape": list(v.shape), "dtype": v.dtype.str, "attrs": dict(v.attrs)}
+        for name, v in ds.variables.items()
+        if v.size == 0
+    }
+    extra = {
+        "attrs": {k: v for k, v in ds.attrs.items() if k not in native},
+        "order": list(ds.attrs),
+        "empty": empty,
+        "dtypes": {name: v.dtype.str for name, v in ds.variables.items()},
+    }
+    plain = ds.drop_encoding().drop_vars(empty)
+    plain.attrs = {**native, NETCDF_EXTRA: json.dumps(extra)}
+    encoding = {name: {"_FillValue": None} for name, v in plain.variables.items() if v.dtype.kind == "f"}
+    plain.to_netcdf(path, engine="scipy", encoding=encoding)
+
+
+def _load_netcdf(path: Path) -> xarray.Dataset:
+    import xarray
+
+    try:
+        with xarray.open_dataset(path, engine="scipy", decode_times=False) as file:
+            ds = file.load().drop_encoding()
+    except (OSError, TypeError, ValueError) as e:
+        raise RecordingError(f"{path} cannot be read as NetCDF 3: {e}") from e
+    extra = json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}"))
+    for name, e in extra.get("empty", {}).items():
+        ds[name] = (e["dims"], np.empty(e["shape"], e["dtype"]), e["attrs"])
+        if e["dims"] == [name]:
+            ds = ds.set_coords(name)
+    for name, dtype in extra.get("dtypes", {}).items():
+        if ds[name].dtype.str != dtype:
+            ds[name] = ds[name].astype(dtype)
+    attrs = {k: v.item() if isinstance(v, np.generic) else v for k, v in ds.attrs.items()} | extra.get("attrs", {})
+    names = [name for name in extra.get("dtypes", ds.data_vars) if name in ds.data_vars]
+    return xarray.Dataset(
+        {name: ds[name].variable for name in names},
+        coords=ds.coords,
+        attrs={k: attrs[k] for k in extra.get("order", attrs)},
+    )
+
+
+def _save_csv(ds: xarray.Dataset, path: Path) -> None:
+    """One row per sample, one column per entry; numbers with all digits."""
+    import pandas
+
+    columns = {"time": ds["time"].values}
+    for name, variable in ds.data_vars.items():
+        if variable.dims[:1] != ("time",):
+            continue
+        labels = [[str(c) for c in ds[d].values] if d in ds.coords else map(str, range(ds.sizes[d])) for d in variable.dims[1:]]
+        names = [name]
+        for axis in labels:
+            entries = list(axis)
+            names = [f"{before}.{entry}" for before in names for entry in entries]
+        values = variable.values.reshape(ds.sizes["time"], len(names))
+        columns.update({column: values[:, k] for k, column in enumerate(names)})
+    pandas.DataFrame(columns).to_csv(path, index=False)

@@ -1,0 +1,45 @@
+"""States on disk: a small JSON file whose numbers read back to the last bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from hydromechs.model import State
+
+__all__ = ["load_state", "save_state"]
+
+
+def save_state(state: State, path: str | os.PathLike) -> Path:
+    """Write a state, so that a run can be resumed from it.
+
+    Args:
+        state: The state.
+        path: A file, by custom with suffix .json.
+    """
+    path = Path(path)
+    content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps({"hydromechs_state": 1, **content}))
+    part.replace(path)
+    return path
+
+
+def load_state(path: str | os.PathLike) -> State:
+    """Read a state that `save_state` wrote.
+
+    Args:
+        path: The file.
+    """
+    try:
+        content = json.loads(Path(path).read_text())
+        if content.pop("hydromechs_state") != 1:
+            raise KeyError("hydromechs_state")
+        t = float(content.pop("t"))
+        return State(t=t, **{name: np.array(value, dtype=float) for name, value in content.items()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is no state of a simulation: {error}; write one with save_state") from None

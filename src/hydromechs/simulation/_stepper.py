@@ -1,0 +1,146 @@
+"""Steps in machine code: an integrator and what it integrates, made into programs that call the dynamics as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Argument, Compiled, March, Recipe
+from hydromechs.model import Model
+
+from . import _integrators as integrators
+from ._integrators import DormandPrince, LinearlyImplicit, System
+
+__all__ = ["Stepper"]
+
+
+class Stepper:
+    """One method on one system, compiled: a march of many steps, or single steps with an error estimate.
+
+    Args:
+        model: The mechanism, whose chart is used.
+        derivative: ẏ = f(t, q, y, *inputs), traceable, shape (2 nv + nz,).
+        nz: Number of internal states.
+        inputs: What else the derivative takes.
+        method: The integrator.
+        name: Name of the programs.
+        identity: A text that fixes the derivative together with the package's source, or None.
+        lanes: Worlds per vector operation.
+        threads: Threads that share worlds.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        derivative: Callable,
+        nz: int,
+        inputs: tuple[Argument, ...],
+        method,
+        *,
+        name: str,
+        identity: str | None,
+        lanes: int,
+        threads: int,
+    ):
+        self.model, self.derivative, self.nz, self.inputs, self.method = model, derivative, nz, inputs, method
+        self.name, self.identity, self.lanes, self.threads = name, identity, lanes, threads
+
+    @property
+    def n(self) -> int:
+        """Length of y = (u, v, z)."""
+        return 2 * self.model.nv + self.nz
+
+    def _key(self, what: str) -> str | None:
+        return None if self.identity is None else f"{self.identity} {what} {self.method!r}"
+
+    @cached_property
+    def derivative_program(self) -> compiler.Program:
+        """ẏ as a program."""
+        shapes = {"t": (), "q": (self.model.nq,), "y": (self.n,), **{a.name: a.shape for a in self.inputs}}
+        return compiler.trace(self.derivative, shapes, name=f"{self.name}_derivative", outputs=("ydot",))
+
+    @cached_property
+    def jacobian_program(self) -> compiler.Program:
+        """∂ẏ/∂y as a program."""
+        return compiler.jacobian_program(self.derivative_program, ("y",))
+
+    def system(self, inputs: dict) -> System:
+        """The system as calls of compiled functions, for a trace with the given inputs."""
+        model, held = self.model, list(inputs.values())
+        return System(
+            model.nv,
+            lambda t, q, y: compiler.call(self.derivative_program, t, q, y, *held)[0],
+            lambda t, q, y: compiler.call(self.jacobian_program, t, q, y, *held)[0],
+            compiler.solve,
+            lambda q, u: dynamics.retract(model, q, u),
+            lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
+        )
+
+    @property
+    def reference(self) -> Callable:
+        """inputs → System in plain NumPy, uncompiled: for checks."""
+        model = self.model
+
+        def system(inputs: dict) -> System:
+            return System(
+                model.nv,
+                lambda t, q, y: self.derivative(t=t, q=q, y=y, **inputs),
+                lambda t, q, y: self.jacobian_program(t, q, y, *inputs.values())[0],
+                np.linalg.solve,
+                lambda q, u: dynamics.retract(model, q, u),
+                lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
+            )
+
+        return system
+
+    @cached_property
+    def _state(self) -> tuple[Argument, ...]:
+        return Argument("q", (self.model.nq,)), Argument("x", (self.model.nv + self.nz,))
+
+    @cached_property
+    def march(self) -> March:
+        """Many steps: state (n, q, x) with the time t = offset + n h, inputs h, offset and those of the derivative."""
+
+        def one(n, q, x, h, offset, **inputs):
+            q, x = integrators.step(self.method, self.system(inputs), offset + n * h, q, x, h)
+            return n + 1.0, q, x
+
+        arguments = (Argument("n", ()), *self._state, Argument("h", ()), Argument("offset", ()), *self.inputs)
+        recipe = Recipe(f"{self.name}_step", one, arguments, (Argument("n", ()), *self._state), self._key("march"))
+        return March(recipe, self.lanes, self.threads)
+
+    @cached_property
+    def embedded(self) -> Compiled:
+        """One Dormand-Prince step: (t, q, x, h, inputs) to (q, x, error, stages)."""
+
+        def one(t, q, x, h, **inputs):
+            return integrators.embedded_step(self.system(inputs), t, q, x, h)
+
+        arguments = (Argument("t", ()), *self._state, Argument("h", ()), *self.inputs)
+        outputs = (Argument("q_next", (self.model.nq,)), Argument("x_next", (self.model.nv + self.nz,)))
+        outputs += (Argument("error", (self.n,)), Argument("stages", (7, self.n)))
+        return Compiled(Recipe(f"{self.name}_embedded", one, arguments, outputs, self._key("embedded")), 1, 1)
+
+    @cached_property
+    def jacobian(self) -> Compiled:
+        """∂ẏ/∂y of (t, q, y, inputs), for advice on stiffness."""
+        arguments = (Argument("t", ()), Argument("q", (self.model.nq,)), Argument("y", (self.n,)), *self.inputs)
+
+        def matrix(t, q, y, **inputs):
+            return self.system(inputs).jacobian(t, q, y)
+
+        outputs = (Argument("J", (self.n, self.n)),)
+        return Compiled(Recipe(f"{self.name}_jacobian", matrix, arguments, outputs, self._key("jacobian")), 1, 1)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the method chooses its steps."""
+        return isinstance(self.method, DormandPrince)
+
+    @property
+    def stiff(self) -> bool:
+        """Whether the method is stable for any step."""
+        return isinstance(self.method, LinearlyImplicit)

@@ -1,0 +1,395 @@
+"""Pictures of a recording: path, attitude, velocities, joints, actuators, forces by cause, energies, contact."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._style import COLOURS, GREY, RED, curves, figure, grid_panels, shade, time_panels
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["plot_recording", "plot_variable"]
+
+FORCE_CAUSES = ("thrust", "drag", "added_mass", "contact", "external")
+"""Causes of forces that get a curve of their own; weight and buoyancy are shown as their sum."""
+MOST_CURVES = 10
+"""More curves than this in one panel cannot be told apart; the largest are shown."""
+
+
+def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike) -> list[Path]:
+    """Draw the pictures of a recording that have something to show.
+
+    Args:
+        ds: The recording.
+        folder: Where the PNG files go; it is created.
+
+    Returns:
+        The files, in the order in which one would look at them: of path, attitude, velocity, joints, actuators, commands,
+        forces, energy, contact, water those that apply.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if ds.sizes.get("time", 0) < 2:
+        return []
+    out = []
+    for name, draw in PICTURES.items():
+        path = folder / f"{name}.png"
+        if draw(ds, path):
+            out.append(path)
+    return out
+
+
+def plot_variable(ds: xarray.Dataset, name: str, out: str | os.PathLike, select: Mapping | None = None) -> Path:
+    """Draw one variable over time, one panel for each entry of its first dimension, one curve for each of its last.
+
+    Args:
+        ds: The recording.
+        name: Name of the variable.
+        out: File to write; its suffix chooses the format (.png, .svg, .pdf).
+        select: Names to show along a dimension, one or a list: `{"body": "vehicle", "xyz": ["x", "z"]}`.
+
+    Returns:
+        The file.
+    """
+    out = Path(out)
+    if name not in ds.data_vars or ds[name].dims[:1] != ("time",):
+        known = ", ".join(str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",))
+        raise ValueError(f"no variable {name!r} in the recording; there are {known}")
+    data = ds[name]
+    for dim, wanted in (select or {}).items():
+        if dim not in data.dims[1:]:
+            raise ValueError(f"{name!r} has no dimension {dim!r}; it has {', '.join(map(str, data.dims[1:])) or 'time only'}")
+        labels = [wanted] if isinstance(wanted, str) else list(wanted)
+        known = [str(x) for x in data[dim].values]
+        for label in labels:
+            if label not in known:
+                raise ValueError(f"{dim} {label!r} is not in the recording; there are {', '.join(known)}")
+        data = data.sel({dim: labels})
+    if data.size == 0:
+        raise ValueError(f"{name!r} has no entries in this recording")
+    unit = data.attrs.get("units", "1")
+    label = "" if unit == "1" else f"[{unit}]"
+    groups = {title: _entries(part) for title, part in _by_first(data)}
+    most = max(len(g) for g in groups.values())
+    if len(groups) > 16 or most > 2 * MOST_CURVES:
+        dims = ", ".join(map(str, data.dims[1:]))
+        raise ValueError(f"{name!r} would be {len(groups)} panels of {most} curves: select fewer along {dims}")
+    time = ds["time"].values
+    heading = data.attrs.get("long_name", name)
+    with figure(out, height=0.8 + max(1.9 * len(groups), 0.2 * most + 1.2, 2.6)) as fig:
+        fig.suptitle(heading[:1].upper() + heading[1:], x=0.01, ha="left", fontweight="bold", fontsize=12)
+        panels = time_panels(fig, [(title, label) for title in groups], time)
+        for ax, series in zip(panels, groups.values(), strict=True):
+            curves(ax, time, series)
+    return out
+
+
+def _by_first(data: xarray.DataArray) -> list[tuple[str, xarray.DataArray]]:
+    """The parts of a variable that get a panel of their own, with titles."""
+    if data.ndim < 3:
+        return [("", data)]
+    dim = data.dims[1]
+    return [(str(label), data.sel({dim: label})) for label in data[dim].values]
+
+
+def _entries(data: xarray.DataArray) -> dict[str, np.ndarray]:
+    """The curves of a variable with their names."""
+    if data.ndim == 1:
+        return {str(data.name): data.values}
+    stacked = data.values.reshape(data.sizes["time"], -1)
+    names = [""]
+    for dim in data.dims[1:]:
+        names = [f"{before} {label}".strip() for before in names for label in data[dim].values]
+    return {label: stacked[:, k] for k, label in enumerate(names)}
+
+
+def free_bodies(ds: xarray.Dataset) -> list[str]:
+    """Bodies that move freely in the world, by the names of their coordinates; a vehicle comes before loose objects."""
+    coordinates = set(_names(ds, "coordinate"))
+    return [b for b in _names(ds, "body") if {f"{b}.x", f"{b}.qw"} <= coordinates]
+
+
+def _shown_body(ds: xarray.Dataset) -> str | None:
+    """The body that the pictures follow: the first free one, or the last body of a mechanism on a fixed base."""
+    names = _names(ds, "body")
+    return next(iter(free_bodies(ds)), names[-1] if names else None)
+
+
+def _names(ds: xarray.Dataset, dim: str) -> list[str]:
+    return [str(x) for x in ds[dim].values] if dim in ds.coords else []
+
+
+def _has(ds: xarray.Dataset, *names: str) -> bool:
+    return all(name in ds and ds[name].size > 0 for name in names)
+
+
+def _anything(values: np.ndarray) -> bool:
+    return bool(np.any(np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=1.0) != 0.0))
+
+
+def _largest(series: dict[str, np.ndarray], count: int = MOST_CURVES) -> dict[str, np.ndarray]:
+    """The curves with the greatest peaks, in their order."""
+    peaks = {name: float(np.max(np.abs(np.nan_to_num(values)))) for name, values in series.items()}
+    keep = set(sorted(peaks, key=lambda name: -peaks[name])[:count])
+    return {name: values for name, values in series.items() if name in keep}
+
+
+def depth(ds: xarray.Dataset, body: str) -> np.ndarray:
+    """Depth of the origin of a body below the mean surface [m], shape (time,)."""
+    if "depth" in ds:
+        return ds["depth"].sel(body=body).values
+    z = ds["position"].sel(body=body, xyz="z").values
+    return z if ds.attrs.get("axes", "NED") == "NED" else -z
+
+
+def roll_pitch_yaw(quaternion: np.ndarray) -> np.ndarray:
+    """Angles of the rotations about z, then y, then x [rad], shape (time, 3), for display, without jumps of 2π."""
+    w, x, y, z = quaternion.T
+    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = np.arcsin(np.minimum(1.0, np.maximum(-1.0, 2 * (w * y - z * x))))
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return np.stack([_unwrapped(roll), pitch, _unwrapped(yaw)], axis=1)
+
+
+def _unwrapped(angle: np.ndarray) -> np.ndarray:
+    return np.unwrap(angle) if np.isfinite(angle).all() else angle
+
+
+def _path(ds: xarray.Dataset, out: Path) -> bool:
+    """Plan view at the left, depth over time at the right."""
+    shown = free_bodies(ds) or [b for b in [_shown_body(ds)] if b]
+    if not shown or not _has(ds, "position"):
+        return False
+    time, ned = ds["time"].values, ds.attrs.get("axes", "NED") == "NED"
+    right, up = ("y", "x") if ned else ("x", "y")
+    with figure(out, height=4.0) as fig:
+        plan, section = fig.subplots(1, 2, width_ratios=[1.0, 1.15])
+        depths = {body: depth(ds, body) for body in shown[:MOST_CURVES]}
+        for k, body in enumerate(depths):
+            p = ds["position"].sel(body=body)
+            x, y = p.sel(xyz=right).values, p.sel(xyz=up).values
+            plan.plot(x, y, color=COLOURS[k % len(COLOURS)], label=body)
+            plan.plot(x[0], y[0], "o", ms=7, mfc="white", mec=COLOURS[k % len(COLOURS)], mew=1.6, zorder=3)
+            plan.plot(x[-1], y[-1], "s", ms=7, color=COLOURS[k % len(COLOURS)], mec="white", zorder=3)
+        plan.plot([], [], "o", ms=6, mfc="white", mec=GREY, mew=1.4, label="start")
+        plan.plot([], [], "s", ms=6, color=GREY, label="end")
+        _square(plan)
+        plan.set(title="Seen from above", xlabel=f"{right}: {'east' if right == 'y' or not ned else 'north'} [m]")
+        plan.set_ylabel(f"{up}: north [m]")
+        plan.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=3)
+        curves(section, time, depths, legend=False)
+        _span(section, 0.1)
+        section.invert_yaxis()
+        low, high = sorted(section.get_ylim())
+        if low <= 0.0 <= high:
+            section.axhline(0.0, color="#56b4e9", lw=2, alpha=0.6, zorder=1)
+        section.set(title="Depth below the mean surface", xlabel="time [s]", ylabel="depth [m]", xlim=(time[0], time[-1]))
+    return True
+
+
+def _square(ax) -> None:
+    """Equal scales and a square field around the curves, at least 0.2 m wide."""
+    ax.set_aspect("equal", adjustable="box")
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    half = 0.5 * max(x1 - x0, y1 - y0, 0.2)
+    ax.set_xlim(0.5 * (x0 + x1) - half, 0.5 * (x0 + x1) + half)
+    ax.set_ylim(0.5 * (y0 + y1) - half, 0.5 * (y0 + y1) + half)
+
+
+def _span(ax, least: float) -> None:
+    """Widen the axis of values to at least `least`."""
+    low, high = ax.get_ylim()
+    if high - low < least:
+        ax.set_ylim(0.5 * (low + high) - 0.5 * least, 0.5 * (low + high) + 0.5 * least)
+
+
+def _attitude(ds: xarray.Dataset, out: Path) -> bool:
+    bodies = free_bodies(ds)
+    if not bodies or not _has(ds, "orientation"):
+        return False
+    time, shown = ds["time"].values, bodies[:4]
+    with figure(out, height=0.6 + 2.1 * len(shown)) as fig:
+        panels = time_panels(fig, [(f"Attitude of {body}", "angle [deg]") for body in shown], time)
+        for ax, body in zip(panels, shown, strict=True):
+            angles = np.degrees(roll_pitch_yaw(ds["orientation"].sel(body=body).values))
+            curves(ax, time, dict(zip(("roll", "pitch", "yaw"), angles.T, strict=True)))
+            _span(ax, 0.1)
+    return True
+
+
+def _velocity(ds: xarray.Dataset, out: Path) -> bool:
+    bodies = free_bodies(ds)
+    if not bodies or not _has(ds, "velocity"):
+        return False
+    time, shown = ds["time"].values, bodies[:3]
+    titles = [
+        pair
+        for body in shown
+        for pair in ((f"Velocity of {body}, in its axes", "[m/s]"), (f"Angular velocity of {body}, in its axes", "[rad/s]"))
+    ]
+    with figure(out, height=0.6 + 1.9 * len(titles)) as fig:
+        panels = time_panels(fig, titles, time)
+        for k, body in enumerate(shown):
+            V = ds["velocity"].sel(body=body).values
+            curves(panels[2 * k], time, {"u surge": V[:, 0], "v sway": V[:, 1], "w heave": V[:, 2]})
+            curves(panels[2 * k + 1], time, {"p roll": V[:, 3], "q pitch": V[:, 4], "r yaw": V[:, 5]})
+    return True
+
+
+def _joints(ds: xarray.Dataset, out: Path) -> bool:
+    names = [name for name in _names(ds, "coordinate") if name in _names(ds, "dof")]
+    if not names or not _has(ds, "q", "v"):
+        return False
+    time = ds["time"].values
+    parts = [("q", "coordinate", "Joint positions", "[rad] or [m]"), ("v", "dof", "Joint rates", "[rad/s] or [m/s]")]
+    if "tau" in ds and _anything(ds["tau"].sel(dof=names).values):
+        parts.append(("tau", "dof", "Joint torques and forces", "[N·m] or [N]"))
+    series = {part[0]: {n: ds[part[0]].sel({part[1]: n}).values for n in names} for part in parts}
+    keep = list(_largest(series["v"]))
+    with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
+        rest = "" if len(keep) == len(names) else f" (the {len(keep)} fastest of {len(names)})"
+        panels = time_panels(fig, [(part[2] + rest, part[3]) for part in parts], time)
+        for k, (ax, part) in enumerate(zip(panels, parts, strict=True)):
+            curves(ax, time, {n: series[part[0]][n] for n in keep}, legend=k == 0)
+    return True
+
+
+def _actuators(ds: xarray.Dataset, out: Path) -> bool:
+    """One small panel for each, shaded red while it is at its limit."""
+    if not _has(ds, "actuator_force"):
+        return False
+    drives = set(_names(ds, "actuator")) & set(_names(ds, "dof"))
+    parts = ["thrust of each thruster [N]"] if len(drives) < ds.sizes["actuator"] else []
+    parts += ["torque or force of each joint drive [N·m] or [N]"] if drives else []
+    heading = ", ".join(parts)
+    return _small_panels(ds, out, "actuator_force", heading[0].upper() + heading[1:])
+
+
+def _commands(ds: xarray.Dataset, out: Path) -> bool:
+    if not _has(ds, "command") or not _anything(ds["command"].values):
+        return False
+    return _small_panels(ds, out, "command", "Command to each actuator, in its own unit")
+
+
+def _small_panels(ds: xarray.Dataset, out: Path, name: str, heading: str) -> bool:
+    time, names = ds["time"].values, _names(ds, "actuator")
+    saturated = ds["saturated"].values.astype(bool) if _has(ds, "saturated") else np.zeros((len(time), len(names)), bool)
+    shares = 100.0 * saturated.mean(axis=0)
+    thrusters = sum(1 for n in names if n not in _names(ds, "dof"))
+    with figure(out, height=0.9 + 1.45 * -(-len(names) // 3)) as fig:
+        fig.suptitle(heading, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        for k, (ax, label) in enumerate(zip(grid_panels(fig, names, time), names, strict=True)):
+            values = ds[name].sel(actuator=label).values
+            curves(ax, time, {label: values}, colours={label: COLOURS[0] if k < thrusters else COLOURS[2]})
+            if shares[k] > 0:
+                shade(ax, time, saturated[:, k])
+                share = "< 1" if shares[k] < 1 else f"{shares[k]:.0f}"
+                ax.set_title(f"at limit {share} %", loc="right", fontsize=8.5, fontweight="normal", color=RED)
+    return True
+
+
+def _forces(ds: xarray.Dataset, out: Path) -> bool:
+    body = _shown_body(ds)
+    if body is None:
+        return False
+    wrenches = {c.replace("_", " "): _force(ds, c, body) for c in FORCE_CAUSES}
+    wrenches["weight + buoyancy"] = _force(ds, "weight", body) + _force(ds, "buoyancy", body)
+    wrenches = {name: F for name, F in wrenches.items() if _anything(F)}
+    if not wrenches:
+        return False
+    time = ds["time"].values
+    titles = ["X  along x [N]", "K  about x [N·m]", "Y  along y [N]", "M  about y [N·m]", "Z  along z [N]", "N  about z [N·m]"]
+    colours = dict(zip(wrenches, COLOURS, strict=False))
+    with figure(out, height=6.4) as fig:
+        fig.suptitle(f"Forces and moments on {body} by cause, in its axes", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        panels = grid_panels(fig, titles, time, columns=2)
+        for ax, entry in zip(panels, (0, 3, 1, 4, 2, 5), strict=True):
+            curves(ax, time, {name: F[:, entry] for name, F in wrenches.items()}, legend=False, colours=colours)
+        handles, labels = panels[0].get_legend_handles_labels()
+        fig.legend(handles, labels, loc="outside lower center", ncol=min(6, len(labels)))
+    return True
+
+
+def _force(ds: xarray.Dataset, cause: str, body: str) -> np.ndarray:
+    name = f"force_{cause}"
+    return ds[name].sel(body=body).values if name in ds else np.zeros((ds.sizes["time"], 6))
+
+
+def _energy(ds: xarray.Dataset, out: Path) -> bool:
+    labels = {
+        "kinetic_energy_body": "kinetic, bodies",
+        "kinetic_energy_fluid": "kinetic, water",
+        "potential_energy": "potential",
+        "elastic_energy": "elastic",
+    }
+    stored = {label: ds[n].values - ds[n].values[0] for n, label in labels.items() if n in ds}
+    stored = {label: values for label, values in stored.items() if _anything(values)}
+    work = {str(c): ds["work"].sel(cause=c).values for c in ds["cause"].values} if _has(ds, "work") else {}
+    work = {cause: values for cause, values in work.items() if _anything(values)}
+    if not stored and not work:
+        return False
+    time = ds["time"].values
+    if len(stored) > 1:
+        stored["total"] = sum(stored.values())
+    parts = [("Energy stored, change since the start", stored), ("Work done on the mechanism, by cause", work)]
+    if _has(ds, "energy_residual"):
+        parts.append(("Audit: energy that no cause explains", {"residual": ds["energy_residual"].values}))
+    parts = [(title, series) for title, series in parts if series]
+    with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
+        panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)
+        for ax, (_, series) in zip(panels, parts, strict=True):
+            curves(ax, time, series, colours={"residual": GREY, "total": "#1d2b33"})
+    return True
+
+
+def _contact(ds: xarray.Dataset, out: Path) -> bool:
+    if not _has(ds, "contact_force") or not _anything(ds["contact_force"].values):
+        return False
+    time, names = ds["time"].values, _names(ds, "contact")
+    forces = {n: ds["contact_force"].sel(contact=n).values for n in names}
+    keep = [n for n in _largest(forces) if _anything(forces[n])]
+    rest = "" if len(keep) == len(names) else f" ({len(keep)} of {len(names)} pairs)"
+    with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds))) as fig:
+        titles = [(f"Normal force of contacts{rest}", "[N]")]
+        if "contact_gap" in ds:
+            titles.append(("Gap, negative where pressed in", "[m]"))
+        panels = time_panels(fig, titles, time)
+        curves(panels[0], time, {n: forces[n] for n in keep})
+        if len(panels) > 1:
+            curves(panels[1], time, {n: ds["contact_gap"].sel(contact=n).values for n in keep}, legend=False)
+    return True
+
+
+def _water(ds: xarray.Dataset, out: Path) -> bool:
+    body = _shown_body(ds)
+    if body is None or not _has(ds, "fluid_velocity"):
+        return False
+    v = ds["fluid_velocity"].sel(body=body).values
+    if not _anything(v):
+        return False
+    time = ds["time"].values
+    with figure(out, height=2.7) as fig:
+        (ax,) = time_panels(fig, [(f"Velocity of the water at {body}, in world axes", "[m/s]")], time)
+        curves(ax, time, dict(zip("xyz", v.T, strict=True)))
+    return True
+
+
+PICTURES: dict[str, Callable[[xarray.Dataset, Path], bool]] = {
+    "path": _path,
+    "attitude": _attitude,
+    "velocity": _velocity,
+    "joints": _joints,
+    "actuators": _actuators,
+    "commands": _commands,
+    "forces": _forces,
+    "energy": _energy,
+    "contact": _contact,
+    "water": _water,
+}
+"""What `plot_recording` draws, by file name; each says whether there was something to show."""

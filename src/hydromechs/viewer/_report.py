@@ -1,0 +1,317 @@
+"""One HTML file that tells a run: summary, checks, plots, energy audit, set-up. It needs nothing besides itself."""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ._report_style import CSS
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["write_report"]
+
+CAPTIONS = {
+    "path": ("Path", "Where the vehicle went, and how deep it was. The circle is the start, the square the end."),
+    "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
+    "velocity": ("Velocities", "How fast the vehicle moved and turned, along and about its own axes."),
+    "joints": ("Joints", "Positions and rates of the joints, and the torques that drives, friction and stops put on them."),
+    "actuators": ("Thrusters and drives", "What each actuator delivered. Shaded red: it was asked for more than it can give."),
+    "commands": ("Commands", "What the controller asked of each actuator. Shaded red: the actuator was at its limit."),
+    "forces": ("Forces by cause", "What pushed the vehicle. The water's part is drag and added mass."),
+    "energy": ("Energy", "Where energy was stored, who did the work, and what the books cannot explain."),
+    "contact": ("Contact", "How hard the bodies touched the ground or each other, and how far apart they were."),
+    "water": ("Water", "How fast the water itself moved where the vehicle was: current, gusts and waves."),
+}
+"""Heading and caption of a plot by the name of its file."""
+MIME = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+PASSED = '<span class="badge good">✓ passed</span>'
+FAILED = '<span class="badge bad">✗ failed</span>'
+STORED = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
+
+
+def write_report(ds: xarray.Dataset, summary: Mapping, plots: Sequence[str | os.PathLike], path: str | os.PathLike) -> Path:
+    """Write the report of a run as one HTML file: no scripts, no links, pictures inside.
+
+    Args:
+        ds: The recording; its attributes and stored energies are shown.
+        summary: What to tell. `title`, `description`, `model`, `duration` [s], `wall_time` [s], `real_time_factor`;
+            `late_steps` (a number, or None for a run without pacing); `checks`, a list of `{name, passed, value, limit, text}`;
+            `audit`, the work of each cause [J]; `residual` [J], `residual_relative`; `setup`, a list of (label, text);
+            `messages`, a list of warnings; and, if there is one, `position_error` [m]. What is not there is not shown.
+        plots: Pictures, as from `plot_recording`, in the order to show them.
+        path: The file to write.
+
+    Returns:
+        The path.
+    """
+    path = Path(path)
+    title = str(summary.get("title") or ds.attrs.get("title") or "Simulation")
+    sections = [
+        _head(ds, summary, title),
+        _cards(summary),
+        _messages(ds, summary),
+        _checks(summary.get("checks") or []),
+        _plots([Path(p) for p in plots]),
+        _audit(ds, summary),
+        _setup(ds, summary),
+    ]
+    text = PAGE.format(title=escape(title), css=CSS, body="\n".join(s for s in sections if s), foot=_foot(ds))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>{css}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+<footer>{foot}</footer>
+</body>
+</html>
+"""
+
+
+def _head(ds: xarray.Dataset, summary: Mapping, title: str) -> str:
+    checks = summary.get("checks") or []
+    passed = sum(bool(c["passed"]) for c in checks)
+    if ds.attrs.get("finished") == 0:
+        verdict = ("bad", "Run did not finish")
+    elif not checks:
+        verdict = ("none", "Run finished, no checks set")
+    elif passed == len(checks):
+        verdict = ("good", "Check passed" if passed == 1 else f"All {passed} checks passed")
+    else:
+        verdict = ("bad", f"{len(checks) - passed} of {len(checks)} checks failed")
+    description = escape(str(summary.get("description") or "")).replace("\n\n", "</p><p>")
+    return (
+        f'<header><p class="brand">HydroMechs simulation report</p><h1>{escape(title)}</h1>'
+        f'<p class="verdict {verdict[0]}">{verdict[1]}</p>'
+        + (f'<p class="lead">{description}</p>' if description else "")
+        + f"<p>{_sentences(ds, summary)}</p></header>"
+    )
+
+
+def _sentences(ds: xarray.Dataset, summary: Mapping) -> str:
+    """The run in a few plain sentences."""
+    out = []
+    duration, wall, factor = (summary.get(k) for k in ("duration", "wall_time", "real_time_factor"))
+    model = summary.get("model") or ds.attrs.get("model")
+    of = f" of <b>{escape(str(model))}</b>" if model else ""
+    if duration is not None:
+        took = f" in {_seconds(wall)} of computing" if wall is not None else ""
+        speed = ""
+        if factor is not None and math.isfinite(factor) and factor > 0:
+            speed = f", {_number(factor, 3)} times as fast as real time"
+        out.append(f"The computer simulated {_seconds(duration)}{of}{took}{speed}.")
+    checks = summary.get("checks") or []
+    failed = [escape(str(c["name"])) for c in checks if not c["passed"]]
+    if checks and not failed:
+        out.append("Everything that was to be checked at the end is within its limit.")
+    elif failed:
+        limits = "its limit" if len(failed) == 1 else "their limits"
+        out.append(f"Not within {limits}: {', '.join(failed)}.")
+    relative = summary.get("residual_relative")
+    if relative is not None and math.isfinite(relative):
+        out.append(f"Energy is accounted for to {_percent(relative)} of what was exchanged.")
+    return " ".join(out)
+
+
+def _cards(summary: Mapping) -> str:
+    cards = []
+    if summary.get("duration") is not None:
+        cards.append(("Simulated time", _seconds(summary["duration"]), ""))
+    if summary.get("real_time_factor") is not None:
+        wall = summary.get("wall_time")
+        note = f"{_seconds(wall)} of computing" if wall is not None else ""
+        cards.append(("Speed", f"{_number(summary['real_time_factor'], 3)} ×", f"real time; {note}" if note else "real time"))
+    if summary.get("late_steps") is not None:
+        late = summary["late_steps"]
+        cards.append(("Late steps", _number(late), "missed their moment in real time" if late else "kept pace with real time"))
+    checks = summary.get("checks") or []
+    if checks:
+        cards.append(("Checks passed", f"{sum(bool(c['passed']) for c in checks)} of {len(checks)}", ""))
+    error = _position_error(summary)
+    if error is not None:
+        cards.append(("Largest position error", f"{_number(error[0], 3)} m", error[1]))
+    if summary.get("residual") is not None:
+        relative = summary.get("residual_relative")
+        note = f"{_percent(relative)} of what was exchanged" if relative is not None else ""
+        cards.append(("Energy residual", f"{_number(summary['residual'], 2)}&nbsp;J", note))
+    items = "".join(
+        f'<div class="card"><div class="label">{label}</div><div class="value">{value}</div>'
+        f'<div class="note">{note}</div></div>'
+        for label, value, note in cards
+    )
+    return f'<section class="cards">{items}</section>' if cards else ""
+
+
+def _position_error(summary: Mapping) -> tuple[float, str] | None:
+    """The largest position error [m] with a note, from the summary or from a check of that name."""
+    if summary.get("position_error") is not None:
+        return summary["position_error"], ""
+    for check in summary.get("checks") or []:
+        if "position" in str(check["name"]).lower() and isinstance(check.get("value"), int | float):
+            limit = check.get("limit")
+            return check["value"], f"limit {_number(limit, 3)} m" if isinstance(limit, int | float) else ""
+    return None
+
+
+def _messages(ds: xarray.Dataset, summary: Mapping) -> str:
+    messages = [str(m) for m in summary.get("messages") or []]
+    if ds.attrs.get("finished") == 0:
+        messages.insert(0, "The run did not come to its end; the report shows what was recorded.")
+    if not messages:
+        return ""
+    items = "".join(f"<li>{escape(m).replace(' %', '&nbsp;%')}</li>" for m in messages)
+    return f'<section class="messages"><h2>Worth knowing</h2><ul>{items}</ul></section>'
+
+
+def _checks(checks: Sequence[Mapping]) -> str:
+    if not checks:
+        return ""
+    rows = "".join(
+        f"<tr><td>{PASSED if c['passed'] else FAILED}</td>"
+        f"<td><b>{escape(str(c['name']))}</b>{_note(c.get('text'))}</td>"
+        f'<td class="n">{_value(c.get("value"))}</td><td class="n">{_value(c.get("limit"))}</td></tr>'
+        for c in checks
+    )
+    return (
+        '<section><h2>Checks</h2><table class="checks"><thead><tr><th>Result</th><th>Check</th><th class="n">Value</th>'
+        f'<th class="n">Limit</th></tr></thead><tbody>{rows}</tbody></table></section>'
+    )
+
+
+def _note(text) -> str:
+    return f'<div class="note">{escape(str(text))}</div>' if text else ""
+
+
+def _plots(plots: Sequence[Path]) -> str:
+    if not plots:
+        return ""
+    return '<section class="plots"><h2>What happened</h2>' + "".join(_figure(p) for p in plots) + "</section>"
+
+
+def _figure(path: Path) -> str:
+    if path.suffix.lower() not in MIME:
+        raise ValueError(f"plot {path}: a report takes {', '.join(MIME)}, not {path.suffix!r}")
+    heading, caption = CAPTIONS.get(path.stem, (_words(path.stem), ""))
+    data = f"data:{MIME[path.suffix.lower()]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return (
+        f'<figure><h3>{escape(heading)}</h3><p class="caption">{escape(caption)}</p>'
+        f'<div class="scroll"><img src="{data}" alt="{escape(heading)}: {escape(caption)}"></div></figure>'
+    )
+
+
+def _audit(ds: xarray.Dataset, summary: Mapping) -> str:
+    """Work by cause with bars, then what was stored, then the rest."""
+    audit = {str(k): float(v) for k, v in (summary.get("audit") or {}).items()}
+    if not audit:
+        return ""
+    largest = max((abs(v) for v in audit.values() if math.isfinite(v)), default=0.0) or 1.0
+    rows = []
+    for cause, work in audit.items():
+        width = 50.0 * min(1.0, abs(work) / largest) if math.isfinite(work) else 0.0
+        side = "left:50%" if work >= 0 else f"left:{50.0 - width:.2f}%"
+        bar = f'<div class="bar"><i class="{"in" if work >= 0 else "out"}" style="{side};width:{width:.2f}%"></i></div>'
+        rows.append(f'<tr><td>{escape(_words(cause))}</td><td class="bars">{bar}</td><td class="n">{_number(work)}</td></tr>')
+    rows.append(f'<tr class="sum"><td colspan="2">Sum of all work</td><td class="n">{_number(sum(audit.values()))}</td></tr>')
+    stored = _stored_change(ds)
+    if stored is not None:
+        rows.append(f'<tr><td colspan="2">Change of stored energy</td><td class="n">{_number(stored)}</td></tr>')
+    if summary.get("residual") is not None:
+        note = ""
+        if summary.get("residual_relative") is not None:
+            note = f'<span class="note">, {_percent(summary["residual_relative"])} of what was exchanged</span>'
+        residual = _number(summary["residual"], 2)
+        rows.append(f'<tr class="sum"><td colspan="2">Residual{note}</td><td class="n">{residual}</td></tr>')
+    return (
+        '<section><h2>Energy audit</h2><p class="caption">Work that each cause did on the mechanism and the water around it. '
+        "Right of the line: energy put in. Left: energy taken out. The sum should equal the change of kinetic, potential and "
+        "elastic energy. The residual is the difference, the error of the calculation.</p>"
+        '<table class="audit"><thead><tr><th>Cause</th><th class="bars"></th><th class="n">Work [J]</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></section>"
+    )
+
+
+def _stored_change(ds: xarray.Dataset) -> float | None:
+    """Change of kinetic, potential and elastic energy over the recording [J]."""
+    if ds.sizes.get("time", 0) == 0 or not all(name in ds for name in STORED[:3]):
+        return None
+    return float(sum(ds[name].values[-1] - ds[name].values[0] for name in STORED if name in ds))
+
+
+def _setup(ds: xarray.Dataset, summary: Mapping) -> str:
+    setup = summary.get("setup") or []
+    rows = "".join(f"<tr><th>{escape(str(label))}</th><td>{escape(str(text))}</td></tr>" for label, text in setup)
+    scenario = str(ds.attrs.get("scenario") or "").strip()
+    file = f"<details><summary>The scenario file</summary><pre>{escape(scenario)}</pre></details>" if scenario else ""
+    if not rows and not file:
+        return ""
+    return f'<section><h2>Set-up</h2><table class="setup"><tbody>{rows}</tbody></table>{file}</section>'
+
+
+def _foot(ds: xarray.Dataset) -> str:
+    parts = ["Made by HydroMechs" + (f" {ds.attrs['hydromechs']}" if ds.attrs.get("hydromechs") else "")]
+    for label, key in (("recorded", "created"), ("seed", "seed")):
+        if ds.attrs.get(key) not in (None, ""):
+            parts.append(f"{label} {ds.attrs[key]}")
+    return escape(" · ".join(parts))
+
+
+def _words(name: str) -> str:
+    """A name as a heading."""
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _value(x) -> str:
+    if x is None or x == "":
+        return "–"
+    return _number(x) if isinstance(x, int | float) and not isinstance(x, bool) else escape(str(x))
+
+
+def _number(x, digits: int = 4) -> str:
+    """A number for people: a few digits, powers of ten written out."""
+    x = float(x)
+    if not math.isfinite(x):
+        return "not finite" if math.isnan(x) else ("∞" if x > 0 else "−∞")
+    if x == 0.0:
+        return "0"
+    mantissa, _, power = f"{x:.{digits - 1}e}".partition("e")
+    exponent = int(power)
+    if -4 < exponent < 6:
+        text = f"{x:,.{max(0, digits - 1 - exponent)}f}"
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+        return text.replace(",", "\u202f").replace("-", "−")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa.replace('-', '−')}\u202f×\u202f10<sup>{str(exponent).replace('-', '−')}</sup>"
+
+
+def _percent(ratio: float) -> str:
+    """A ratio in percent, or as a power of ten where a percentage would be a row of zeros."""
+    return f"{_number(100.0 * ratio, 2)} %" if abs(ratio) >= 1e-6 or ratio == 0 else f"{_number(ratio, 2)}"
+
+
+def _seconds(x) -> str:
+    x = float(x)
+    if not math.isfinite(x) or abs(x) < 600:
+        return f"{_number(x, 3)} s"
+    return f"{_number(x / 60, 3)} min" if abs(x) < 7200 else f"{_number(x / 3600, 3)} h"

@@ -1,0 +1,156 @@
+"""How figures look: one style, panels under each other, legends at the side, at most a few thousand points per curve."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#4d4d4d", "#8c6d1f", "#00a6a6")
+"""Colours of curves, distinct also for colour-blind readers; the first six after Okabe and Ito."""
+GREY, RED = "#5b6770", "#c0392b"
+WIDTH = 7.6
+"""Width of every figure [in]."""
+POINTS = 4000
+"""Curves with more points than this are thinned, keeping their peaks."""
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 7,
+    "axes.labelsize": 9.5,
+    "axes.labelcolor": "#333b41",
+    "axes.edgecolor": "#9aa5ad",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.limits": (-3, 4),
+    "axes.formatter.useoffset": False,
+    "grid.color": "#e3e8eb",
+    "grid.linewidth": 0.8,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.handlelength": 1.4,
+    "lines.linewidth": 1.3,
+    "lines.solid_joinstyle": "round",
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 150,
+}
+
+
+@contextlib.contextmanager
+def figure(out: Path, *, height: float, width: float = WIDTH):
+    """A figure in the style of all figures, saved at the end; no global state of matplotlib is touched."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        fig = Figure(figsize=(width, height))
+        FigureCanvasAgg(fig)
+        fig.get_layout_engine().set(h_pad=0.09, w_pad=0.08)
+        yield fig
+        if out.suffix == ".png":
+            _save_small(fig, out)
+        else:
+            fig.savefig(out)
+
+
+def _save_small(fig, out: Path) -> None:
+    """Save as PNG with a palette of 128 colours: a third of the size, and no difference to the eye."""
+    from PIL import Image
+
+    fig.canvas.draw()
+    image = Image.fromarray(np.asarray(fig.canvas.buffer_rgba())).convert("RGB")
+    image.quantize(128, dither=Image.Dither.NONE).save(out, dpi=(STYLE["figure.dpi"],) * 2, optimize=True)
+
+
+def time_panels(fig, titles_and_labels: Sequence[tuple[str, str]], time: np.ndarray) -> list:
+    """Panels under each other over one axis of time; each gets a title and a label with unit."""
+    panels = list(np.atleast_1d(fig.subplots(len(titles_and_labels), 1, sharex=True)))
+    for ax, (title, label) in zip(panels, titles_and_labels, strict=True):
+        ax.set_title(title)
+        ax.set_ylabel(label)
+        _fit_time(ax, time)
+    panels[-1].set_xlabel("time [s]")
+    return panels
+
+
+def grid_panels(fig, titles: Sequence[str], time: np.ndarray, *, columns: int = 3) -> list:
+    """Small panels in rows, each with its own scale and a title, over equal axes of time."""
+    rows = -(-len(titles) // columns)
+    grid = fig.subplots(rows, columns, squeeze=False)
+    flat = list(grid.flat)
+    for k, ax in enumerate(flat):
+        if k >= len(titles):
+            ax.set_visible(False)
+            continue
+        ax.set_title(titles[k], fontsize=9.5)
+        _fit_time(ax, time)
+        if k + columns < len(titles):
+            ax.tick_params(labelbottom=False)
+        if k >= (rows - 1) * columns:
+            ax.set_xlabel("time [s]")
+    return flat[: len(titles)]
+
+
+def curves(ax, time: np.ndarray, series: Mapping[str, np.ndarray], *, legend: bool = True, colours: Mapping | None = None):
+    """Draw named curves; more than one get a legend at the right of the panel."""
+    for k, (name, values) in enumerate(series.items()):
+        colour = (colours or {}).get(name, COLOURS[k % len(COLOURS)])
+        style = "-" if k < len(COLOURS) else "--"
+        ax.plot(*thinned(time, np.asarray(values, dtype=float)), style, color=colour, label=name)
+    if legend and len(series) > 1:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
+    keep_scale(ax)
+
+
+def keep_scale(ax, least: float = 1e-9) -> None:
+    """Do not blow up rounding noise: the axis spans at least `least`, and a part in a million of its values."""
+    low, high = ax.get_ylim()
+    need = max(least, 1e-6 * max(abs(low), abs(high)))
+    if abs(high - low) < need:
+        middle = 0.5 * (low + high)
+        ax.set_ylim(middle - 0.5 * need, middle + 0.5 * need)
+
+
+def shade(ax, time: np.ndarray, on: np.ndarray, *, colour: str = RED) -> None:
+    """Shade the times when a condition holds."""
+    steps = np.diff(np.concatenate([[0], np.asarray(on, dtype=int), [0]]))
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+    half = 0.5 * float(np.median(np.diff(time))) if len(time) > 1 else 0.5
+    spans = [(time[a] - half, time[b - 1] - time[a] + 2 * half) for a, b in zip(starts, ends, strict=True)]
+    ax.broken_barh(spans, (0, 1), transform=ax.get_xaxis_transform(), facecolor=colour, alpha=0.18, linewidth=0, zorder=0)
+
+
+def thinned(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The curve with fewer points: of each stretch of time the least and the greatest value, so that no peak is lost."""
+    n = len(time)
+    if n <= POINTS:
+        return time, values
+    size = -(-2 * n // POINTS)
+    full = n // size * size
+    stretches = np.nan_to_num(values[:full], nan=0.0, posinf=0.0, neginf=0.0).reshape(-1, size)
+    start = np.arange(0, full, size)
+    keep = np.concatenate(
+        [[0], start + stretches.argmin(axis=1), start + stretches.argmax(axis=1), np.flatnonzero(~np.isfinite(values)), [n - 1]]
+    )
+    keep = np.unique(keep)
+    return time[keep], values[keep]
+
+
+def _fit_time(ax, time: np.ndarray) -> None:
+    if len(time) > 1 and time[-1] > time[0]:
+        ax.set_xlim(time[0], time[-1])
