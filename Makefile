@@ -7,7 +7,7 @@ TEST_ARGS ?= -n auto
 .PHONY: demo test lint crosscheck clean
 
 demo: $(VENV)/run
-	$(BIN)/hydromechs info tiburon_titan2
+	$(BIN)/hydromechs run station_keeping
 
 test: $(VENV)/dev
 	$(BIN)/ruff check .

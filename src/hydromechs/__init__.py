@@ -12,7 +12,7 @@
 
 from importlib import import_module as _import_module
 
-from .errors import ModelError, SimulationDiverged, UnsupportedFeature
+from .errors import ModelError, ScenarioError, SimulationDiverged, UnsupportedFeature
 from .model import (
     Body,
     Frame,
@@ -31,8 +31,13 @@ from .model import (
 )
 from .simulation import (
     BodyMotion,
+    ClosedForm,
     Energy,
     bias_acceleration,
+    closed_form,
+    closed_form_dynamics,
+    coriolis_matrix,
+    coriolis_matrix_lagrange,
     damping_force,
     energy,
     forward_dynamics,
@@ -62,7 +67,13 @@ _LATER = {
     "drives": "hydromechs.actuation",
     # recordings
     "load_recording": "hydromechs.simulation._recording",
+    "load_state": "hydromechs.simulation._state_file",
     "save_recording": "hydromechs.simulation._recording",
+    "save_state": "hydromechs.simulation._state_file",
+    # scenarios
+    "Scenario": "hydromechs.simulation._scenario",
+    "load_scenario": "hydromechs.library",
+    "save_scenario": "hydromechs.formats",
     # read files with pydantic and yaml, which take long to import
     "load": "hydromechs.library",
     "save": "hydromechs.formats",
@@ -71,6 +82,7 @@ _LATER = {
 __all__ = [
     "Body",
     "BodyMotion",
+    "ClosedForm",
     "Dynamics",
     "Energy",
     "Environment",
@@ -83,6 +95,8 @@ __all__ = [
     "Model",
     "ModelError",
     "Origin",
+    "Scenario",
+    "ScenarioError",
     "Simulation",
     "SimulationDiverged",
     "State",
@@ -91,7 +105,11 @@ __all__ = [
     "World",
     "added_mass",
     "bias_acceleration",
+    "closed_form",
+    "closed_form_dynamics",
     "compile",
+    "coriolis_matrix",
+    "coriolis_matrix_lagrange",
     "damping_force",
     "drag",
     "drives",
@@ -105,6 +123,8 @@ __all__ = [
     "kinematics",
     "load",
     "load_recording",
+    "load_scenario",
+    "load_state",
     "mass_matrix",
     "momentum",
     "operation_count",
@@ -112,11 +132,18 @@ __all__ = [
     "rollout",
     "save",
     "save_recording",
+    "save_scenario",
+    "save_state",
     "shapes",
 ]
 
 
+_PACKAGES = ("actuation", "contact", "dynamics", "gnc", "hydro", "viewer")
+
+
 def __getattr__(name: str):
+    if name in _PACKAGES:
+        return _import_module(f"hydromechs.{name}")
     if name in _LATER:
         module, _, other = _LATER[name].partition(":")
         return getattr(_import_module(module), other or name)

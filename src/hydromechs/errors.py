@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ModelError", "SimulationDiverged", "UnsupportedFeature"]
+__all__ = ["ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature"]
 
 
 class ModelError(ValueError):
@@ -23,6 +23,26 @@ class ModelError(ValueError):
 
     def __reduce__(self):
         return ModelError, (self.source, self.problems)
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be simulated; `problems` has one line per fault.
+
+    Args:
+        source: File name or scenario name that the faults belong to.
+        problems: One line per fault, each naming the key, the value and the remedy.
+        places: Keys and indices that lead to each fault, where they are known.
+    """
+
+    def __init__(self, source: str, problems: Sequence[str], places: Sequence[tuple] = ()):
+        self.source = source
+        self.problems = tuple(problems)
+        self.places = tuple(places)
+        lines = "\n".join(f"  - {p}" for p in self.problems)
+        super().__init__(f"{source}: {len(self.problems)} problem(s)\n{lines}")
+
+    def __reduce__(self):
+        return ScenarioError, (self.source, self.problems, self.places)
 
 
 class SimulationDiverged(RuntimeError):

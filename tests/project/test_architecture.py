@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "errors": set(),
     "spatial": {"errors"},
     "model": {"spatial"},
-    "formats": {"model"},
+    "formats": {"model", "hydro", "contact", "actuation", "simulation"},
     "library": {"formats"},
     "dynamics": {"model", "spatial"},
     "hydro": {"model", "spatial"},
@@ -36,8 +36,8 @@ MAY_IMPORT = {
 }
 """The package table. Everyone may import `errors`; a package that builds models may import what it builds them from."""
 EVERYONE = {"errors"}
-THROUGH = {"library": {"model"}, "formats": {"spatial"}}
-"""What a package reaches through one that it may import: the library returns Models."""
+THROUGH = {"library": {"model", "simulation"}, "formats": {"spatial"}}
+"""What a package reaches through one that it may import: the library returns Models and Scenarios."""
 
 
 def package_of(file: Path) -> str:

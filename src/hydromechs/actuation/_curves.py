@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -62,7 +63,7 @@ class ForceCurve:
 
     def steady(self, command):
         """Force [N] at a `command` in `unit`; floats or arrays of any shape, or symbols."""
-        if np.asarray(command).dtype != object:
+        if isinstance(command, float) or np.asarray(command).dtype != object:
             return np.interp(command, *self._points)[()]
         return np.vectorize(self._traced, otypes=[object])(command)[()]
 
@@ -82,17 +83,16 @@ class ForceCurve:
 
     def inverse(self, force):
         """Command in `unit` that gives a `force` [N], float or array; the middle of a dead band, beyond a limit that limit."""
-        f = np.clip(force, *self.limits)
-        first, last = (_solve(*self._points, f, side) for side in ("left", "right"))
-        return (0.5 * (first + last))[()]
+        return self._inverse(force) if isinstance(force, float) else np.vectorize(self._inverse, otypes=[float])(force)[()]
 
-
-def _solve(c, y, f, side):
-    """Lowest ("left") or highest ("right") c at which the curve through (c, y) has the value f, within its limits."""
-    k = np.clip(np.searchsorted(y, f, side=side), 1, len(y) - 1)  # f lies between points k − 1 and k
-    rise = y[k] - y[k - 1]
-    part = np.where(rise > 0, (f - y[k - 1]) / np.where(rise > 0, rise, 1.0), 0.0 if side == "left" else 1.0)
-    return (1.0 - part) * c[k - 1] + part * c[k]
+    def _inverse(self, force: float) -> float:
+        c, f = self.commands, self.forces
+        force = min(max(force, f[0]), f[-1])
+        first, last = bisect_left(f, force), bisect_right(f, force) - 1
+        if first <= last:  # one point, or a dead band
+            return 0.5 * (c[first] + c[last])
+        part = (force - f[last]) / (f[first] - f[last])
+        return c[last] + part * (c[first] - c[last])
 
 
 def ideal_curve(max_forward: float, max_reverse: float) -> ForceCurve:

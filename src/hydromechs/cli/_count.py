@@ -7,6 +7,7 @@ left out. Their numbers are those of McMillan, Orin, McGhee 1995 (seed 000) and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +15,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hydromechs import dynamics
 from hydromechs.compiler import trace
+from hydromechs.dynamics._pseudo_inertia import PseudoInertia, moved_back
 from hydromechs.library import load, serial_chain, star
-from hydromechs.model import Model
+from hydromechs.model import Body, Inertia, Model, joints
 from hydromechs.simulation._dynamics import operation_count
 from hydromechs.spatial import Path, Screw
 
-__all__ = ["ALGORITHMS", "Comparison", "compare_with_papers", "model_counts", "print_counts", "print_papers"]
+__all__ = ["ALGORITHMS", "Comparison", "arms_on_load", "compare_with_papers", "model_counts", "print_counts", "print_papers"]
 
 ALGORITHMS = {
     "articulated_body": "forward dynamics",
@@ -120,6 +123,7 @@ def compare_with_papers() -> Iterator[Comparison]:
     """Every count of the papers with ours beside it."""
     yield from _chains()
     yield from _stars()
+    yield from _closed_chains()
     yield from _appendix_b()
     yield from _appendix_a()
     yield from _real_arms()
@@ -137,8 +141,9 @@ def _chains(N: int = 6) -> Iterator[Comparison]:
         yield Comparison(section, what, "1995, Table II", formula(N), ours[what][0])
     yield Comparison(section, cases[0][0], "thesis, Table 30", (224 * N - 254, 205 * N - 241), ours[cases[0][0]][0])
     yield Comparison(section, cases[2][0], "thesis, Table 19", (377 * N + 132, 333 * N + 95), ours[cases[2][0]][0])
+    arm = _count(serial_chain(N, base="free", wet=True), "decoupled_arm")
     yield Comparison(
-        section, "the same, vehicle decoupled from the arm", "thesis, Table 19", (377 * N - 265, 333 * N - 265), None
+        section, "the same, acceleration of the base given", "thesis, Table 19", (377 * N - 265, 333 * N - 265), arm
     )
     section = "Articulated bodies, per added link"
     for what, formula, _ in cases:
@@ -156,7 +161,57 @@ def _stars() -> Iterator[Comparison]:
         added = _difference(formula(6, 4), formula(6, 3), 6)
         yield Comparison(section, f"per added link, {where}", "thesis, Table 16", added, longer)
     what = "m = 6, N = 3, on land, by composite bodies"
-    yield Comparison(section, what, "thesis, Table 12", (4440, 3944), None)
+    yield Comparison(section, what, "thesis, Table 12", (4440, 3944), _count(star(6, 3, wet=False), "star"))
+
+
+def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
+    section = "Closed chains: arms on fixed bases that hold one load with rigid grasps, dry"
+    model, load, holdings = arms_on_load(m, N)
+
+    def closed(q, v, tau):
+        kin = dynamics.kinematics(model, q, v)
+        force = [dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
+        inertia = [r.matrix for r in model.rigid]
+        return dynamics.closed_chain_dynamics(model, kin, kin.zeta, tau, inertia, force, load, holdings).vdot
+
+    ours = trace(closed, {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}).count().papers
+    papers = (N**3 // 6 + 20 * N**2 + (131 * 6 + 5) * N // 6 + 225, N**3 // 6 + 15 * N**2 + (137 * 6 + 5) * N // 6 + 142)
+    total = (m * papers[0] + 99, m * papers[1] + 62)
+    yield Comparison(section, f"m = {m} arms of N = {N}", "thesis, Table 2", total, ours)
+    I_r = np.array([4.0, 4.0, 4.0, 0.1, 0.2, 0.3])
+    for method, table, count in (
+        (dynamics.dual_arm, "thesis, Table 8", (512, 416)),
+        (dynamics.dual_arm_without_detection, "thesis, Table 9", (374, 284)),
+    ):
+
+        def two_arms(A, B, x, y, f, method=method):
+            return method(_symmetric(A, range(6)), _symmetric(B, range(6)), x, y, I_r, f)
+
+        ours = trace(two_arms, {"A": (21,), "B": (21,), "x": (6,), "y": (6,), "f": (6,)}).count().papers
+        what = "two arms, load only, method " + ("I" if method is dynamics.dual_arm else "II, also singular")
+        yield Comparison(section, what, table, count, ours)
+
+
+def arms_on_load(m: int, n: int) -> tuple[Model, int, list]:
+    """General arms of `n` revolute joints on fixed bases, a load with principal axes, and a rigid grasp of each arm on it.
+
+    Args:
+        m: Number of arms.
+        n: Joints of each.
+    """
+    bodies = []
+    for k in range(m):
+        for body in serial_chain(n, base="fixed", wet=False, seed=k + 1).bodies:
+            parent = None if body.parent is None else f"arm{k}_{body.parent}"
+            bodies.append(replace(body, name=f"arm{k}_{body.name}", parent=parent))
+    inertia = Inertia(mass=4.0, tensor=(0.1, 0.2, 0.3, 0.0, 0.0, 0.0))
+    model = Model(name=f"{m}_arms_of_{n}", bodies=[*bodies, Body(name="load", joint=joints.Free(), inertia=inertia)])
+    rng, holdings = np.random.default_rng(0), []
+    for k in range(m):
+        d, theta, a, alpha = rng.uniform(0.1, 0.4), rng.uniform(-2.0, 2.0), rng.uniform(0.1, 0.4), rng.uniform(0.3, 1.2)
+        steps = (Screw(2, -d, np.cos(theta), -np.sin(theta)), Screw(0, -a, np.cos(alpha), -np.sin(alpha)))  # eq. 2.27
+        holdings.append(dynamics.Holding(model.body_index(f"arm{k}_link{n}"), Path(()), Path(steps)))
+    return model, model.body_index("load"), holdings
 
 
 def _appendix_b(N: int = 6) -> Iterator[Comparison]:
@@ -189,7 +244,7 @@ def _appendix_a() -> Iterator[Comparison]:
         ("symmetric 3×3 matrix", (18, 17), count(rotated, x=(6,))),
         ("symmetric 6×6 matrix", (86, 89), count(lambda steps, x: congruence(steps, x, range(6)), x=(21,))),
         ("reflected articulated inertia", (70, 71), count(lambda steps, x: congruence(steps, x, range(5)), x=(15,))),
-        ("rigid inertia", (32, 39), count(lambda steps, x: Path(steps).inertia_back(_rigid(x)), x=(9,))),
+        ("rigid inertia", (32, 39), count(lambda steps, x: _rigid(steps, x), x=(9,))),
     )
     for what, papers, ours in cases:
         yield Comparison(section, what, "thesis, App. A", papers, ours)
@@ -206,15 +261,10 @@ def _symmetric(x, rows) -> np.ndarray:
     return out
 
 
-def _rigid(x) -> np.ndarray:
-    """The 6×6 inertia of a rigid body of known mass with first moment x[:3] and tensor x[3:]."""
-    out = _symmetric(x[3:], range(3, 6))
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[i, i] = 2.0
-        out[j, 3 + i] = out[3 + i, j] = -x[k]  # −h̃ = [[0, h2, −h1], [−h2, 0, h0], [h1, −h0, 0]]
-        out[i, 3 + j] = out[3 + j, i] = x[k]
-    return out
+def _rigid(steps, x) -> tuple:
+    """First and second moments in the parent's frame of a rigid body of known mass with moments x[:3] and x[3:]."""
+    J = PseudoInertia(2.0, x[:3], _symmetric(x[3:], range(3, 6))[3:, 3:])
+    return moved_back(steps, J)[1:]
 
 
 def _real_arms() -> Iterator[Comparison]:
@@ -241,10 +291,10 @@ def print_papers(comparisons: list[Comparison], console: Console) -> None:
     )
     for section in dict.fromkeys(c.section for c in comparisons):
         table = Table(title=Text(section, "bold"), title_justify="left", box=None, pad_edge=False, header_style="bold")
-        table.add_column("what", min_width=42)
-        table.add_column("where", min_width=34)
+        for column in ("what", "where"):
+            table.add_column(column, overflow="fold")
         for column in ("papers", "ours", "ours / papers"):
-            table.add_column(column, justify="right", min_width=14)
+            table.add_column(column, justify="right", no_wrap=True)
         for c in comparisons:
             if c.section == section:
                 ours = "not yet" if c.ours is None else _pair(c.ours)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import ModelError
+from hydromechs.errors import ModelError, ScenarioError
 
 __all__ = ["main"]
 
@@ -42,6 +44,52 @@ def info(model: SOURCE, sources: Annotated[bool, typer.Option(help="List where t
 
 
 @app.command()
+def run(
+    scenario: Annotated[
+        str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
+    ],
+    out: Annotated[str, typer.Option(help="Folder for recording, plots and report; runs/NAME unless given.")] = "",
+    duration: Annotated[
+        float | None, typer.Option(help="How long to simulate, in place of the scenario's duration [s].")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, in place of the scenario's.")] = None,
+    resume: Annotated[str, typer.Option(help="Go on from a state.json that an earlier run left.")] = "",
+    real_time: Annotated[bool, typer.Option("--real-time", help="No faster than the clock; late steps are counted.")] = False,
+    pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
+) -> None:
+    """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
+    from ._run import run as run_scenario
+
+    pace = 1.0 if real_time else None
+    options = dict(out=out, duration=duration, seed=seed, resume=resume, real_time=pace, pictures=pictures)
+    if not run_scenario(scenario, Console(), **options):
+        raise typer.Exit(1)
+
+
+@app.command()
+def scenarios() -> None:
+    """List the scenarios of the library."""
+    from ._run import print_scenarios
+
+    print_scenarios(Console())
+
+
+@app.command()
+def plot(
+    recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
+    variable: Annotated[str, typer.Argument(help="A variable, as position; all plots of the report unless given.")] = "",
+    out: Annotated[str, typer.Option(help="File (one variable) or folder (all).")] = "",
+    select: Annotated[
+        list[str] | None, typer.Option(help="Entries to show, as body=vehicle or xyz=x,z; may be repeated.")
+    ] = None,
+) -> None:
+    """Draw a recording."""
+    from ._run import plot as draw
+
+    draw(recording, variable, out, select or [], Console())
+
+
+@app.command()
 def models() -> None:
     """List the models of the library."""
     from rich.table import Table
@@ -59,16 +107,17 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Model files or library models.")]) -> None:
-    """Check model files; every fault is listed with its line."""
-    from hydromechs.library import load
+def check(files: Annotated[list[str], typer.Argument(help="Files of models or scenarios, or names of the library's.")]) -> None:
+    """Check model and scenario files; every fault is listed with its line."""
+    from hydromechs.library import load, load_scenario, scenario_names
 
     bad = 0
     for file in files:
         try:
-            load(file)
+            is_scenario = file in scenario_names() or (os.path.isfile(file) and "hydromechs_scenario" in Path(file).read_text())
+            (load_scenario if is_scenario else load)(file)
             print(f"{file}: good")
-        except (ModelError, OSError) as error:
+        except (ModelError, ScenarioError, OSError) as error:
             bad += 1
             _print_error(str(error))
     if bad:
@@ -149,6 +198,19 @@ def count(
         _count.print_counts(mechanism, Console())
 
 
+@app.command()
+def papers(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats: times are rough.")] = False,
+    picture: Annotated[str, typer.Option(help="File for the plot of error against time.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Our reproduction of the papers' tables: operation counts, block methods, speedups on lanes."""
+    from ._papers import measure_papers, print_papers_tables
+
+    notes = Console(stderr=True)
+    _report(measure_papers(quick=quick, picture=picture, tell=notes.print), print_papers_tables, as_json)
+
+
 bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure speed, ours and others', on this machine.")
 app.add_typer(bench, name="bench")
 
@@ -179,6 +241,36 @@ def bench_gpu(
     from ._bench_gpu import measure_gpu, print_gpu
 
     _report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
+
+
+@bench.command("simulation")
+def bench_simulation(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts: to see that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time rollouts and a whole scenario with its recording."""
+    from ._bench_simulation import measure_simulation, print_simulation
+
+    _report(measure_simulation(quick=quick), print_simulation, as_json)
+
+
+study = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs.")
+app.add_typer(study, name="study")
+
+
+@study.command("decoupled")
+def study_decoupled(
+    out: Annotated[str, typer.Option(help="Picture to write (.png, .svg, .pdf); none unless given.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A few runs: to see that it works.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Errors of the decoupled model of vehicle and arm, over mass ratios and bandwidths."""
+    from ._study import QUICK, measure_decoupled, plot_decoupled, print_decoupled
+
+    report = measure_decoupled(**(QUICK if quick else {}))
+    _report(report, print_decoupled, as_json)
+    if out:
+        plot_decoupled(report, out)
 
 
 def _report(report: dict, show, as_json: bool) -> None:
@@ -212,6 +304,7 @@ def main() -> None:
     """Run the command line; expected errors end it with a message and status 1."""
     try:
         app(standalone_mode=True)
-    except (ModelError, OSError, ModuleNotFoundError) as error:
-        _print_error(f"error: {error}")
+    except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
+        text = error.args[0] if isinstance(error, KeyError) and error.args else error
+        _print_error(f"error: {text}")
         raise SystemExit(1) from None

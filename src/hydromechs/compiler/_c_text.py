@@ -39,7 +39,24 @@ MATH = """
 RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
 
 FUNCTIONS = {"abs": "fabs"} | {
-    k: k for k in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow", "atan2")
+    k: k
+    for k in (
+        "floor",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "exp",
+        "log",
+        "tanh",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "pow",
+        "atan2",
+    )
 }
 """Operations that are calls."""
 
@@ -106,6 +123,10 @@ def c_body(
         sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; without, sin and cos are called.
     """
     operations = program.operations
+    if program.calls:
+        raise UnsupportedFeature(
+            f"{program.name} calls other programs, tables or a solver; only machine code can do that so far"
+        )
     suffix = "f" if real == "float" else ""
     one, zero = c_literal(1.0, real), c_literal(0.0, real)
     names: dict[int, str] = {}

@@ -10,7 +10,7 @@ A step whose result is not finite is not taken: the world stays where it was, an
 
 from __future__ import annotations
 
-from ._llvm_solve import Loops
+from ._llvm_solve import WIDE, Loops
 from ._llvm_text import Module
 from ._program import Program
 
@@ -31,6 +31,10 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
     mask = "i1" if lanes == 1 else f"<{lanes} x i1>"
     zero, one = ("0.0", "1.0") if lanes == 1 else tuple("<" + ", ".join([f"double {x}"] * lanes) + ">" for x in ("0.0", "1.0"))
     sizes = [a.size for a in program.inputs]
+    # with one lane, the entries of the state are checked and kept several at a time
+    several = WIDE if lanes == 1 else 1
+    V = f"<{WIDE} x double>" if lanes == 1 else T
+    none = "zeroinitializer" if lanes == 1 else zero
     t = Loops()
     word = iter(range(10_000))
 
@@ -42,7 +46,7 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
 
     def buffer(size: int) -> str:
         t.fresh += 1
-        t.head.append(f"  %b{t.fresh} = alloca [{max(1, size)} x {T}], align 64")
+        t.head.append(f"  %b{t.fresh} = alloca [{max(1, -(-size // several)) * several} x {T}], align 64")
         return f"%b{t.fresh}"
 
     steps, stride = number(), number()
@@ -56,15 +60,18 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
     held = [buffer(n) for n in sizes[n_state:]]
     done = buffer(1)
     left, row = t.variable("i64"), t.variable("i64")
-    total = t.variable(T)
+    total = t.variable(V)
+    for part, n in zip((*state, *after), (*sizes[:n_state], *sizes[:n_state]), strict=True):
+        if n % several:  # what fills up the last vector stays 0
+            t.put(f"store {V} {none}, ptr {t.new(f'getelementptr inbounds {V}, ptr {part}, i64 {n // several}')}, align 8")
     last = t.new("sub i64 %end, 1")
 
     def world(block: str, lane: str) -> str:
         here = t.new(f"add i64 {block}, {lane}")
         return t.new(f"select i1 {t.new(f'icmp slt i64 {here}, {last}')}, i64 {here}, i64 {last}")
 
-    def entry(array: str, k: str) -> str:
-        return t.new(f"getelementptr inbounds {T}, ptr {array}, i64 {k}")
+    def entries(array: str, k: str) -> str:
+        return t.new(f"getelementptr inbounds {V}, ptr {array}, i64 {k}")
 
     def copy(packed: str, lane: str, outside: str, offset: str, size: str, out: bool) -> None:
         """Entries of one lane between a packed array and one in memory."""
@@ -92,17 +99,20 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
                     offset = t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {t.new(f'mul i64 {k}, {each}')}")
                     copy(part, lane, array, offset, t.new(f"select i1 {changes}, i64 {n}, i64 0"), out=False)
             t.put(f"call void {step}({', '.join(f'ptr {p}' for p in (*state, *held, *after))})")
-            t.put(f"store {T} {zero}, ptr {total}, align 8")
+            t.put(f"store {V} {none}, ptr {total}, align 8")
             for part, n in zip(after, sizes, strict=False):
-                with t.loop("0", str(n)) as j:  # x · 0 is not 0 where x is not finite
-                    nought = t.new(f"fmul {T} {t.new(f'load {T}, ptr {entry(part, j)}, align 8')}, {zero}")
-                    sum_ = t.new(f"fadd {T} {t.new(f'load {T}, ptr {total}, align 8')}, {nought}")
-                    t.put(f"store {T} {sum_}, ptr {total}, align 8")
-            finite = t.new(f"fcmp oeq {T} {t.new(f'load {T}, ptr {total}, align 8')}, {zero}")
+                with t.loop("0", str(-(-n // several))) as j:  # x · 0 is not 0 where x is not finite
+                    nought = t.new(f"fmul {V} {t.new(f'load {V}, ptr {entries(part, j)}, align 8')}, {none}")
+                    sum_ = t.new(f"fadd {V} {t.new(f'load {V}, ptr {total}, align 8')}, {nought}")
+                    t.put(f"store {V} {sum_}, ptr {total}, align 8")
+            noughts = t.new(f"load {V}, ptr {total}, align 8")
+            if lanes == 1:
+                noughts = t.new(f"call reassoc double @llvm.vector.reduce.fadd.v{WIDE}f64(double 0.0, {V} {noughts})")
+            finite = t.new(f"fcmp oeq {T} {noughts}, {zero}")
             for new, old, n in zip(after, state, sizes, strict=False):
-                with t.loop("0", str(n)) as j:
-                    x, y = (t.new(f"load {T}, ptr {entry(a, j)}, align 8") for a in (new, old))
-                    t.put(f"store {T} {t.new(f'select {mask} {finite}, {T} {x}, {T} {y}')}, ptr {entry(old, j)}, align 8")
+                with t.loop("0", str(-(-n // several))) as j:
+                    x, y = (t.new(f"load {V}, ptr {entries(a, j)}, align 8") for a in (new, old))
+                    t.put(f"store {V} {t.new(f'select {mask} {finite}, {V} {x}, {V} {y}')}, ptr {entries(old, j)}, align 8")
             count = t.new(f"fadd {T} {t.new(f'load {T}, ptr {done}, align 8')}, {one}")
             kept = t.new(f"select {mask} {finite}, {T} {count}, {T} {t.new(f'load {T}, ptr {done}, align 8')}")
             t.put(f"store {T} {kept}, ptr {done}, align 8")
@@ -124,4 +134,5 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
             copy(done, lane, good, w, "1", out=True)
     body = "\n".join([*t.head, *t.lines])
     text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {{\n{body}\n  ret void\n}}\n"
-    return "\n".join([*module.declarations(), *module.parts, text])
+    reduction = f"declare double @llvm.vector.reduce.fadd.v{WIDE}f64(double, <{WIDE} x double>)"
+    return "\n".join([*module.text(), *([reduction] if lanes == 1 else []), text])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-__all__ = ["Loops", "solve_text"]
+__all__ = ["WIDE", "Loops", "solve_text"]
 
 WIDE = 8
 """Columns that are eliminated at once."""

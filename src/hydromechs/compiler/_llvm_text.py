@@ -12,11 +12,14 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from hydromechs.errors import UnsupportedFeature
 
+from ._llvm import native_lanes
+from ._llvm_semidefinite import semidefinite_text
 from ._llvm_solve import solve_text
-from ._program import Program, Solve, Table
+from ._program import Packed, Program, Solve, SolveSemidefinite, Table
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["Module", "llvm_text"]
@@ -37,10 +40,16 @@ def _double(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
+def packed_width(count: int) -> int:
+    """Lanes of the function that evaluates so many points: 1, 2, 4, and 8 where a register holds as many."""
+    return next((width for width in (1, 2, 4) if count <= width), native_lanes())
+
+
 class Module:
     """The functions that programs of one module call, each once, by name.
 
-    A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side.
+    A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side. Where a function of one
+    lane evaluates several points on lanes, the functions for that many lanes are in a module of their own within this one.
 
     Args:
         lanes: Values per entry.
@@ -50,15 +59,24 @@ class Module:
         self.lanes = lanes
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
-        self.names: dict[int, str] = {}
+        self.names: dict[tuple, str] = {}
         self.keep: list = []  # so that no two callees share an id
+        self.wider: dict[int, Module] = {}
 
-    def name(self, callee: Program | Table | Solve) -> str:
-        """Name of a callee in the module; its text is added when it is asked for first."""
-        if id(callee) in self.names:
-            return self.names[id(callee)]
-        name = f"@callee{len(self.names)}"
-        self.names[id(callee)] = name
+    def wide(self, lanes: int) -> Module:
+        """The functions for another number of lanes."""
+        return self.wider.setdefault(lanes, Module(lanes))
+
+    def name(self, callee: Program | Table | Solve | SolveSemidefinite, shared: tuple[bool, ...] = ()) -> str:
+        """Name of a callee in the module; its text is added when it is asked for first.
+
+        Arguments that are shared hold one value for all lanes.
+        """
+        key = (id(callee), shared)
+        if key in self.names:
+            return self.names[key]
+        name = f"@callee{len(self.names)}x{self.lanes}"
+        self.names[key] = name
         self.keep.append(callee)
         match callee:
             case Table():
@@ -66,15 +84,31 @@ class Module:
                 self.parts.append(f"{name} = internal constant [{len(callee.values)} x double] [{values}], align 64\n")
             case Solve():
                 self.parts.append(solve_text(name, callee.n, self.lanes))
+            case SolveSemidefinite():
+                self.parts.append(semidefinite_text(name, callee.n, self.lanes, callee.tolerance))
             case Program():
-                self.parts.append(self._packed(name, callee))
+                self.parts.append(self._packed(name, callee, shared))
         return name
 
-    def _packed(self, name: str, program: Program) -> str:
+    def table(self, values: list[str]) -> str:
+        """Name of constants that lie one after another."""
+        name = f"@constants{len(self.parts)}x{self.lanes}"
+        row = ", ".join(f"double {x}" for x in values)
+        self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
+        return name
+
+    def _packed(self, name: str, program: Program, shared: tuple[bool, ...]) -> str:
         """A program as a function of packed arrays."""
         e = _Emitter(program, self)
         n = len(program.inputs)
-        values = e.operations(lambda argument, entry: e.new(f"load {e.type}, ptr {e.place(f'%p{argument}', entry)}, align 8"))
+
+        def load(argument: int, entry: int) -> str:
+            if shared and shared[argument]:
+                value = e.new(f"load double, ptr {e.place(f'%p{argument}', entry, 'double')}, align 8")
+                return e.vector([value] * self.lanes, e.type, 1)
+            return e.new(f"load {e.type}, ptr {e.place(f'%p{argument}', entry)}, align 8")
+
+        values = e.operations(load)
         for k, places in enumerate(program.results):
             for entry, place in enumerate(places):
                 e.lines.append(f"  store {e.type} {values[place]}, ptr {e.place(f'%p{n + k}', entry)}, align 8")
@@ -82,14 +116,20 @@ class Module:
         body = "\n".join([*e.allocas, *e.lines])
         return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
 
-    def declarations(self) -> list[str]:
-        """What of LLVM and the C library the functions use, and the sines."""
+    def text(self) -> list[str]:
+        """All functions, and what of LLVM and the C library they use."""
+        modules = [self, *self.wider.values()]
+        declared = [line for module in modules for line in module._declarations()]
+        own = [part for module in modules for part in (_sincos(module.type, module.lanes), *module.parts)]
+        return [*dict.fromkeys(declared), *own]
+
+    def _declarations(self) -> list[str]:
         suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
         T = self.type
         declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in ("sqrt", "fabs", "floor")]
-        declared += ["declare double @llvm.fabs.f64(double)"] if self.lanes > 1 else []
+        declared += ["declare double @llvm.fabs.f64(double)"]
         declared += [f"declare double @{f}({'double, double' if f in ('pow', 'atan2') else 'double'})" for f in LIBM]
-        return [_sincos(T, self.lanes), *declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
+        return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
 
 class _Emitter:
@@ -98,28 +138,108 @@ class _Emitter:
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.fresh = 0
+        self.origin: dict[str, tuple] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
-    def buffer(self, size: int) -> str:
+    def buffer(self, size: int, kind: str = "") -> str:
         """A packed array on the stack of the function; its name."""
         name = f"%buffer{len(self.allocas)}"
-        self.allocas.append(f"  {name} = alloca [{max(1, size)} x {self.type}], align 64")
+        self.allocas.append(f"  {name} = alloca [{max(1, size)} x {kind or self.type}], align 64")
         return name
 
-    def place(self, pointer: str, entry: int) -> str:
+    def place(self, pointer: str, entry: int, kind: str = "") -> str:
         """Address of an entry of a packed array."""
-        return self.new(f"getelementptr inbounds {self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
+        return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
-    def call(self, callee, arguments: list[list[str]]) -> list:
-        """Call a function of packed arrays, or look up a table; where the results are, or what they are."""
+    def call(self, callee, arguments: list[list[str]]) -> list[Callable[[int], str]]:
+        """Call a function of packed arrays, or look up a table; for each result, a function that gives an entry's name."""
         if isinstance(callee, Table):
-            return [[self.entry(self.module.name(callee), len(callee.values), arguments[0][0])]]
+            value = self.entry(self.module.name(callee), len(callee.values), arguments[0][0])
+            return [lambda entry: value]
+        if isinstance(callee, Packed):
+            return self.call_packed(callee, arguments)
         name = self.module.name(callee)
         buffers = [self.buffer(a.size) for a in (*callee.inputs, *callee.outputs)]
         for row, at in zip(arguments, buffers, strict=False):
             for entry, value in enumerate(row):
                 self.lines.append(f"  store {self.type} {value}, ptr {self.place(at, entry)}, align 8")
         self.lines.append(f"  call void {name}({', '.join(f'ptr {b}' for b in buffers)})")
-        return buffers[len(arguments) :]
+
+        def loaded(at: str) -> Callable[[int], str]:
+            return lambda entry: self.new(f"load {self.type}, ptr {self.place(at, entry)}, align 8")
+
+        return [loaded(at) for at in buffers[len(arguments) :]]
+
+    def call_packed(self, callee: Packed, arguments: list[list[str]]) -> list[Callable[[int], str]]:
+        """Points side by side on lanes if this function has one lane, else one after another."""
+        program, count = callee.program, callee.count
+        rows = [
+            [
+                row if same else row[k * a.size : (k + 1) * a.size]
+                for row, a, same in zip(arguments, program.inputs, callee.shared, strict=True)
+            ]
+            for k in range(count)
+        ]
+        width = packed_width(count) if self.lanes == 1 else 1
+        if width == 1:
+            points = [self.call(program, row) for row in rows]
+        else:
+            points = []
+            for first in range(0, count, width):
+                points += self.call_wide(callee, rows[first : first + width], width)
+
+        def gathered(k: int, size: int) -> Callable[[int], str]:
+            return lambda entry: points[entry // size][k](entry % size)
+
+        return [gathered(k, a.size) for k, a in enumerate(program.outputs)]
+
+    def call_wide(self, callee: Packed, rows: list[list[list[str]]], width: int) -> list[list[Callable[[int], str]]]:
+        """Up to `width` points by one call of a function of so many lanes; lanes to spare repeat the last point."""
+        program, wide = callee.program, self.module.wide(width)
+        name, T = wide.name(program, callee.shared), wide.type
+        lanes = [*rows, *[rows[-1]] * (width - len(rows))]
+        buffers = []
+        for k, a in enumerate(program.inputs):
+            values = [[row[k][entry] for row in lanes] for entry in range(a.size)]
+            if values and not callee.shared[k] and all(x.startswith("0x") for lane in values for x in lane):
+                buffers.append(wide.table([x for lane in values for x in lane]))
+                continue
+            if callee.shared[k]:
+                buffers.append(self.buffer(a.size, "double"))
+                for entry, (value, *_) in enumerate(values):
+                    at = self.place(buffers[-1], entry, "double")
+                    self.lines.append(f"  store double {value}, ptr {at}, align 8")
+                continue
+            buffers.append(self.buffer(a.size, T))
+            for entry, scalars in enumerate(values):
+                value = self.vector(scalars, T, len(rows))
+                self.lines.append(f"  store {T} {value}, ptr {self.place(buffers[-1], entry, T)}, align 8")
+        buffers += [self.buffer(a.size, T) for a in program.outputs]
+        self.lines.append(f"  call void {name}({', '.join(f'ptr {b}' for b in buffers)})")
+
+        def loaded(at: str, lane: int) -> Callable[[int], str]:
+            def load(entry: int) -> str:
+                value = self.new(f"load double, ptr {self.place(at, entry * width + lane, 'double')}, align 8")
+                self.origin[value] = (at, entry, width, lane)
+                return value
+
+            return load
+
+        return [[loaded(at, lane) for at in buffers[len(program.inputs) :]] for lane in range(len(rows))]
+
+    def vector(self, scalars: list[str], kind: str, count: int) -> str:
+        """A vector of scalars, of which `count` differ; as it lies in memory if it is a result of a wide call."""
+        at = self.origin.get(scalars[0])
+        if at and all(self.origin.get(x) == (*at[:2], len(scalars), k) for k, x in enumerate(scalars[:count])):
+            return self.new(f"load {kind}, ptr {self.place(at[0], at[1], kind)}, align 8")
+        if all(x.startswith("0x") for x in scalars):
+            return "<" + ", ".join(f"double {x}" for x in scalars) + ">"
+        if len(set(scalars)) == 1:
+            one = self.new(f"insertelement {kind} poison, double {scalars[0]}, i32 0")
+            return self.new(f"shufflevector {kind} {one}, {kind} poison, <{len(scalars)} x i32> zeroinitializer")
+        out = "poison"
+        for lane, x in enumerate(scalars):
+            out = self.new(f"insertelement {kind} {out}, double {x}, i32 {lane}")
+        return out
 
     def entry(self, table: str, n: int, index: str) -> str:
         """The entry of a table at an index held within it; NaN for NaN."""
@@ -177,12 +297,10 @@ class _Emitter:
                     callee, places = self.program.calls[op.value]
                     name = self.call(callee, [[names[p] for p in row] for row in places])
                 case "result":
-                    at = a[op.value[0]]
-                    is_value = isinstance(at, list)
-                    name = at[op.value[1]] if is_value else self.new(f"load {T}, ptr {self.place(at, op.value[1])}, align 8")
+                    name = a[op.value[0]](op.value[1])
                 case "sin" | "cos":
                     if op.a not in pairs:
-                        pairs[op.a] = self.new(f"call {{{T}, {T}}} @sincos({T} {a})")
+                        pairs[op.a] = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
                     name = self.new(f"extractvalue {{{T}, {T}}} {pairs[op.a]}, {0 if op.kind == 'sin' else 1}")
                 case "lt" | "le" | "eq" | "ne":
                     test = self.compare({"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}[op.kind], a, b)
@@ -272,7 +390,7 @@ def llvm_text(program: Program, lanes: int) -> str:
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
         parts.append(_objects(arguments, len(program.inputs)))
     parts.append(_loop(_Emitter(program, module), lanes, len(arguments)))
-    return "\n".join([*module.declarations(), *module.parts, *parts, ""])
+    return "\n".join([*module.text(), *parts, ""])
 
 
 def _loop(e: _Emitter, lanes: int, n: int) -> str:
@@ -377,7 +495,7 @@ def _sincos(T: str, lanes: int) -> str:
     suffix = "f64" if lanes == 1 else f"v{lanes}f64"
     I = "i64" if lanes == 1 else f"<{lanes} x i64>"
     B = "i1" if lanes == 1 else f"<{lanes} x i1>"
-    lines = [f"define internal {{{T}, {T}}} @sincos({T} %x) alwaysinline nounwind {{"]
+    lines = [f"define internal {{{T}, {T}}} @sincos{lanes}({T} %x) alwaysinline nounwind {{"]
 
     def splat(value: float) -> str:
         return _double(value) if lanes == 1 else "<" + ", ".join([f"double {_double(value)}"] * lanes) + ">"

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Argument", "Call", "Operation", "OperationCount", "Program", "Solve", "Table"]
+from hydromechs.spatial import pivoted_solve
+
+__all__ = ["Argument", "Call", "Operation", "OperationCount", "Packed", "Program", "Solve", "SolveSemidefinite", "Table"]
 
 
 class Argument(NamedTuple):
@@ -81,10 +83,35 @@ class Solve:
             return (np.full(self.n, np.nan),)
 
 
+@dataclass(frozen=True)
+class SolveSemidefinite:
+    """A symmetric positive semidefinite system A x = b with b in the range of A: see `hydromechs.spatial.pivoted_solve`."""
+
+    n: int
+    """Number of unknowns."""
+    tolerance: float = 1e-12
+    """Pivot over the first one below which a row depends on those before."""
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """What goes in."""
+        return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """What comes out."""
+        return Argument("x", (self.n,)), Argument("rank", ()), Argument("pivot", ())
+
+    def __call__(self, A, b) -> tuple[np.ndarray, ...]:
+        """Solution, rank, last pivot over the first."""
+        x, rank, pivot = pivoted_solve(A, b, self.tolerance)
+        return x, np.array(rank), np.array(pivot)
+
+
 class Call(NamedTuple):
     """A call in a program."""
 
-    callee: Program | Table | Solve
+    callee: Program | Table | Solve | SolveSemidefinite | Packed
     """What is called."""
     arguments: tuple[tuple[int, ...], ...]
     """For each argument, the places of its entries in the program's operations."""
@@ -114,6 +141,40 @@ class OperationCount:
     def papers(self) -> tuple[int, int]:
         """[multiplications with divisions and square roots, additions], as in the papers' tables."""
         return self.multiplications + self.divisions + self.square_roots, self.additions
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A program for several points at once, side by side on the lanes of one core."""
+
+    program: Program
+    """What is evaluated."""
+    count: int
+    """Number of points: the first dimension of every result, and of every argument that is not shared."""
+    shared: tuple[bool, ...]
+    """Which arguments are the same at all points."""
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """What goes in."""
+        both = zip(self.program.inputs, self.shared, strict=True)
+        return tuple(a if same else Argument(a.name, (self.count, *a.shape)) for a, same in both)
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """What comes out."""
+        return tuple(Argument(a.name, (self.count, *a.shape)) for a in self.program.outputs)
+
+    def count_operations(self) -> OperationCount:
+        """Operations of all points."""
+        one = self.program.count()
+        return OperationCount(*(self.count * getattr(one, f.name) for f in fields(one)))
+
+    def __call__(self, *arrays) -> tuple[np.ndarray, ...]:
+        """Results, point by point."""
+        each = [[x] * self.count if same else x for x, same in zip(arrays, self.shared, strict=True)]
+        points = [self.program(*point) for point in zip(*each, strict=True)]
+        return tuple(np.stack(rows) for rows in zip(*points, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +218,13 @@ class Program:
         return "\n".join(lines)
 
     def _callee_text(self, k: int) -> str:
-        callee = self.calls[k].callee
-        return f"{callee.name} {callee.hash}" if isinstance(callee, Program) else repr(callee)
+        match self.calls[k].callee:
+            case Program() as callee:
+                return f"{callee.name} {callee.hash}"
+            case Packed(program, count, shared):
+                return f"{count} x {program.name} {shared} {program.hash}"
+            case callee:
+                return repr(callee)
 
     @property
     def hash(self) -> str:
@@ -179,7 +245,11 @@ class Program:
             others=sum(k not in free | known for k in kinds),
         )
         for call in self.calls:
-            own = own + call.callee.count() if isinstance(call.callee, Program) else own
+            match call.callee:
+                case Program() as callee:
+                    own = own + callee.count()
+                case Packed() as callee:
+                    own = own + callee.count_operations()
         return own
 
     def __call__(self, *arrays) -> tuple[np.ndarray, ...]:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import casadi
 import numpy as np
 
-from ._program import Program, Solve, Table
+from ._program import Packed, Program, Solve, SolveSemidefinite, Table
 
-__all__ = ["TAPE", "Site", "Symbol", "call", "column", "solve", "symbols"]
+__all__ = ["TAPE", "Site", "Symbol", "call", "call_on_lanes", "column", "solve", "solve_semidefinite", "symbols"]
 
 NUMBERS = (int, float, np.integer, np.floating)
 
@@ -23,7 +23,7 @@ NUMBERS = (int, float, np.integer, np.floating)
 class Site(NamedTuple):
     """A place in a trace where a function is called that the expression itself cannot hold."""
 
-    callee: Program | Table | Solve
+    callee: Program | Table | Solve | SolveSemidefinite | Packed
     """What is called."""
     arguments: list[casadi.SX]
     """One column per argument."""
@@ -210,6 +210,32 @@ def call(program: Program, *arrays) -> list[np.ndarray]:
     return _called(program, list(arrays)) if _has_symbols(arrays) else list(program(*arrays))
 
 
+def call_on_lanes(program: Program, *arrays) -> list[np.ndarray]:
+    """Results of a program at several points, each with a first dimension of points.
+
+    In a traced function that is compiled for one world at a time the points are evaluated side by side, on the lanes of vector
+    operations of one core; in one that has a world on every lane, one after another. With numbers each point is evaluated.
+    Derivatives take the results as constants.
+
+    Args:
+        program: What to call.
+        arrays: One array per input of the program, shape (points, ...); what `np.broadcast_to` made the same at all points is
+            passed once.
+    """
+    counts = {np.shape(x)[0] if np.ndim(x) else 0 for x in arrays}
+    count = max(counts, default=0)
+    if len(counts) != 1 or not count:
+        raise ValueError(f"{program.name}: give every argument for the same number of points, at least 1; got {sorted(counts)}")
+    for a, x in zip(program.inputs, arrays, strict=True):
+        if np.shape(x) != (count, *a.shape):
+            wanted = (count, *a.shape)
+            raise ValueError(f"{program.name}: {a.name} of {count} points must have shape {wanted}, got {np.shape(x)}")
+    shared = tuple(count > 1 and isinstance(x, np.ndarray) and x.strides[0] == 0 and x.size > 0 for x in arrays)
+    packed = Packed(program, count, shared)
+    given = [x[0] if same else x for x, same in zip(arrays, shared, strict=True)]
+    return _called(packed, given) if _has_symbols(given) else list(packed(*given))
+
+
 def solve(A, b):
     """x with A x = b for a general matrix, by Gaussian elimination with pivots, shape (n,).
 
@@ -220,3 +246,19 @@ def solve(A, b):
     if _has_symbols((A, b)):
         return _called(Solve(len(b)), [np.asarray(A), np.asarray(b)])[0]
     return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))
+
+
+def solve_semidefinite(A, b, tolerance: float = 1e-12):
+    """A solution of A x = b for a symmetric positive semidefinite matrix, its rank, and the last pivot over the first.
+
+    Args:
+        A: Matrix, shape (n, n).
+        b: Right-hand side, in the range of A, shape (n,).
+        tolerance: See `SolveSemidefinite`.
+    """
+    callee = SolveSemidefinite(len(b), tolerance)
+    if not _has_symbols((A, b)):
+        x, rank, pivot = callee(A, b)
+        return x, rank[()], pivot[()]
+    x, rank, pivot = _called(callee, [np.asarray(A), np.asarray(b)])
+    return x, rank[()], pivot[()]

@@ -3,6 +3,7 @@
 from . import terrain
 from ._distance import signed_distance
 from ._forces import Contact, contact_wrench
+from ._grasp import Grasp, GraspRows, grasp_gap, grasp_impulse, grasp_misfit, grasp_rows
 from ._law import (
     DryFriction,
     FrictionForce,
@@ -19,6 +20,8 @@ __all__ = [
     "Contact",
     "DryFriction",
     "FrictionForce",
+    "Grasp",
+    "GraspRows",
     "LinearContact",
     "Material",
     "NonlinearContact",
@@ -29,6 +32,10 @@ __all__ = [
     "contact_pairs",
     "contact_wrench",
     "friction_force",
+    "grasp_gap",
+    "grasp_impulse",
+    "grasp_misfit",
+    "grasp_rows",
     "normal_force",
     "signed_distance",
     "terrain",

@@ -2,32 +2,104 @@
 
 from ._articulated_body import articulated_body, rigid_bias, velocity_force
 from ._chart import chart_rate, difference, retract
+from ._closed_chain import (
+    ClosedChains,
+    Holding,
+    OpenChain,
+    closed_chain_dynamics,
+    held_trees,
+    open_chains,
+    tip_jacobian,
+)
+from ._closed_form import (
+    Blocks,
+    BodyJacobian,
+    ad_matrix,
+    adjoint,
+    adjoint_derivative,
+    body_jacobians,
+    coriolis_matrix,
+    coriolis_matrix_lagrange,
+    jacobian_derivatives,
+    mass_matrix_derivatives,
+    mass_matrix_from_jacobians,
+    momentum_matrix,
+    structure_matrix,
+    transposed_times,
+    vehicle_blocks,
+)
 from ._composite_body import mass_matrix
+from ._decoupled import arm_dynamics, base_bodies, decoupled_dynamics
 from ._energy import kinetic_energy, momentum, potential_energy
 from ._generalized_force import generalized_force
-from ._inverse_dynamics import accelerations, inverse_dynamics
+from ._inverse_dynamics import accelerations, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
 from ._kinematics import Bias, Kinematics, integrate, kinematics, world_vector
+from ._singular_chains import (
+    LoadSolution,
+    condition_numbers,
+    dual_arm,
+    dual_arm_without_detection,
+    load_solution,
+    singular_chain_dynamics,
+)
+from ._star import Star, rigid_star_dynamics, star_dynamics, star_of
 
 __all__ = [
     "Bias",
+    "Blocks",
+    "BodyJacobian",
+    "ClosedChains",
+    "Holding",
     "Kinematics",
+    "LoadSolution",
+    "OpenChain",
+    "Star",
     "accelerations",
+    "ad_matrix",
+    "adjoint",
+    "adjoint_derivative",
+    "arm_dynamics",
     "articulated_body",
+    "base_bodies",
+    "body_jacobians",
     "chart_rate",
+    "closed_chain_dynamics",
+    "condition_numbers",
+    "coriolis_matrix",
+    "coriolis_matrix_lagrange",
+    "decoupled_dynamics",
     "difference",
+    "dual_arm",
+    "dual_arm_without_detection",
     "generalized_force",
+    "held_trees",
     "integrate",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative_times_velocity",
+    "jacobian_derivatives",
     "kinematics",
     "kinetic_energy",
+    "load_solution",
     "mass_matrix",
+    "mass_matrix_derivatives",
+    "mass_matrix_from_jacobians",
     "momentum",
+    "momentum_matrix",
+    "open_chains",
     "potential_energy",
     "retract",
     "rigid_bias",
+    "rigid_inverse_dynamics",
+    "rigid_star_dynamics",
+    "singular_chain_dynamics",
+    "star_dynamics",
+    "star_of",
+    "structure_matrix",
+    "tip_jacobian",
+    "transposed_times",
+    "vehicle_blocks",
     "velocity_force",
     "world_vector",
 ]

@@ -1,10 +1,13 @@
-"""Joint-space inertia matrix by composite bodies (thesis App. B.3, Table 27) with full 6×6 body inertias."""
+"""Joint-space inertia matrix by composite bodies (thesis App. B.3, Table 27) with rigid or full 6×6 body inertias."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from hydromechs.spatial import Screw
+
 from ._kinematics import Kinematics
+from ._pseudo_inertia import PseudoInertia, axis_part, moved_back, pseudo_inertia
 
 __all__ = ["mass_matrix"]
 
@@ -14,22 +17,24 @@ def mass_matrix(model, kin: Kinematics, inertia):
 
         K_i = I_i^H + Σ Xᵀ K_outboard X,    M_ii = ϕ_iᵀ K_i ϕ_i,    M_ji = ϕ_jᵀ (Xᵀ … Xᵀ) K_i ϕ_i  for j inboard of i
 
+    Where no body from i outwards has an added inertia, K_i is kept as moments of mass, and the mass on the axis of a revolute
+    joint counts as the inboard body's (see `axis_part`): M does not change by it.
+
     Args:
         model: The mechanism.
         kin: Its kinematics, of which only the configuration counts.
-        inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
+        inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None. A body without added
+            inertia is known by its matrix being that of `model.rigid`.
 
     Returns:
         M, symmetric, shape (nv, nv).
     """
-    K = [np.zeros((6, 6)) if I is None else I for I in inertia]
-    for i in reversed(range(model.nb)):
-        if model.parent[i] >= 0:
-            K[model.parent[i]] = K[model.parent[i]] + kin.paths[i].inertia_back(K[i])
-
+    K = _composite(model, kin, pass_axis_masses(model, kin.paths, body_inertias(model, inertia)))
     rows: list[list] = [[0.0] * model.nv for _ in range(model.nv)]
     for i in range(model.nb):
-        for column, force in zip(range(model.nv)[model.v_slices[i]], (K[i] @ kin.subspaces[i]).T, strict=True):
+        if K[i] is None:
+            continue
+        for column, force in zip(range(model.nv)[model.v_slices[i]], (_matrix(K[i]) @ kin.subspaces[i]).T, strict=True):
             j = i
             while j >= 0:
                 for row, value in zip(range(model.nv)[model.v_slices[j]], kin.subspaces[j].T @ force, strict=True):
@@ -38,3 +43,65 @@ def mass_matrix(model, kin: Kinematics, inertia):
                 force = kin.paths[j].force_back(force)
                 j = model.parent[j]
     return np.array(rows).reshape(model.nv, model.nv)
+
+
+def body_inertias(model, inertia) -> list:
+    """Inertias as `PseudoInertia` where they are the rigid body's own, as (6, 6) where water adds to them, else None.
+
+    Args:
+        model: The mechanism.
+        inertia: As in `mass_matrix`.
+    """
+    pairs = zip(inertia, model.rigid, strict=True)
+    return [pseudo_inertia(rigid) if rigid is not None and I is rigid.matrix else I for I, rigid in pairs]
+
+
+def turning_axis(model, i: int) -> int | None:
+    """The coordinate axis of a body's revolute joint, 0, 1 or 2; None for all other joints."""
+    rows = model.free_rows[i]
+    return rows[0] - 3 if rows is not None and len(rows) == 1 and rows[0] >= 3 else None
+
+
+def pass_axis_masses(model, paths, inertias: list) -> list:
+    """The same inertias with the mass on the axes of revolute joints passed to the inboard bodies.
+
+    Args:
+        model: The mechanism.
+        paths: Transformation from the parent's frame to each body's, a `Path`.
+        inertias: `PseudoInertia`, (6, 6) or None of each body.
+    """
+    out = list(inertias)
+    for i in reversed(range(model.nb)):
+        axis = turning_axis(model, i)
+        if axis is not None and isinstance(out[i], PseudoInertia):
+            passed, out[i] = axis_part(out[i], axis)
+            if (parent := model.parent[i]) >= 0:
+                *before, last = paths[i].steps
+                still = Screw(last.axis, last.distance, 1.0, 0.0)  # the joint's angle does not matter
+                out[parent] = _sum(out[parent], moved_back((*before, still), passed))
+    return out
+
+
+def _composite(model, kin: Kinematics, inertias: list) -> list:
+    """K_i of all bodies."""
+    K = list(inertias)
+    for i in reversed(range(model.nb)):
+        parent, path = model.parent[i], kin.paths[i]
+        if parent >= 0 and K[i] is not None:
+            moved = moved_back(path.steps, K[i]) if isinstance(K[i], PseudoInertia) else path.inertia_back(K[i])
+            K[parent] = _sum(K[parent], moved)
+    return K
+
+
+def _sum(a, b):
+    """Sum of two inertias, moments or 6×6 or None."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, PseudoInertia) and isinstance(b, PseudoInertia):
+        return a.plus(b)
+    return _matrix(a) + _matrix(b)
+
+
+def _matrix(K):
+    """An inertia as a 6×6 matrix."""
+    return K.matrix if isinstance(K, PseudoInertia) else K

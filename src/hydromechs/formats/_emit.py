@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from hydromechs.errors import UnsupportedFeature
@@ -86,11 +87,15 @@ def _flow(value) -> str:
         return _text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None:
+        return "null"
     return _number(value) if isinstance(value, float) else str(value)
 
 
 def _number(x: float) -> str:
     """The shortest text that gives back the same float, also in YAML 1.1."""
+    if not math.isfinite(x):
+        return ".nan" if math.isnan(x) else ".inf" if x > 0.0 else "-.inf"
     text = repr(x)
     if text.endswith(".0") and text != "-0.0":
         return text[:-2]

@@ -92,6 +92,8 @@ def _class_at(kind: type[BaseModel] | None, loc: tuple) -> type[BaseModel] | Non
             annotation = None if field is None else field.annotation
             if get_origin(annotation) is dict:
                 table, annotation = True, get_args(annotation)[1]
+            elif get_origin(annotation) is list:  # its index comes next and is passed over
+                annotation = get_args(annotation)[0]
             kind = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
     return None if table else kind
 

@@ -39,7 +39,16 @@ def save(model: Model, path: str | Path) -> None:
         model: The model.
         path: The file. Meshes are named in it as the model names them, and not copied.
     """
-    text = dumps(model)
+    replace_file(dumps(model), path)
+
+
+def replace_file(text: str, path: str | Path) -> None:
+    """Write a text file; one that is there is replaced at once or, if anything fails, not at all.
+
+    Args:
+        text: What to write.
+        path: The file.
+    """
     path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}")
     try:

@@ -1,4 +1,4 @@
-"""Pose control of a vehicle with thrusters: PID on SE(3) with weight and buoyancy fed forward, and thrust allocation."""
+"""Pose control of a vehicle with thrusters: PID on SE(3) with weight, buoyancy and drag fed forward, and thrust allocation."""
 
 from __future__ import annotations
 
@@ -9,29 +9,88 @@ import numpy as np
 
 from hydromechs.actuation import Allocator, allocation_matrix
 from hydromechs.model import joints
-from hydromechs.simulation import mass_matrix
-from hydromechs.spatial import quaternion_matrix, quaternion_product
+from hydromechs.simulation import damping_force, mass_matrix, restoring_force
+from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
 
 from ._reference import JointMotion, Waypoints
 
 __all__ = ["FollowPath", "HoldPose"]
 
 
+def pose_error(pose, reference):
+    """Error of a pose, velocity and acceleration of its reference, in body axes, shape (6,) each.
+
+    Args:
+        pose: Position and quaternion, shape (7,).
+        reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
+    """
+    turn, R = pose[3:], quaternion_matrix(pose[3:])
+    difference = quaternion_product(np.array([turn[0], -turn[1], -turn[2], -turn[3]]), _quaternion(reference[0, 3:]))
+    sign = where(difference[0] >= 0.0, 1.0, -1.0)  # the shorter way round
+    sine = norm(difference[1:]) + 1e-150
+    angle = 2.0 * np.arctan2(sine, sign * difference[0]) / sine
+    e = np.concatenate([R.T @ (reference[0, :3] - pose[:3]), sign * angle * difference[1:]])
+    # rates of the angles count as angular velocity about the world's axes: exact for the heading
+    V, a = (np.concatenate([R.T @ reference[k, :3], R.T @ reference[k, 3:]]) for k in (1, 2))
+    return e, V, a
+
+
+def pose_waypoints(waypoints: Sequence[Mapping]) -> Waypoints:
+    """A path of positions and of roll, pitch, heading from waypoints as `FollowPath` takes them."""
+    rows = []
+    for w in waypoints:
+        unknown = set(w) - {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
+        if unknown or "position" not in w or len(w["position"]) != 3:
+            raise ValueError(f"a waypoint has t, position (3 numbers), heading_deg, pitch_deg, roll_deg; got {dict(w)}")
+        angles = [math.radians(float(w.get(f"{x}_deg", 0.0))) for x in ("roll", "pitch", "heading")]
+        rows.append([*map(float, w["position"]), *angles])
+    return Waypoints([float(w.get("t", 0.0)) for w in waypoints], rows)
+
+
+def pose_law(model, body: int, inertia, gains, q, v, memory, reference):
+    """Wrench of the pose controller in body axes, shape (6,), and the error of the pose that its integral sums, shape (6,).
+
+        τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q) + D(q, v_ref)
+
+    Args:
+        model: The mechanism.
+        body: Index of the vehicle's body.
+        inertia: M, shape (6, 6).
+        gains: Of e, ė and ∫e for position, then for orientation, shape (2, 3).
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        memory: ∫e dt, shape (6,).
+        reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
+    """
+    iq, iv = model.q_slices[body].start, model.v_slices[body].start
+    e, V, a = pose_error(q[iq : iq + 7], reference)
+    rate = V - v[iv : iv + 6]
+    wanted = [a[k] + _pid(gains[k // 3], e[k], rate[k], memory[k]) for k in range(6)]
+    moving = np.array([V[k - iv] if iv <= k < iv + 6 else 0.0 for k in range(model.nv)])
+    known = restoring_force(model, q) + damping_force(model, q, moving)
+    return np.asarray(inertia) @ np.array(wanted) + known[iv : iv + 6], e
+
+
+def _pid(gains, e, rate, integral):
+    return gains[0] * e + gains[1] * rate + gains[2] * integral
+
+
 class FollowPath:
     """Leads a vehicle along waypoints with its thrusters, and an arm along its own. A controller.
 
-        τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q)
+        τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q) + D(q, v_ref)
 
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass at
-    the start, g weight and buoyancy at the present configuration. The integral takes out the current; it waits while thrusters
-    saturate. Thrusts come from bounded least squares.
+    the start, g weight and buoyancy at the present configuration, D the damping of still water at the speed of the reference.
+    The integral takes out the current; it waits while thrusters saturate. Thrusts come from bounded least squares.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
         arm: Waypoints of servo-driven joints, as `JointMotion` takes them; none unless given.
         body: Name of the vehicle's body; the first free one unless given.
-        frequency: ω_0, natural frequency of the closed loop [rad/s].
-        damping: ζ, its damping ratio.
+        frequency: ω_0, natural frequency of the closed loop for position [rad/s].
+        attitude_frequency: The same for orientation; twice as high unless given [rad/s].
+        damping: ζ, the damping ratio of both.
         integral: k, of the integral's strength; larger is weaker.
         period: Time between two commands [s].
     """
@@ -43,85 +102,73 @@ class FollowPath:
         arm: Sequence[Mapping[str, float]] = (),
         body: str | None = None,
         frequency: float = 0.6,
+        attitude_frequency: float | None = None,
         damping: float = 1.0,
         integral: float = 5.0,
         period: float = 0.05,
     ):
-        for name, value in (("frequency", frequency), ("damping", damping), ("integral", integral), ("period", period)):
+        attitude = 2.0 * frequency if attitude_frequency is None else attitude_frequency
+        numbers = dict(frequency=frequency, attitude_frequency=attitude, damping=damping, integral=integral, period=period)
+        for name, value in numbers.items():
             if not isinstance(value, int | float) or not 0.0 < value < math.inf:
                 raise ValueError(f"{name} is {value!r}, must be a number above 0")
-        rows = []
-        for w in waypoints:
-            unknown = set(w) - {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
-            if unknown or "position" not in w or len(w["position"]) != 3:
-                raise ValueError(f"a waypoint has t, position (3 numbers), heading_deg, pitch_deg, roll_deg; got {dict(w)}")
-            angles = [math.radians(float(w.get(f"{x}_deg", 0.0))) for x in ("roll", "pitch", "heading")]
-            rows.append([*map(float, w["position"]), *angles])
-        self.path = Waypoints([float(w.get("t", 0.0)) for w in waypoints], rows)
+        self.path = pose_waypoints(waypoints)
         self.arm = JointMotion(waypoints=arm, period=period) if arm else None
         self.body, self.period = body, period
-        self.gains = (frequency**2, 2.0 * damping * frequency, frequency**3 / integral)
+        self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
         self.memory = np.zeros(6)
         """Integral of the error [m·s, rad·s], shape (6,)."""
 
     def start(self, simulation) -> None:
-        """Look up the vehicle, its thrusters and its inertia.
+        """Look up the vehicle, its thrusters and its inertia, and compile the law.
 
         Args:
             simulation: The simulation that it will control.
         """
-        from hydromechs.simulation._dynamics import compile_model  # CasADi and LLVM
+        from hydromechs.compiler import Argument, Compiled, Recipe  # CasADi and LLVM
 
         model, plant = simulation.model, simulation.plant
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else None)
         if name not in free:
             raise ValueError(f"pose control needs a body with a free joint; {name!r} is none of {', '.join(free) or 'none'}")
-        if not plant.thrusters:
-            raise ValueError("pose control needs thrusters; the simulation has none")
         i = model.body_index(name)
-        self.q_at, self.v_at = model.q_slices[i].start, model.v_slices[i].start
-        on = [t for t in plant.thrusters if model.bodies[model.frames[t.frame][0]].name == name]
-        self.thrusters = [(t.name, t.curve) for t in on]
+        on = [t for t in plant.thrusters if model.frames[t.frame][0] == i]
+        if not on:
+            raise ValueError(f"pose control needs thrusters on {name!r}; the simulation has none there")
         limits = np.array([t.curve.limits for t in on])
-        self.allocator = Allocator(allocation_matrix(model, on, name), limits[:, 0], limits[:, 1])
-        at = slice(self.v_at, self.v_at + 6)
-        self.inertia = np.array(mass_matrix(model, simulation.state.q), dtype=float)[at, at]
-        self.restoring = compile_model(model).restoring_force
+        self._curves = [(simulation.actuators.index(t.name), t.curve.inverse) for t in on]
+        self._allocator = Allocator(allocation_matrix(model, on, name), limits[:, 0], limits[:, 1])
+        at = model.v_slices[i]
+        inertia = np.array(mass_matrix(model, simulation.state.q), dtype=float)[at, at]
+        arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))
+        recipe = Recipe(
+            "pose_law",
+            lambda **arrays: pose_law(model, i, inertia, self.gains, **arrays),
+            tuple(Argument(*a) for a in arguments),
+            (Argument("wrench", (6,)), Argument("error", (6,))),
+            None,
+        )
+        self._law = Compiled(recipe, 1, 1)
+        self._law.code(1)
         self.memory = np.zeros(6)
+        self._joints: list[int] = []
         if self.arm is not None:
             self.arm.start(simulation)
+            self._joints = [simulation.actuators.index(joint) for joint in self.arm.names]
 
-    def error(self, state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Error of the pose, of the velocity, and the acceleration of the reference, all in body axes, shape (6,) each.
-
-        Args:
-            state: State of the simulation.
-        """
-        reference = self.path(state.t)
-        q = state.q[self.q_at : self.q_at + 7]
-        R = quaternion_matrix(q[3:])
-        turn = quaternion_product(np.array([q[3], -q[4], -q[5], -q[6]]), _quaternion(reference.position[3:]))
-        turn = turn if turn[0] >= 0.0 else -turn
-        sine = math.sqrt(turn[1] ** 2 + turn[2] ** 2 + turn[3] ** 2)
-        angle = 2.0 if sine == 0.0 else 2.0 * math.atan2(sine, turn[0]) / sine
-        e = np.concatenate([R.T @ (reference.position[:3] - q[:3]), angle * turn[1:]])
-        # rates of the angles count as angular velocity about the world's axes: exact for the heading
-        wanted = np.concatenate([R.T @ reference.rate[:3], R.T @ reference.rate[3:]])
-        a = np.concatenate([R.T @ reference.acceleration[:3], R.T @ reference.acceleration[3:]])
-        return e, wanted - state.v[self.v_at : self.v_at + 6], a
-
-    def __call__(self, state) -> dict[str, float]:
-        """Commands of the thrusters, and of the arm, at a `state`."""
-        e, rate, a = self.error(state)
-        stiffness, damping, integral = self.gains
-        g = self.restoring(state.q)[self.v_at : self.v_at + 6]
-        wanted = self.inertia @ (a + stiffness * e + damping * rate + integral * self.memory) + g
-        given = self.allocator(wanted)
+    def __call__(self, state) -> np.ndarray:
+        """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
+        wrench, e = self._law.single_results(state.q, state.v, self.memory, np.array(self.path(state.t)))
+        given = self._allocator(wrench)
         if not given.saturated.any():
             self.memory = self.memory + self.period * e
-        out = {name: float(curve.inverse(f)) for (name, curve), f in zip(self.thrusters, given.forces, strict=True)}
-        return out if self.arm is None else out | self.arm(state)
+        out = state.command.copy()
+        for (k, inverse), force in zip(self._curves, given.forces.tolist(), strict=True):
+            out[k] = inverse(force)
+        if self.arm is not None:
+            out[self._joints] = self.arm.path(state.t).position
+        return out
 
 
 class HoldPose(FollowPath):
@@ -130,19 +177,14 @@ class HoldPose(FollowPath):
     Args:
         position: Where, in world axes [m], shape (3,).
         heading_deg: Heading [°].
-        arm: As in `FollowPath`.
-        body: As in `FollowPath`.
-        frequency: As in `FollowPath`.
-        damping: As in `FollowPath`.
-        integral: As in `FollowPath`.
-        period: As in `FollowPath`.
+        options: As in `FollowPath`: arm, body, frequency, attitude_frequency, damping, integral, period.
     """
 
     def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options):
         super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
 
 
-def _quaternion(rpy: np.ndarray) -> np.ndarray:
+def _quaternion(rpy):
     """Quaternion of roll, pitch and heading, shape (4,)."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(0.5 * rpy), np.sin(0.5 * rpy)
     return np.array(

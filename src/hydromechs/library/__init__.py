@@ -1,24 +1,42 @@
-"""Ready models with their sources, and generated ones."""
+"""Ready models with their sources, generated ones, and ready scenarios."""
 
 from __future__ import annotations
 
 import os
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from hydromechs.errors import ModelError
+from hydromechs.errors import ModelError, ScenarioError
 from hydromechs.formats import load_file
 from hydromechs.model import Model
 
 from ._generators import random_tree, serial_chain, star
 
-__all__ = ["load", "model_path", "names", "random_tree", "serial_chain", "star"]
+if TYPE_CHECKING:
+    from hydromechs.simulation import Scenario
+
+__all__ = [
+    "load",
+    "load_scenario",
+    "model_path",
+    "names",
+    "random_tree",
+    "scenario_names",
+    "scenario_path",
+    "serial_chain",
+    "star",
+]
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    """Names of the YAML files in a folder of the library."""
+    found = [f.name for f in (files(__package__) / folder).iterdir()]
+    return tuple(sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml")))
 
 
 def names() -> tuple[str, ...]:
     """Names of the library's models."""
-    return tuple(
-        sorted(f.name.removesuffix(".yaml") for f in (files(__package__) / "models").iterdir() if f.name.endswith(".yaml"))
-    )
+    return _names("models")
 
 
 def model_path(name: str) -> str:
@@ -44,3 +62,37 @@ def load(source: str | os.PathLike) -> Model:
             raise ModelError(source, [f"there is no library model {source!r}; there are {', '.join(names())}{hint}"])
         return load_file(model_path(source))
     return load_file(source)
+
+
+def scenario_names() -> tuple[str, ...]:
+    """Names of the library's scenarios."""
+    return _names("scenarios")
+
+
+def scenario_path(name: str) -> str:
+    """Path of the file of a library scenario, to copy from.
+
+    Args:
+        name: One of `scenario_names()`.
+    """
+    if name not in scenario_names():
+        raise ScenarioError(str(name), [f"there is no library scenario {name!r}; there are {', '.join(scenario_names())}"])
+    return str(files(__package__) / "scenarios" / f"{name}.yaml")
+
+
+def load_scenario(source: str | os.PathLike) -> Scenario:
+    """The scenario of a library name or of a file.
+
+    Args:
+        source: A name such as "sinking_chain", or the path of a file (it has a folder or an ending in it).
+    """
+    from hydromechs.formats import load_scenario_file  # needs the simulation
+
+    if isinstance(source, str) and not any(c in source for c in "./\\"):
+        if source not in scenario_names():
+            here = os.path.exists(source)
+            hint = f"; to load the file of that name, write './{source}'" if here else ", or give the path of a .yaml file"
+            known = ", ".join(scenario_names())
+            raise ScenarioError(source, [f"there is no library scenario {source!r}; there are {known}{hint}"])
+        source = scenario_path(source)
+    return load_scenario_file(source, load)

@@ -64,6 +64,10 @@ class State:
     """Internal states of actuators, friction and contacts, and the work done so far, shape (nz,)."""
     command: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Commands of the actuators that are held, shape (na,)."""
+    wrench: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    """Wrenches on the external bodies that are held [N, N·m], shape (ne, 6)."""
+    grasps: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """1 for grasps that hold, else 0, shape (ng,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """What the controller remembers, shape (nm,)."""
 

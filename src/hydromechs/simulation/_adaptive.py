@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.errors import SimulationDiverged
-
 from ._integrators import dense_output
 from ._stepper import Stepper
 
-__all__ = ["AdaptiveSteps"]
+__all__ = ["AdaptiveSteps", "StepTooSmall"]
 
 SMALLEST = 1e-10
 """Step below which it gives up [s]."""
+
+
+class StepTooSmall(ArithmeticError):
+    """The error asks for a step below `SMALLEST`; `at` is the last good time, configuration and x."""
+
+    def __init__(self, *at):
+        self.at = at
+        super().__init__(f"t = {at[0]:.6g} s: the error asks for a step below {SMALLEST:g} s")
 
 
 class AdaptiveSteps:
@@ -49,15 +55,13 @@ class AdaptiveSteps:
             h_now = t_end - t if last else h
             q1, x1, error, stages = self.stepper.embedded([t, q, x, h_now, inputs])
             size = np.concatenate([np.ones(nv), np.maximum(np.abs(x), np.abs(x1))])
-            ratio = self.counted * error / (method.absolute + method.relative * size)
-            norm = float(np.sqrt(np.mean(ratio * ratio)))
+            with np.errstate(over="ignore", invalid="ignore"):
+                ratio = self.counted * error / (method.absolute + method.relative * size)
+                norm = float(np.sqrt(np.mean(ratio * ratio)))
             if not norm <= 1.0:  # also for NaN
                 h = h_now * (0.2 if not np.isfinite(norm) else max(0.2, 0.9 * norm**-0.2))
                 if h < SMALLEST:
-                    raise SimulationDiverged(
-                        f"t = {t:.6g} s: the error asks for a step below {SMALLEST:g} s; something is stiff or jumps: "
-                        "use the integrator linearly_implicit, or loosen integrator.relative"
-                    )
+                    raise StepTooSmall(t, q, x)
                 continue
             if recording is not None:
                 for time in recording.times(t, t_end if last else t + h_now):

@@ -113,7 +113,8 @@ def _world_faults(i: int, name: str, model: Model, first_name: str, first: Model
     for what in ("axes", "gravity", "water_density"):
         mine, others = getattr(model.world, what), getattr(first.world, what)
         if mine != others:
-            text = f"models.{i}: world.{what} of {name!r} is {mine}, that of {first_name!r} is {others}; make the model files agree"
+            both = f"world.{what} of {name!r} is {mine}, that of {first_name!r} is {others}"
+            text = f"models.{i}: {both}; make the model files agree"
             out.append(Fault(("models", i, "model"), text))
     return out
 
@@ -134,10 +135,10 @@ def _faults(start: ModelStart) -> list[Fault]:
             out.append(Fault((key,), f"{key} is {list(getattr(start, key))}, must be finite"))
     if posed and len(free) > 1:
         several = ", ".join(repr(b.name) for b in free)
-        text = f"{posed[0]} is given, but {model.name} has several free bodies on the world ({several}); place them in the model file"
+        text = f"{posed[0]} is given, but {model.name} has several free roots ({several}); place them in the model file"
         out.append(Fault((posed[0],), text))
     if start.velocity is not None and not free:
-        out.append(Fault(("velocity",), f"velocity is given, but {model.name} has no free body on the world; leave it out"))
+        out.append(Fault(("velocity",), f"velocity is given, but {model.name} has no free root; leave it out"))
     length = 1.0 if start.orientation is None else float(np.linalg.norm(start.orientation))
     if not abs(length - 1.0) < UNIT_TOLERANCE:
         out.append(Fault(("orientation",), f"orientation has the length {length:.9g}, must be a unit quaternion (w, x, y, z)"))
@@ -214,7 +215,9 @@ def _on_base(model: Model, roots: list[Body], start: ModelStart) -> Model:
     origin = Origin(start.position or (0.0, 0.0, 0.0), tuple(float(a) for a in rpy))
     bodies = [replace(b, parent=name) if b in roots else b for b in model.bodies]
     base = Body(name=name, joint=joints.Fixed(placement=origin))
-    return _model(name=model.name, bodies=(base, *bodies), world=model.world, description=model.description, sources=model.sources)
+    return _model(
+        name=model.name, bodies=(base, *bodies), world=model.world, description=model.description, sources=model.sources
+    )
 
 
 def _place_free(model: Model, root: Body, start: ModelStart, q: np.ndarray, v: np.ndarray) -> None:
@@ -226,9 +229,8 @@ def _place_free(model: Model, root: Body, start: ModelStart, q: np.ndarray, v: n
         if start.position is not None:
             at[:3] = R_WJ.T @ (np.array(start.position) - p_WJ)
         if start.orientation is not None:
-            turned = np.array_equal(R_WJ, np.eye(3))
-            R_WB = quaternion_matrix(start.orientation)
             unit = np.array(start.orientation) / np.linalg.norm(start.orientation)
-            at[3:] = unit if turned else quaternion_from_matrix(R_WJ.T @ R_WB)
+            straight = np.array_equal(R_WJ, np.eye(3))
+            at[3:] = unit if straight else quaternion_from_matrix(R_WJ.T @ quaternion_matrix(unit))
     if start.velocity is not None:
         v[model.v_slices[i]] = start.velocity

@@ -18,7 +18,7 @@ from . import _equations as equations
 from . import _fossen as fossen
 from ._arguments import model_of
 from ._parameters import parameter_value, with_parameters
-from ._table import EQUATIONS, Equation, shape_of
+from ._table import EQUATIONS, FORMULATIONS, Equation, shape_of
 
 __all__ = ["Dynamics", "compile_model", "is_ours", "operation_count"]
 
@@ -94,9 +94,10 @@ class Dynamics:
         key = (name, extra, variant)
         if key in self._made:
             return self._made[key]
-        if equation is None and name not in EQUATIONS:
-            raise KeyError(f"no equation {name!r}; there are {', '.join(EQUATIONS)}")
-        equation = equation or EQUATIONS[name]
+        known = EQUATIONS | FORMULATIONS
+        if equation is None and name not in known:
+            raise KeyError(f"no equation {name!r}; there are {', '.join(known)}")
+        equation = equation or known[name]
 
         def traced(**arrays):
             values = {p: arrays.pop(p) for p in self.parameters}
@@ -213,6 +214,61 @@ class Dynamics:
         flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
         return self._run("inverse_dynamics", (q, v, vdot), flow, parameters, out)[0]
 
+    def star_dynamics(
+        self, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
+    ) -> np.ndarray:
+        """v̇ of a star by composite bodies (CRB/DTS), the same as `forward_dynamics`, shape (..., nv).
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            tau: Generalised force, shape (..., nv).
+            fluid_velocity: As in `forward_dynamics`.
+            fluid_acceleration: As in `forward_dynamics`.
+            wrench: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
+        return self._run("star_dynamics", (q, v, tau), flow, parameters, out)[0]
+
+    def decoupled_dynamics(
+        self, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
+    ) -> np.ndarray:
+        """v̇ with a base that does not feel what it carries (thesis 7.5.2), shape (..., nv).
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            tau: Generalised force, shape (..., nv).
+            fluid_velocity: As in `forward_dynamics`.
+            fluid_acceleration: As in `forward_dynamics`.
+            wrench: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
+        return self._run("decoupled_dynamics", (q, v, tau), flow, parameters, out)[0]
+
+    def arm_dynamics(
+        self, q, v, tau, vdot_base, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
+    ) -> np.ndarray:
+        """v̇ for a given acceleration of the base, shape (..., nv).
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            tau: Generalised force, of which the base's entries do not matter, shape (..., nv).
+            vdot_base: v̇ of the base's joint, shape (..., 6) for a free base.
+            fluid_velocity: As in `forward_dynamics`.
+            fluid_acceleration: As in `forward_dynamics`.
+            wrench: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
+        return self._run("arm_dynamics", (q, v, tau, vdot_base), flow, parameters, out)[0]
+
     def mass_matrix(self, q, *, parameters=None, out=None) -> np.ndarray:
         """Joint-space inertia matrix with added mass, shape (..., nv, nv).
 
@@ -222,6 +278,18 @@ class Dynamics:
             out: Array for the result.
         """
         return self._run("mass_matrix", (q,), {}, parameters, out)[0]
+
+    def coriolis_matrix(self, q, v, *, fluid_velocity=None, parameters=None, out=None) -> np.ndarray:
+        """C(q, v) in M v̇ + C v + D + g = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv).
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            fluid_velocity: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        return self._run("coriolis_matrix", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
 
     def damping_force(self, q, v, *, fluid_velocity=None, parameters=None, out=None) -> np.ndarray:
         """D(q, v) in M v̇ + C v + D + g = τ: the water's damping, shape (..., nv).
@@ -455,14 +523,16 @@ def operation_count(model: Model, algorithm: str) -> OperationCount:
     Args:
         model: The mechanism.
         algorithm: "articulated_body" (forward dynamics in moving, accelerating water; dry if no body is wet),
-            "inverse_dynamics", "composite_body" (the mass matrix) or "kinematics".
+            "inverse_dynamics", "composite_body" (the mass matrix), "kinematics", "star" (forward dynamics of a star by
+            composite bodies), "decoupled_arm" (forward dynamics for a given acceleration of the base) or "decoupled".
     """
     model = model_of(model)
     names = {"articulated_body": "forward_dynamics", "composite_body": "mass_matrix"}
     names |= {"inverse_dynamics": "inverse_dynamics", "kinematics": "kinematics"}
+    names |= {"star": "star_dynamics", "decoupled": "decoupled_dynamics", "decoupled_arm": "arm_dynamics"}
     if algorithm not in names:
         raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(names)}")
-    equation = EQUATIONS[names[algorithm]]
+    equation = (EQUATIONS | FORMULATIONS)[names[algorithm]]
     wet = "dynamics" in names[algorithm] and any(b.hydro is not None for b in model.bodies)
     inputs = {x: shape_of(x, model) for x in (*equation.inputs, *(FLUID if wet else ()))}
     return compiler.trace(lambda **arrays: equation.function(model, **arrays), inputs, name=algorithm).count()

@@ -169,6 +169,12 @@ def inverse_dynamics(model, q, v, vdot, *, fluid_velocity=None, fluid_accelerati
     q = arguments.configuration(model, q)
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
     vdot = arguments.array(vdot, ((model.nv,),), "vdot", "acceleration")
+    if all(body.hydro is None for body in model.bodies):
+        arguments.fluid(model, fluid_velocity, "fluid_velocity")  # no effect, but no nonsense either
+        arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
+        if wrench is not None:
+            wrench = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
+        return dynamics.rigid_inverse_dynamics(model, dynamics.kinematics(model, q, v), vdot, wrench)
     b = _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return dynamics.inverse_dynamics(model, b.kin, b.bias, vdot, b.inertia, b.force)
 

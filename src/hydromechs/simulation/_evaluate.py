@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import actuation, contact, dynamics, hydro
+from hydromechs import actuation, compiler, contact, dynamics, hydro
 from hydromechs.model import Hydro
-from hydromechs.spatial import cross
+from hydromechs.spatial import cross, ldl
 
 from ._equations import _balance
 from ._plant import Plant
@@ -59,6 +59,14 @@ class Evaluation(NamedTuple):
     """Thrusters."""
     external: object
     """The caller's."""
+    grasp_force: object
+    """Force of each holder on what it holds, in the holder's axes [N, N·m], shape (ng, 6)."""
+    grasp_error: object
+    """Distance [m] and angle [rad] by which each grasp is off, shape (ng, 2)."""
+    grasp_free: object
+    """Number of force components of grasps that could have any value and are set to 0."""
+    grasp_pivot: object
+    """Smallest pivot over the largest of the grasps' system, about its inverse condition number; 1 without grasps."""
     contact_force: object
     """Normal force of each contact [N], shape (nc,)."""
     contact_gap: object
@@ -72,7 +80,7 @@ class Evaluation(NamedTuple):
     kinetic_energy_fluid: object
     """½ Σ V_rᵀ M_A V_r of the water that moves with the bodies [J]."""
     potential_energy: object
-    """Of weight and buoyancy, zero at the world's origin [J]."""
+    """Of weight and buoyancy, zero at the world's origin; of weight alone where waves move the free surface [J]."""
 
 
 def water_at(plant: Plant, t, points, flow, motion) -> Water:
@@ -225,6 +233,11 @@ def evaluate(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> Evaluation:
     b = _balance(model, q, v, water.velocity, water.acceleration, wrench, water.elevation)
     tau = np.array(tau)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
+    held = None
+    if plant.grasps:
+        held = _held(plant, kin, b, v, vdot, inputs[na + nf + 6 * len(plant.external) :])
+        vdot = held.vdot
+        power["grasps"] = held.power
 
     # the water's forces by cause
     drag, added, buoyancy = ([np.zeros(6) for _ in range(nb)] for _ in range(3))
@@ -251,9 +264,59 @@ def evaluate(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> Evaluation:
     weight = [_weight(model, i, kin.R_WB[i]) for i in range(nb)]
     return Evaluation(
         vdot, zdot, tau, _row(forces), _row(saturated), np.stack(drag), np.stack(added), np.stack(buoyancy), np.stack(weight),
-        np.stack(touching), np.stack(thrust), np.stack(external), _row(normal), _row(gaps), rows, elastic,
+        np.stack(touching), np.stack(thrust), np.stack(external),
+        np.zeros((0, 6)) if held is None else held.forces, np.zeros((0, 2)) if held is None else held.errors,
+        0.0 if held is None else held.free, 1.0 if held is None else held.pivot, _row(normal), _row(gaps), rows, elastic,
         kinetic, fluid, potential,
     )  # fmt: skip
+
+
+class _Held(NamedTuple):
+    """What grasps do."""
+
+    vdot: object
+    forces: object
+    errors: object
+    free: object
+    pivot: object
+    power: object
+
+
+def _held(plant: Plant, kin, balance, v, vdot, closed) -> _Held:
+    """Accelerations with all grasps that hold: v̇ + M⁻¹ Jᵀ λ with J v̇ + J̇ v = −2 α J v − α² error.
+
+    M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks of separate trees are zeros that fold away.
+    The system Wᵀ D⁻¹ W λ = … is solved with full pivoting, so arms may be singular. A grasp that does not hold has λ = 0.
+    """
+    model = plant.model
+    M = dynamics.mass_matrix(model, kin, balance.inertia)
+    factor = ldl(M if plant.armature is None else M + np.diag(plant.armature))
+    rows, rhs, flags, errors, counts = [], [], [], [], []
+    for grasp, flag in zip(plant.grasps, closed, strict=True):
+        g = contact.grasp_rows(model, kin, grasp)
+        alpha = grasp.stabilisation
+        wanted = g.bias + 2.0 * alpha * (g.J @ v) + alpha**2 * g.error
+        rows += [row * flag for row in g.J]
+        rhs += [-flag * (row @ vdot + w) for row, w in zip(g.J, wanted, strict=True)]
+        flags += [flag] * len(wanted)
+        counts.append(len(wanted))
+        errors.append(np.array(contact.grasp_misfit(g, grasp)) * flag)
+    W = np.stack([factor.forward(row) for row in rows], axis=1)
+    scaled = W * np.array(factor.inverse_diagonal)[:, None]
+    n = len(rhs)
+    A = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i, n):
+            A[i][j] = A[j][i] = W[:, i] @ scaled[:, j]
+        A[i][i] = A[i][i] + (1.0 - flags[i])
+    lam, rank, pivot = compiler.solve_semidefinite(np.array(A), np.array(rhs))
+    forces, at = [], 0
+    for grasp, c in zip(plant.grasps, counts, strict=True):
+        known = dict(zip(grasp.rows, lam[at : at + c], strict=True))
+        forces.append(np.array([known.get(k, 0.0) for k in range(6)]))
+        at += c
+    power = sum((x * (row @ v) for x, row in zip(lam, rows, strict=True)), 0.0)
+    return _Held(vdot + factor.back(scaled @ lam), np.stack(forces), np.stack(errors), n - rank, pivot, power)
 
 
 def _energies(plant: Plant, kin, motions, v):
@@ -270,7 +333,8 @@ def _energies(plant: Plant, kin, motions, v):
         if body.hydro is not None and moves:
             fluid = fluid + 0.5 * (motion.velocity @ (hydro.added_mass(body, motion) @ motion.velocity))
             still = motion._replace(a_fg=motion.R_WB.T @ -model.world.gravity_vector)
-            potential = potential + hydro.water_potential(body, still)
+            if not plant.waves_move_surface:
+                potential = potential + hydro.water_potential(body, still)
     return kinetic, fluid, potential
 
 
@@ -306,7 +370,8 @@ def _water_power(plant: Plant, body, motion, V, drag, added, M_A, gradient):
 
     Below the surface the force of added mass gives F · V = −dT_f/dt + F · (V − V_r) − V_rᵀ M_A (G v_r, 0): the forces carry
     the water's acceleration Dv_f/Dt, T_f changes with that along the body's path. At a free surface M_A changes too; there
-    F · V is taken whole, and the change of T_f is added afterwards. Where waves move the surface, so is that of buoyancy.
+    F · V is taken whole, and the change of T_f is added afterwards. Where waves move the surface, buoyancy has no potential
+    and is taken whole too.
     """
     carried = V - motion.velocity
     power = drag @ carried

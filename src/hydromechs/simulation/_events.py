@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._assemble import nearest
 from ._observe import ENERGIES, FORCES, KEPT, coordinates, schema
 from ._plant import Plant
 
-__all__ = ["Event", "Log", "place", "quantity", "watchable"]
+__all__ = ["Event", "Log", "happened", "place", "quantity", "watchable"]
 
 
 class Log:
@@ -25,7 +26,9 @@ class Log:
         self.messages.append(text)
 
 
-def place(name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]) -> tuple[str, tuple[int, ...]]:
+def place(
+    name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]
+) -> tuple[str, tuple[int, ...]]:
     """The variable and the indices that the name of a quantity means: "position.gripper.z" is ("position", (5, 2)).
 
     Args:
@@ -35,7 +38,7 @@ def place(name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str
     """
     head, _, rest = name.partition(".")
     if head not in variables:
-        raise KeyError(f"no quantity {head!r}; there are {', '.join(variables)}")
+        raise KeyError(f"no quantity {head!r}{nearest(head, variables)}")
     left: list[tuple[int, str]] = []
 
     def indices(rest: str, dims: Sequence[str]) -> tuple[int, ...] | None:
@@ -57,8 +60,7 @@ def place(name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str
     if not missing:
         raise KeyError(f"{name!r}: {rest!r} at its end is too much")
     before = name.removesuffix(rest).removesuffix(".")
-    known = labels[dims[len(dims) - missing]]
-    raise KeyError(f"{name!r}: after {before!r} comes one of {', '.join(known) or 'none, there are none'}")
+    raise KeyError(f"{name!r}: no {rest!r} after {before!r}{nearest(rest, labels[dims[len(dims) - missing]])}")
 
 
 def watchable(plant: Plant) -> dict[str, tuple[str, ...]]:
@@ -72,7 +74,7 @@ def watchable(plant: Plant) -> dict[str, tuple[str, ...]]:
 
 
 def quantity(sim, name: str):
-    """A function () → float of a simulation's present value of a recorded quantity, such as "depth.vehicle" or "position.gripper.z".
+    """A function () → float of a simulation's present value of a recorded quantity, such as "depth.vehicle".
 
     Args:
         sim: The simulation.
@@ -101,10 +103,19 @@ class Event:
     """Commands to set when it happens, by actuator."""
     wrench: tuple[tuple[str, tuple[float, ...]], ...] = ()
     """Wrenches to put on bodies when it happens (the bodies must be `external`), by body."""
+    grasp: tuple[str, ...] = ()
+    """Names of grasps that close when it happens."""
+    release: tuple[str, ...] = ()
+    """Names of grasps that open when it happens."""
 
     def __post_init__(self):
         if self.direction not in ("rising", "falling", "either"):
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r}, must be rising, falling or either")
+
+    @property
+    def acts(self) -> bool:
+        """Whether anything is different after it."""
+        return bool(self.stop or self.command or self.wrench or self.grasp or self.release)
 
     def watched(self, sim) -> Watched:
         """The event in a simulation."""
@@ -119,52 +130,75 @@ class Watched:
         self.value = quantity(sim, event.quantity)
         self.last = self.value() - event.level
 
-    def check(self, before, log: Log) -> str | None:
-        """See whether it happened since the state `before`; why the run stops, or None.
+    def instant(self, before):
+        """The state at which it happened since the state `before`, or None.
 
         Args:
             before: State at the last look.
-            log: Where to say it.
         """
-        now = self.value() - self.event.level
-        last, self.last = self.last, now
-        rising = last < 0.0 <= now
-        falling = last > 0.0 >= now
-        if not {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]:
-            return None
-        instant = self._locate(before, last)
-        log.say(f"t = {instant.t:.6f} s: {self.event.name} ({self.event.quantity} crosses {self.event.level:g})")
-        if self.event.command:
-            self.sim.command = dict(self.event.command)
-        for body, wrench in self.event.wrench:
-            self.sim.set_wrench(body, wrench)
-        if not self.event.stop:
-            return None
-        self.sim._t, self.sim._q, self.sim._x = instant.t, instant.q, np.concatenate([instant.v, instant.internal])
-        return f"{self.event.name} at t = {instant.t:.6f} s"
+        now, last = self.value() - self.event.level, self.last
+        rising, falling = last < 0.0 <= now, last > 0.0 >= now
+        crossed = {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]
+        return self._locate(before, last) if crossed else None
 
     def _locate(self, before, sign: float):
         """The state at the crossing: the interval is halved, each time with steps of the integrator from its start."""
-        sim = self.sim
-        after, low, high = sim.state, 0.0, sim._t - before.t
-        h, memory = sim.step_size, (sim._t, sim._q, sim._x, sim._command)
-        start, found = before, after
+        sim, h = self.sim, self.sim.step_size
+        start, found = before, sim.state
+        after = found
         try:
-            while high - low > 1e-9 * max(1.0, abs(after.t)):
-                middle = 0.5 * (low + high)
-                if high - low > 2.0 * h:  # to whole steps first
-                    middle = low + h * round((middle - low) / h)
-                sim._t, sim._q, sim._x = start.t, start.q, np.concatenate([start.v, start.internal])
-                sim._command, sim._steady = before.command, None
-                sim.step_size = min(h, before.t + middle - start.t)
-                sim._advance(before.t + middle, None)
-                here = sim.state
+            while found.t - start.t > 1e-9 * max(1.0, abs(found.t)):
+                middle = 0.5 * (start.t + found.t)
+                if found.t - start.t > 2.0 * h:  # to whole steps first
+                    middle = h * round(middle / h)
+                _put(sim, start)
+                sim._advance(middle, None)
                 if (self.value() - self.event.level) * sign > 0.0:
-                    low, start = middle, here
+                    start = sim.state
                 else:
-                    high, found = middle, here
+                    found = sim.state
         finally:
-            sim.step_size = h
-            sim._t, sim._q, sim._x, sim._command = memory
-            sim._steady = None
+            _put(sim, after)
         return found
+
+
+def _put(sim, state) -> None:
+    """Put a simulation into a state of this run; its commands, wrenches and grasps stay."""
+    sim._t, sim._q, sim._x = state.t, state.q, np.concatenate([state.v, state.internal])
+
+
+def happened(watch, before, log: Log) -> str | None:
+    """See which events happened since the state `before`, up to the first that acts; why the run stops, or None.
+
+    The simulation goes back to the instant of an event that acts, and on from there.
+
+    Args:
+        watch: The watched events.
+        before: State at the last look.
+        log: Where to say it.
+    """
+    found = sorted(((w.instant(before), w) for w in watch), key=lambda pair: np.inf if pair[0] is None else pair[0].t)
+    stopped = None
+    for instant, watched in found:
+        if instant is None:
+            break
+        event = watched.event
+        log.say(f"t = {instant.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
+        if not event.acts:
+            continue
+        sim = watched.sim
+        _put(sim, instant)
+        if event.command:
+            sim.command = dict(event.command)
+        for body, wrench in event.wrench:
+            sim.set_wrench(body, wrench)
+        for name in event.release:
+            sim.release(name)
+        for name in event.grasp:
+            lost = sim.grasp(name)
+            log.say(f"t = {instant.t:.6f} s: grasp {name!r} closes; {lost:.3g} J are lost in the impact")
+        stopped = f"{event.name} at t = {instant.t:.6f} s" if event.stop else None
+        break
+    for watched in watch:
+        watched.last = watched.value() - watched.event.level
+    return stopped

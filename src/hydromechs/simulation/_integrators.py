@@ -6,12 +6,17 @@ and lives in a vector space, so that the classical methods keep their orders on 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
+
+from hydromechs.spatial import where
+
+from ._block_methods import SlidingBlock, block_named
 
 __all__ = [
     "METHODS",
@@ -50,10 +55,13 @@ class Euler:
 
     name = "euler"
     order = 1
-    stability = 2.0
-    """Largest |h λ| for a decaying mode λ < 0 at which a step is stable."""
-    oscillation = 0.0
-    """Largest h ω for an undamped oscillation ω at which a step is stable."""
+
+    @staticmethod
+    def longest_step(frequency: float, decay: float) -> float:
+        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond."""
+        if decay < 2.0 * frequency:
+            return decay / frequency**2
+        return 2.0 / _fastest(frequency, decay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,13 @@ class SemiImplicitEuler:
 
     name = "semi_implicit_euler"
     order = 1
-    stability = 2.0
-    oscillation = 2.0
+
+    @staticmethod
+    def longest_step(frequency: float, decay: float) -> float:
+        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: h² ω² + 2 h d = 4."""
+        if frequency == 0.0:
+            return 2.0 / decay if decay else np.inf
+        return (math.sqrt(decay**2 + 4.0 * frequency**2) - decay) / frequency**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +85,11 @@ class RungeKutta4:
 
     name = "rk4"
     order = 4
-    stability = 2.785
-    oscillation = 2.828
+
+    @staticmethod
+    def longest_step(frequency: float, decay: float) -> float:
+        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the least over all damping ratios."""
+        return 2.6 / max(_fastest(frequency, decay), 1e-300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +104,11 @@ class DormandPrince:
     """Longest step [s]."""
     name = "dormand_prince"
     order = 5
-    stability = 3.307
-    oscillation = 1.0
+
+    @staticmethod
+    def longest_step(frequency: float, decay: float) -> float:
+        """It finds its step by itself."""
+        return np.inf
 
     def __post_init__(self):
         for name in ("relative", "absolute", "largest"):
@@ -107,8 +126,18 @@ class LinearlyImplicit:
 
     name = "linearly_implicit"
     order = 2
-    stability = np.inf
-    oscillation = np.inf
+
+    @staticmethod
+    def longest_step(frequency: float, decay: float) -> float:
+        """Any step is stable."""
+        return np.inf
+
+
+def _fastest(frequency: float, decay: float) -> float:
+    """Largest |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
+    if decay < 2.0 * frequency:
+        return frequency
+    return 0.5 * decay + math.sqrt(0.25 * decay**2 - frequency**2)
 
 
 METHODS = {m.name: m for m in (Euler, SemiImplicitEuler, RungeKutta4, DormandPrince, LinearlyImplicit)}
@@ -117,10 +146,13 @@ METHODS = {m.name: m for m in (Euler, SemiImplicitEuler, RungeKutta4, DormandPri
 
 def method_named(name):
     """A method from its name, or the method itself."""
-    if isinstance(name, tuple(METHODS.values())):
+    if isinstance(name, (*METHODS.values(), SlidingBlock)):
         return name
+    block = block_named(name)
+    if block is not None:
+        return block
     if name not in METHODS:
-        raise ValueError(f"no integrator {name!r}; there are {', '.join(METHODS)}")
+        raise ValueError(f"no integrator {name!r}; there are {', '.join(METHODS)}, and block methods such as b4pc5")
     return METHODS[name]()
 
 
@@ -180,10 +212,16 @@ GAMMA = 1.0 - np.sqrt(0.5)
 def _(method: LinearlyImplicit, system: System, t, q, x, h):
     """With W = 1 − γ h J, γ = 1 − 1/√2:
 
-    W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2)
+        W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2)
+
+    The order holds for any J. Of each entry the larger is taken of ∂f/∂y here and where the velocity leads to in this step, so
+    that ground is seen before it is met, and after it is left.
     """
-    y = _start(system, x)
-    W = np.eye(len(y)) - (GAMMA * h) * system.jacobian(t, q, y)
+    y, nv = _start(system, x), system.nv
+    ahead = np.concatenate([h * system.rate(q, x[:nv]), x])
+    here, there = system.jacobian(t, q, y), system.jacobian(t + h, q, ahead)
+    J = [where(abs(a) > abs(b), a, b) for a, b in zip(np.ravel(here), np.ravel(there), strict=True)]
+    W = np.eye(len(y)) - (GAMMA * h) * np.array(J).reshape(len(y), len(y))
     k1 = system.solve(W, system.derivative(t, q, y))
     k2 = system.solve(W, system.derivative(t + h, q, y + h * k1) - 2.0 * k1)
     return _end(system, q, y + h * (1.5 * k1 + 0.5 * k2))
@@ -215,11 +253,14 @@ DENSE = np.array(
 """Weights of the stages in powers of the part of a step: continuous extension of order 4 (Shampine 1986)."""
 
 
-def embedded_step(system: System, t, q, x, h):
-    """A Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n) for dense output."""
+def embedded_step(system: System, t, q, x, h, first=None):
+    """A Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n) for dense output.
+
+    The last stage is the first of the next step: `first`, if it is known, saves an evaluation.
+    """
     y = _start(system, x)
-    k: list = []
-    for node, row in zip(NODES, STAGES, strict=True):
+    k: list = [] if first is None else [first]
+    for node, row in list(zip(NODES, STAGES, strict=True))[len(k) :]:
         at = y
         for a, stage in zip(row, k, strict=True):
             if a:

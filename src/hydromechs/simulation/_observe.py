@@ -60,8 +60,11 @@ def coordinates(plant: Plant) -> dict[str, list[str]]:
         "xyz": ["x", "y", "z"],
         "wxyz": ["w", "x", "y", "z"],
         "six": list(SIX),
+        "nu": list(FREE_V),
         "actuator": list(plant.actuator_names),
         "contact": [pair.name for pair in plant.contacts],
+        "grasp": [grasp.name for grasp in plant.grasps],
+        "misfit": ["distance", "angle"],
         "cause": list(plant.causes),
         "internal": list(plant.internal_names),
     }
@@ -79,7 +82,7 @@ def schema(plant: Plant) -> list[Variable]:
         variable("tau", ("dof",), "N, N m", "joint force of drives, friction and stops"),
         variable("position", ("body", "xyz"), "m", "position of the body origin in world axes"),
         variable("orientation", ("body", "wxyz"), "1", "orientation, quaternion body to world"),
-        variable("velocity", ("body", "six"), "m/s, rad/s", "velocity of the body in its axes"),
+        variable("velocity", ("body", "nu"), "m/s, rad/s", "velocity of the body in its axes"),
         variable("depth", ("body",), "m", "depth of the body origin below the mean surface"),
     ]
     if plant.wet:
@@ -104,6 +107,13 @@ def schema(plant: Plant) -> list[Variable]:
             variable("contact_force", ("contact",), "N", "normal force"),
             variable("contact_gap", ("contact",), "m", "distance, below 0 in contact"),
         ]
+    if plant.grasps:
+        out += [
+            variable("grasp_force", ("grasp", "six"), "N, N m", "force of the holder on what it holds, in the holder's axes"),
+            variable("grasp_error", ("grasp", "misfit"), "m, rad", "distance and angle by which the grasp is off"),
+            variable("grasp_free", (), "1", "force components of grasps that could have any value, set to 0"),
+            variable("grasp_pivot", (), "1", "smallest over largest pivot of the grasps' equations: small is ill-conditioned"),
+        ]
     out += [
         variable("kinetic_energy_body", (), "J", "kinetic energy of the bodies"),
         variable("kinetic_energy_fluid", (), "J", "kinetic energy of the water moved by the bodies"),
@@ -121,6 +131,7 @@ def schema(plant: Plant) -> list[Variable]:
 
 
 KEPT = ("tau", "fluid_velocity", "actuator_force", "saturated", "contact_force", "contact_gap")
+GRASPS = ("grasp_force", "grasp_error", "grasp_free", "grasp_pivot")
 ENERGIES = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
 
 
@@ -136,6 +147,7 @@ def observed(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> tuple:
         np.stack(kin.V),
         np.array([down @ p for p in kin.p_WB]),
         *(getattr(e, name) for name in KEPT),
+        *(np.asarray(getattr(e, name)) for name in GRASPS),
         *(getattr(e, name) for name, _ in FORCES.values()),
         *(np.asarray(getattr(e, name)) for name in ENERGIES),
     )
@@ -143,14 +155,24 @@ def observed(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> tuple:
 
 def quaternions(R: np.ndarray, before: np.ndarray | None) -> np.ndarray:
     """Quaternions (time, nb, 4) of rotation matrices (time, nb, 3, 3); the sign never jumps, nor from `before` (nb, 4)."""
-    from scipy.spatial.transform import Rotation  # half the import time of this package
-
-    xyzw = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat()
-    q = np.roll(xyzw, 1, axis=-1).reshape(*R.shape[:2], 4)
+    q = _shepperd(R)
     first = np.array([1.0, 0.0, 0.0, 0.0]) if before is None else before
     chain = np.concatenate([np.broadcast_to(first, (1, *q.shape[1:])), q])
     flips = np.where(np.sum(chain[1:] * chain[:-1], axis=-1) < 0.0, -1.0, 1.0)
     return q * np.cumprod(flips, axis=0)[..., None]
+
+
+def _shepperd(R: np.ndarray) -> np.ndarray:
+    """Quaternions of rotation matrices (..., 3, 3) by their largest component, shape (..., 4)."""
+    xx, yy, zz = (R[..., k, k] for k in range(3))
+    four = np.stack([1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz], axis=-1)
+    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    rows = [[four[..., 0], wx, wy, wz], [wx, four[..., 1], xy, xz], [wy, xy, four[..., 2], yz], [wz, xz, yz, four[..., 3]]]
+    candidates = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    largest = np.argmax(four, axis=-1)[..., None, None]
+    q = np.take_along_axis(candidates, largest, axis=-2)[..., 0, :]
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
 def observer(plant: Plant, motion, identity: str | None) -> Compiled:
@@ -161,6 +183,8 @@ def observer(plant: Plant, motion, identity: str | None) -> Compiled:
     sizes = {"tau": (nv,), "fluid_velocity": (nb, 3), "actuator_force": (na,), "contact_force": (nc,), "contact_gap": (nc,)}
     outputs = [("position", (nb, 3)), ("R_WB", (nb, 3, 3)), ("velocity", (nb, 6)), ("depth", (nb,))]
     outputs += [(name, sizes.get(name, (len(plant.drives),))) for name in KEPT]
+    ng = len(plant.grasps)
+    outputs += zip(GRASPS, ((ng, 6), (ng, 2), (), ()), strict=True)
     outputs += [(name, (nb, 6)) for name in FORCES] + [(name, ()) for name in ENERGIES]
     arguments = (Argument("t", ()), Argument("q", (model.nq,)), Argument("x", (nv + nz,)), Argument("inputs", (nu,)))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from hydromechs.actuation import Thruster, drive_armature, drive_states, drives, friction_states, thruster_states
-from hydromechs.contact import Pair
+from hydromechs.contact import Grasp, Pair
 from hydromechs.hydro import Environment, Uniform, WaveComponents, wave_components
 from hydromechs.model import Model, joints
 
@@ -45,6 +45,8 @@ class Plant:
     """Drives, friction and stops of joints."""
     contacts: tuple[Pair, ...] = ()
     """What may touch what."""
+    grasps: tuple[Grasp, ...] = ()
+    """What can be held together; the inputs say which of them hold."""
     external: tuple[str, ...] = ()
     """Names of bodies on which the caller puts wrenches."""
 
@@ -70,6 +72,16 @@ class Plant:
                 raise ValueError(f"joint of body {name!r} is named twice among the drives")
         for name in self.external:
             self.model.body_index(name)
+        for k, grasp in enumerate(self.grasps):
+            if grasp.name in [g.name for g in self.grasps[:k]]:
+                raise ValueError(f"two grasps are called {grasp.name!r}; names must differ")
+            bodies = []
+            for name in (grasp.holder, grasp.held):
+                if name not in self.model.frames and name not in self.model.body_names:
+                    raise ValueError(f"grasp {grasp.name!r}: no frame or body {name!r} in {self.model.name}")
+                bodies.append(self.model.frames[name][0] if name in self.model.frames else self.model.body_index(name))
+            if bodies[0] == bodies[1] or not any(self.model.moves[i] for i in bodies):
+                raise ValueError(f"grasp {grasp.name!r} holds together what cannot move apart; leave it out")
 
     @cached_property
     def waves(self) -> WaveComponents | None:
@@ -87,6 +99,11 @@ class Plant:
     def uniform(self) -> bool:
         """Whether the water moves alike at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
+
+    @property
+    def waves_move_surface(self) -> bool:
+        """Whether there are a free surface and waves on it."""
+        return self.environment.surface is not None and bool(self.environment.waves)
 
     @cached_property
     def wet(self) -> bool:
@@ -113,6 +130,7 @@ class Plant:
             "friction": any(j.friction or j.stops for j in self.joints),
             "contact": bool(self.contacts),
             "water": self.wet and (self.flows or self.environment.surface is not None),
+            "grasps": bool(self.grasps),
             "external": bool(self.external),
         }
         return tuple(name for name, there in present.items() if there)
@@ -131,7 +149,7 @@ class Plant:
         """Names of what is held between two looks of Python: steady forces of thrusters, commands of drives, flow, wrenches."""
         flow = ("flow.x", "flow.y", "flow.z", "flow.dx", "flow.dy", "flow.dz", "flow.t") if self.streams else ()
         wrenches = tuple(f"external.{name}.{x}" for name in self.external for x in "XYZKMN")
-        return (*self.actuator_names, *flow, *wrenches)
+        return (*self.actuator_names, *flow, *wrenches, *(f"grasp.{g.name}" for g in self.grasps))
 
     @cached_property
     def streams(self) -> bool:

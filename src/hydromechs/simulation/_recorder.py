@@ -67,6 +67,9 @@ class Recorder:
         held = (inputs, self.sim._command.copy(), self.sim._saturated())
         self._rows.append((np.array(times), np.array(q), np.array(x), held))
         self._count += len(times)
+
+    def commit(self) -> None:
+        """Hand samples on if there are many, or if it is time."""
         if self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH:
             self.flush()
 
@@ -78,7 +81,9 @@ class Recorder:
         counts = [len(row[0]) for row in self._rows]
         inputs, command, beyond = (np.repeat([row[3][k] for row in self._rows], counts, axis=0) for k in range(3))
         self._rows, self._count = [], 0
-        self.sink.append(self._block(times, q, x, inputs, command, beyond))
+        with np.errstate(all="ignore"):  # the last samples before a run diverges may be huge
+            block = self._block(times, q, x, inputs, command, beyond)
+        self.sink.append(block)
         self._flushed = time.perf_counter()
 
     def _block(self, times, q, x, inputs, command, beyond) -> dict[str, np.ndarray]:

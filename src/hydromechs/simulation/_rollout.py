@@ -11,6 +11,8 @@ from hydromechs import dynamics
 from hydromechs.compiler import Argument
 
 from . import _equations as equations
+from ._block_methods import SlidingBlock
+from ._block_steps import BlockSteps
 from ._dynamics import FLUID, Dynamics, is_ours
 from ._integrators import method_named
 from ._stepper import Stepper
@@ -46,7 +48,8 @@ def rollout(dyn: Dynamics, q, v, inputs, dt: float, steps: int, *, method="rk4",
             batch's dimensions before it.
         dt: Step [s].
         steps: Number of steps.
-        method: The integrator: rk4, semi_implicit_euler, euler or linearly_implicit.
+        method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
+            inputs that are held.
         record: Steps from one recorded state to the next.
     """
     if dyn.parameters:
@@ -58,7 +61,7 @@ def rollout(dyn: Dynamics, q, v, inputs, dt: float, steps: int, *, method="rk4",
             raise ValueError(f"{name} is {value!r}, must be a whole number of at least 1")
     method = method_named(method)
     if method.name == "dormand_prince":
-        raise ValueError("a rollout takes steps of one length; use rk4, semi_implicit_euler, euler or linearly_implicit")
+        raise ValueError("a rollout takes steps of one length; use rk4, b1pc5, semi_implicit_euler, euler or linearly_implicit")
     given = dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
     unknown = set(given) - {"tau", *OPTIONAL}
     if unknown:
@@ -76,13 +79,25 @@ def rollout(dyn: Dynamics, q, v, inputs, dt: float, steps: int, *, method="rk4",
     arrays = [_worlds(np.asarray(given[name], dtype=float), name, shape_of(name, model), batch, steps) for name in names]
     batch = np.broadcast_shapes(batch, *(lead for _, lead in arrays))
     worlds = int(np.prod(batch))
-    state = [np.zeros(worlds), *(np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, -1) for x in (q, v))]
+    state = [np.zeros(worlds), *(np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, x.shape[-1]) for x in (q, v))]
     flat = [_flat(x, lead, batch, worlds) for x, lead in arrays]
-    result = stepper.march(state, [np.array([float(dt)]), np.zeros(1), *flat], steps, stride=record)
+    if isinstance(method, SlidingBlock):
+        blocks = dyn._made.setdefault(("blocks", method, tuple(names)), BlockSteps(stepper))
+        for name, x in zip(names, flat, strict=True):
+            if x.ndim > 1 + len(shape_of(name, model)):
+                raise ValueError(
+                    f"{name} changes with every step, but {method.name} builds on earlier derivatives and needs inputs without "
+                    "jumps: hold it, roll out piece by piece, or use rk4"
+                )
+        result = blocks.run(0.0, 0.0, *state[1:], flat, float(dt), steps, record)
+        paths = [result.q, result.x]
+    else:
+        result = stepper.march(state, [np.array([float(dt)]), np.zeros(1), *flat], steps, stride=record)
+        paths = result.records[1:]
     rows = steps // record
     q_all, v_all = (
-        np.concatenate([start[:, None], path], axis=1).reshape(*batch, rows + 1, -1)
-        for start, path in zip(state[1:], result.records[1:], strict=True)
+        np.concatenate([start[:, None], path], axis=1).reshape(*batch, rows + 1, path.shape[-1])
+        for start, path in zip(state[1:], paths, strict=True)
     )
     return Rollout(dt * record * np.arange(rows + 1), q_all, v_all, result.good.reshape(batch))
 
@@ -112,7 +127,7 @@ def _flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: 
 
 def _stepper(dyn: Dynamics, method, names: tuple[str, ...]) -> Stepper:
     """The compiled stepper of a model; kept with it."""
-    key = ("rollout", method.name, names)
+    key = ("rollout", method, names)
     if key not in dyn._made:
         model = dyn.model
 

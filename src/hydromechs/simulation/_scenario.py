@@ -38,6 +38,7 @@ CONTROLLERS = {
     "hold_pose": "hydromechs.gnc:HoldPose",
     "follow_path": "hydromechs.gnc:FollowPath",
     "joint_motion": "hydromechs.gnc:JointMotion",
+    "carry_load": "hydromechs.gnc:CarryLoad",
 }
 """Controllers of the library, as module and name."""
 
@@ -50,6 +51,10 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "max_abs": ("largest size of {}", lambda x: np.max(np.abs(x))),
 }
 """What a check can look at, in words and as a function of the samples."""
+
+
+OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
+"""Dimensions of a recording that the model alone decides."""
 
 
 class CheckResult(NamedTuple):
@@ -130,7 +135,7 @@ class ControllerSpec:
     """A controller by name, with what it is made from."""
 
     type: str
-    """A name of the library (hold_pose, follow_path, joint_motion), "package.module:Name", or "path/file.py:Name"."""
+    """A name of the library (see `CONTROLLERS`), "package.module:Name", or "path/file.py:Name"."""
     period: float
     """Time between two of its calls [s]."""
     parameters: Mapping[str, object] = field(default_factory=dict)
@@ -204,9 +209,9 @@ def _module_of_file(path: str):
 class Scenario:
     """All of a simulation as data. Faults are found when it is built, and listed in one `ScenarioError`.
 
-        scenario = hydromechs.library.load_scenario("sinking_chain")
-        run = scenario.simulation().run(scenario.duration)
-        results = [check.judge(run.recording) for check in scenario.checks]
+    scenario = hydromechs.library.load_scenario("sinking_chain")
+    run = scenario.simulation().run(scenario.duration)
+    results = [check.judge(run.recording) for check in scenario.checks]
     """
 
     name: str
@@ -235,6 +240,8 @@ class Scenario:
     """Friction of joints by name; what the model says for those not named."""
     stops: tuple[tuple[str, object], ...] = ()
     """Stops of joints by name; soft ones at the model's limits for those not named; None for a joint without."""
+    grasps: tuple[contact.Grasp, ...] = ()
+    """What is held together, or can be."""
     external: tuple[str, ...] = ()
     """Names of bodies on which wrenches act."""
     commands: tuple[tuple[str, float], ...] = ()
@@ -257,7 +264,7 @@ class Scenario:
     """What must be true of the recording."""
 
     def __post_init__(self):
-        for name in ("models", "terrain", "touching", "thrusters", "external", "events", "checks"):
+        for name in ("models", "terrain", "touching", "thrusters", "grasps", "external", "events", "checks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "collisions", tuple((a, b) for a, b in self.collisions))
         for name in ("drives", "friction", "stops", "commands"):
@@ -302,6 +309,7 @@ class Scenario:
             touching=self.touching,
             collisions=self.collisions,
             material=self.material,
+            grasps=self.grasps,
             external=self.external,
             controller=self.control(),
             period=self.controller.period if isinstance(self.controller, ControllerSpec) else None,
@@ -330,14 +338,13 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         return [*faults, *out]
     model = scenario.model
     named = _name_faults(scenario, model)
-    out += named
-    if not named:
-        try:
-            plant = _plant(scenario, model)
-        except (ValueError, KeyError) as e:
-            return [*out, Fault((), _words(e))]
-        out += _quantity_faults(scenario, plant)
-    return out
+    if named:  # quantities of what is not named rightly cannot be judged
+        return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
+    try:
+        plant = _plant(scenario, model)
+    except (ValueError, KeyError, ArithmeticError) as e:
+        return [*out, Fault((), _words(e))]
+    return [*out, *_quantity_faults(scenario, plant, lambda dims: True)]
 
 
 def _plant(scenario: Scenario, model: Model) -> Plant:
@@ -350,6 +357,7 @@ def _plant(scenario: Scenario, model: Model) -> Plant:
         thrusters=scenario.thrusters,
         joints=acting,
         contacts=contact.contact_pairs(model, scenario.terrain, **touching),
+        grasps=scenario.grasps,
         external=scenario.external,
     )
 
@@ -387,7 +395,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             out.append(Fault(("thrusters", i, "name"), text))
     for key in ("drives", "friction", "stops"):
         for name, _ in getattr(scenario, key):
-            look((key, name), key, name, one_axis, "revolute or prismatic joint")
+            look((key, name), "joints", name, one_axis, "revolute or prismatic joint")
     for i, name in enumerate(scenario.touching):
         look(("touching", i), "contact points", name, model.frames, "frame")
     for i, pair in enumerate(scenario.collisions):
@@ -400,7 +408,15 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         look(("commands", name), "commands", name, actuators, "actuator")
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
+    held = [grasp.name for grasp in scenario.grasps]
+    for i, grasp in enumerate(scenario.grasps):
+        for key in ("holder", "held"):
+            known = [*model.frames, *model.body_names]
+            look(("grasps", i, key), f"grasp {grasp.name!r}", getattr(grasp, key), known, "frame or body")
     for i, event in enumerate(scenario.events):
+        for key in ("grasp", "release"):
+            for k, name in enumerate(getattr(event, key)):
+                look(("events", i, key, k), f"event {event.name!r}", name, held, "grasp")
         for name, _ in event.command:
             look(("events", i, "command", name), f"event {event.name!r}", name, actuators, "actuator")
         for name, _ in event.wrench:
@@ -411,12 +427,14 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     return out
 
 
-def _quantity_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Quantities of events and checks that are not there."""
+def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable) -> list[Fault]:
+    """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`."""
     labels, out = coordinates(plant), []
     recorded = {"time": (), **{v.name: v.dims[1:] for v in schema(plant)}}
     for key, kind, variables in (("events", "event", watchable(plant)), ("checks", "check", recorded)):
         for i, item in enumerate(getattr(scenario, key)):
+            if not judged(variables.get(item.quantity.partition(".")[0])):
+                continue
             try:
                 place(item.quantity, variables, labels)
             except KeyError as e:

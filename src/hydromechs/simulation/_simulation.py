@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hydromechs import compiler, contact
+from hydromechs import compiler, contact, dynamics
 from hydromechs.actuation import Thruster, drives
 from hydromechs.compiler import Argument
 from hydromechs.errors import SimulationDiverged
@@ -19,11 +19,13 @@ from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.model import Model, State
 
 from . import _equations as equations
-from ._adaptive import AdaptiveSteps
+from ._adaptive import AdaptiveSteps, StepTooSmall
 from ._arguments import configuration, model_of
+from ._block_methods import SlidingBlock
+from ._block_steps import BlockSteps
 from ._dynamics import is_ours
-from ._evaluate import derivative, fluid_at
-from ._events import Event, Log
+from ._evaluate import derivative, evaluate, fluid_at
+from ._events import Event, Log, happened
 from ._integrators import method_named
 from ._joint_actuation import joint_actuation
 from ._observe import observer
@@ -31,11 +33,16 @@ from ._plant import Plant
 from ._recorder import Recorder
 from ._stepper import Stepper
 from ._stiffness import step_warnings
+from ._ticks import Ticks, is_multiple, positive
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = ["Controller", "Run", "Simulation"]
+
+
+KEPT = 1e-9
+"""Error of a quaternion's length below which a state is taken as it is."""
 
 
 class Controller(Protocol):
@@ -86,11 +93,13 @@ class Simulation:
         touching: Names of frames that touch terrain at their origin, as feet do.
         collisions: Pairs of names of bodies that can touch each other.
         material: How bodies meet each other.
-        external: Names of bodies on which `wrench` puts forces.
+        grasps: What can be held together; see `grasp` and `release`.
+        external: Names of bodies on which `set_wrench` puts forces.
         controller: Called every `period` with the state; gives commands. See `Controller`.
         period: Time between two calls of the controller [s]; the controller's own unless given.
         events: Things to watch for.
-        integrator: A method or its name: rk4, semi_implicit_euler, euler, linearly_implicit, dormand_prince.
+        integrator: A method or its name: rk4, semi_implicit_euler, euler, linearly_implicit, dormand_prince,
+            or a block method such as b4pc5, which starts anew at every tick of the controller.
         step: Step of the integrator [s]; of an adaptive one, the first try.
         record: Time between two samples of the recording [s].
         seed: Of gusts and waves; the same seed gives the same run to the last bit.
@@ -110,6 +119,7 @@ class Simulation:
         touching: Iterable[str] = (),
         collisions: Iterable[tuple[str, str]] = (),
         material: contact.Material | None = None,
+        grasps: Iterable[contact.Grasp] = (),
         external: Iterable[str] = (),
         controller: Controller | None = None,
         period: float | None = None,
@@ -122,7 +132,7 @@ class Simulation:
     ):
         model = model_of(model)
         self.method = method_named(integrator)
-        self.step_size = _positive(step, "step")
+        self.step_size = positive(step, "step")
         acting = joint_actuation(model, drives or {}, friction or {}, stops or {}, state)
         pairs = contact.contact_pairs(
             model, tuple(terrain), points=tuple(touching), bodies=tuple(collisions), material=material
@@ -134,10 +144,13 @@ class Simulation:
             thrusters=tuple(thrusters),
             joints=acting,
             contacts=pairs,
+            grasps=tuple(grasps),
             external=tuple(external),
         )
         """What is simulated."""
         self.controller, self.events = controller, tuple(events)
+        memory = getattr(controller, "memory", None)
+        self._first_memory = None if memory is None else np.array(memory, dtype=float)
         period = getattr(controller, "period", None) if period is None else period
         if controller is not None and period is None:
             raise ValueError("the controller has no period: give the time between two of its calls, period=0.02")
@@ -152,14 +165,14 @@ class Simulation:
         self._observer = observer(self.plant, self._motion, identity)
         self._bound = None
         self._adaptive = AdaptiveSteps(self._stepper, self._work_mask()) if self._stepper.adaptive else None
-        self._wrenches = np.zeros((len(self.plant.external), 6))
+        self._blocks = BlockSteps(self._stepper) if isinstance(self.method, SlidingBlock) else None
         self.reset(state)
 
     # -- construction -------------------------------------------------------------------------------------------------------
 
     def _multiple(self, value, name: str) -> float:
         """`value` if it is a whole number of steps (of a fixed step)."""
-        value = _positive(value, name)
+        value = positive(value, name)
         ratio = value / self.step_size
         if self.method.name != "dormand_prince" and (round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio):
             raise ValueError(
@@ -214,28 +227,49 @@ class Simulation:
         """
         given = self.model.initial() if state is None else state
         q = configuration(self.model, given.q)
+        if np.abs(q - given.q).max(initial=0.0) < KEPT:
+            q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it
         internal = np.asarray(given.internal, dtype=float)
         if internal.size == 0:
             internal = np.zeros(len(self.plant.internal_names))
         command = np.asarray(given.command, dtype=float)
         if command.size == 0:
             command = self._rest_command(q)
-        for name, x, n in (
-            ("v", given.v, self.model.nv),
-            ("internal", internal, len(self.plant.internal_names)),
-            ("command", command, len(self.actuators)),
+        holding = np.asarray(given.grasps, dtype=float)
+        if holding.size == 0:
+            holding = np.zeros(len(self.plant.grasps))
+        wrench = np.asarray(given.wrench, dtype=float)
+        if wrench.size == 0:
+            wrench = np.zeros((len(self.plant.external), 6))
+        for name, x, shape in (
+            ("t", given.t, ()),
+            ("q", q, (self.model.nq,)),
+            ("v", given.v, (self.model.nv,)),
+            ("grasps", holding, (len(self.plant.grasps),)),
+            ("internal", internal, (len(self.plant.internal_names),)),
+            ("command", command, (len(self.actuators),)),
+            ("wrench", wrench, (len(self.plant.external), 6)),
         ):
-            if np.shape(x) != (n,):
-                raise ValueError(f"state.{name} must have shape {(n,)}, got {np.shape(x)}; is it of another simulation?")
-        self._t, self._q = float(given.t), q
+            if np.shape(x) != shape:
+                raise ValueError(f"state.{name} must have shape {shape}, got {np.shape(x)}; is it of another simulation?")
+            if not np.isfinite(x).all():
+                raise ValueError(f"state.{name} is {x}; its numbers must be finite")
+        self._t, self._q, self._wrenches = float(given.t), q, wrench.copy()
         self._x = np.concatenate([np.asarray(given.v, dtype=float), internal])
         self._command, self._steady = command.copy(), None
+        self._holding = holding.copy()
+        if np.size(given.grasps) == 0:
+            for grasp in self.plant.grasps:
+                if grasp.closed:
+                    self.grasp(grasp.name)
         if self.controller is not None:
             start = getattr(self.controller, "start", None)
             if start is not None:
                 start(self)
             if np.size(given.memory):
                 self.controller.memory = np.array(given.memory)
+            elif self._first_memory is not None:
+                self.controller.memory = self._first_memory.copy()
         return self.state
 
     def _rest_command(self, q: np.ndarray) -> np.ndarray:
@@ -257,6 +291,8 @@ class Simulation:
             v=self._x[:nv].copy(),
             internal=self._x[nv:].copy(),
             command=self._command.copy(),
+            wrench=self._wrenches.copy(),
+            grasps=self._holding.copy(),
             memory=memory,
         )
 
@@ -274,24 +310,22 @@ class Simulation:
         if command is None:
             return
         if isinstance(command, Mapping):
+            values = self._command.copy()
             for name, value in command.items():
                 if name not in self.actuators:
                     raise KeyError(f"no actuator {name!r}; there are {', '.join(self.actuators) or 'none'}")
-                self._command[self.actuators.index(name)] = value
+                values[self.actuators.index(name)] = value
         else:
-            values = np.asarray(command, dtype=float)
+            values = np.array(command, dtype=float)
             if values.shape != self._command.shape:
                 raise ValueError(
                     f"command must have shape {self._command.shape} ({', '.join(self.actuators)}), got {values.shape}"
                 )
-            self._command = values.copy()
-        self._steady = None
-        bad = ~np.isfinite(self._command)
+        bad = ~np.isfinite(values)
         if bad.any():
             k = int(np.argmax(bad))
-            raise ValueError(
-                f"t = {self._t:g} s: the command of {self.actuators[k]!r} is {self._command[k]}; it must be finite"
-            )
+            raise ValueError(f"t = {self._t:g} s: the command of {self.actuators[k]!r} is {values[k]}; it must be finite")
+        self._command, self._steady = values, None
 
     def set_wrench(self, body: str, wrench) -> None:
         """Put a wrench on a body until it is changed.
@@ -312,13 +346,62 @@ class Simulation:
         plant = self.plant
         n = len(plant.thrusters)
         if self._steady is None:  # looked up once for each new command
-            self._steady = [t.curve.steady(c) for t, c in zip(plant.thrusters, self._command, strict=False)]
+            self._steady = [t.curve.steady(c) for t, c in zip(plant.thrusters, self._command.tolist(), strict=False)]
         steady = self._steady
         flow, until = [], math.inf
         if plant.streams:
             segment = self._flow.segment(self._t + 1e-9 * self.step_size)
             flow, until = [*segment.velocity, *segment.slope, segment.t_begin], segment.t_end
-        return np.array([*steady, *self._command[n:], *flow, *self._wrenches.ravel()]), until
+        return np.array([*steady, *self._command[n:], *flow, *self._wrenches.ravel(), *self._holding]), until
+
+    def _grasp_index(self, name: str) -> int:
+        names = [g.name for g in self.plant.grasps]
+        if name not in names:
+            raise KeyError(f"no grasp {name!r}; there are {', '.join(names) or 'none'}")
+        return names.index(name)
+
+    def grasp(self, name: str) -> float:
+        """Close a grasp. An impulse between the two makes their velocities equal and conserves momentum; the energy lost [J].
+
+        The frames must meet within the grasp's tolerance.
+
+        Args:
+            name: Name of the grasp.
+        """
+        k = self._grasp_index(name)
+        grasp, model, nv = self.plant.grasps[k], self.model, self.model.nv
+        kin = dynamics.kinematics(model, self._q, self._x[:nv])
+        rows = contact.grasp_rows(model, kin, grasp)
+        distance, angle = (float(x) for x in contact.grasp_misfit(rows, grasp))
+        if max(distance, angle) > grasp.tolerance:
+            raise ValueError(
+                f"t = {self._t:g} s: grasp {name!r}: {grasp.holder!r} and {grasp.held!r} do not meet: they are "
+                f"{distance:.3g} m and {angle:.3g} rad apart, allowed are {grasp.tolerance:g}; "
+                "move them together first, or widen its tolerance"
+            )
+        self._holding[k] = 1.0
+        held = [contact.grasp_rows(model, kin, g).J for g, on in zip(self.plant.grasps, self._holding, strict=True) if on]
+        M = np.array(equations.mass_matrix(model, self._q), dtype=float)
+        M = M if self.plant.armature is None else M + np.diag(self.plant.armature)
+        before = self._kinetic_energy()
+        self._x[:nv] = contact.grasp_impulse(M, np.concatenate(held), self._x[:nv])
+        lost = before - self._kinetic_energy()
+        self._x[nv + self.plant.internal_names.index("work.grasps")] -= lost
+        return lost
+
+    def _kinetic_energy(self) -> float:
+        """Of bodies, rotors and water now [J]."""
+        nv = self.model.nv
+        e = evaluate(self.plant, self._t, self._q, self._x[:nv], self._x[nv:], self._inputs()[0])
+        return float(e.kinetic_energy_body + e.kinetic_energy_fluid)
+
+    def release(self, name: str) -> None:
+        """Open a grasp.
+
+        Args:
+            name: Name of the grasp.
+        """
+        self._holding[self._grasp_index(name)] = 0.0
 
     def _saturated(self) -> np.ndarray:
         """Which commands of thrusters are beyond their curves, shape (nt,)."""
@@ -331,6 +414,8 @@ class Simulation:
         """Make the machine code now instead of at the first step."""
         if self._adaptive:
             self._stepper.embedded.code(1)
+        elif self._blocks:
+            self._blocks.compile()
         elif self._bound is None:
             self._bound = self._stepper.march.bound(1024)
         self._observer.code(1)
@@ -366,26 +451,30 @@ class Simulation:
             attrs: Attributes of the recording.
         """
         self.compile()
-        duration = _positive(duration, "duration")
-        log = Log(step_warnings(self.plant, self._q, self.method, self.step_size) if not self._adaptive else [])
+        duration = positive(duration, "duration")
+        log = Log(step_warnings(self.plant, self._q, self.method, self.step_size))
         for text in log.messages:
             warnings.warn(text, stacklevel=2)
         recording = Recorder(self, recorder, dict(attrs or {}), log)
         t_end = self._t + duration
-        ticks = _Ticks(self, t_end, progress, real_time)
+        ticks = Ticks(self, t_end, progress, real_time)
         started = time.perf_counter()
         watch = [event.watched(self) for event in self.events]
         stopped, t_start = None, self._t
         try:
             self._tick()
             recording.sample()
-            while self._t < t_end - 1e-9 * self.step_size and stopped is None:
-                self._tick()
-                before, t_next = self.state, ticks.next()
-                self._advance(t_next, recording)
+            while True:
+                before = self.state
+                self._advance(ticks.next(), None if watch else recording)
                 ticks.look()
-                for event in watch:
-                    stopped = event.check(before, log) or stopped
+                stopped = happened(watch, before, log)
+                if watch and (stopped or is_multiple(self._t, self.record, self.step_size)):
+                    recording.sample()
+                recording.commit()
+                if stopped or self._t >= t_end - 1e-6 * self.step_size:
+                    break  # at the end the controller is not asked: the next run asks
+                self._tick()
         except SimulationDiverged as error:
             log.say(str(error))
             self._finish(recording, started, t_start, ticks, log, finished=0)
@@ -413,26 +502,39 @@ class Simulation:
 
     def _tick(self) -> None:
         """Ask the controller if its time has come."""
-        if self.controller is not None and _is_multiple(self._t, self.period, self.step_size):
+        if self.controller is not None and is_multiple(self._t, self.period, self.step_size):
             self.command = self.controller(self.state)
 
     def _advance(self, t_end: float, recording: Recorder | None) -> None:
         """To a time, with held commands."""
-        while self._t < t_end - 1e-9 * self.step_size:
+        while self._t < t_end - min(1e-6 * self.step_size, 1e-10):
             inputs, until = self._inputs()
             if self._adaptive:
-                self._t, self._q, self._x = self._adaptive.advance(
+                at = (self._t, self._q, self._x, inputs, min(t_end, until), self.step_size, recording)
+                try:
+                    self._t, self._q, self._x = self._adaptive.advance(*at)
+                except StepTooSmall as failure:
+                    self._t, self._q, self._x = failure.at
+                    raise self._diverged() from None
+            elif self._blocks:
+                self._t, self._q, self._x, good = self._blocks.advance(
                     self._t, self._q, self._x, inputs, min(t_end, until), self.step_size, recording
                 )
+                if not good:
+                    raise self._diverged()
             else:
                 self._march(inputs, min(t_end, until), recording)
 
     def _march(self, inputs: np.ndarray, t_end: float, recording: Recorder | None) -> None:
-        """Fixed steps in compiled code, to the first step at or after a time."""
+        """Fixed steps in compiled code towards a time: on the grid of steps, or one shorter step to it or to the end."""
         h = self.step_size
         n = round(self._t / h)
         offset = 0.0 if n * h == self._t else self._t - n * h
-        steps = max(1, math.ceil((t_end - self._t) / h - 1e-6))
+        steps = math.floor((t_end - self._t) / h + 1e-6)
+        if abs(offset) > 1e-6 * h or steps == 0:
+            grid = (math.floor(self._t / h + 1e-6) + 1) * h
+            self._short_step(inputs, min(t_end, grid), recording)
+            return
         stride = steps + 1
         if recording is not None:
             stride = round(self.record / h)
@@ -455,16 +557,28 @@ class Simulation:
             elif good == steps and (n + good) % round(self.record / h) == 0:
                 recording.rows(np.array([self._t]), self._q[None], self._x[None], inputs)
         if good < steps:
-            raise self._diverged(inputs)
+            raise self._diverged()
 
-    def _diverged(self, inputs: np.ndarray) -> SimulationDiverged:
-        """What to say of a run whose numbers are not finite any more."""
-        motion = equations.kinematics(self.model, self._q, self._x[: self.model.nv])
-        speeds = np.linalg.norm(np.array(motion.V_WB_B, dtype=float), axis=1)
-        body = self.model.body_names[int(np.argmax(speeds))]
-        advice = step_warnings(self.plant, self._q, self.method, self.step_size)
+    def _short_step(self, inputs: np.ndarray, t_end: float, recording: Recorder | None) -> None:
+        """One step that ends at a time."""
+        bound, t = self._bound, self._t
+        bound.state[0][0], bound.state[1][0], bound.state[2][0] = 0.0, self._q, self._x
+        bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = t_end - t, t, inputs
+        if not bound.run(1, 2):
+            raise self._diverged()
+        self._t, self._q, self._x = t_end, bound.state[1][0].copy(), bound.state[2][0].copy()
+        if recording is not None and is_multiple(t_end, self.record, self.step_size):
+            recording.rows(np.array([t_end]), self._q[None], self._x[None], inputs)
+
+    def _diverged(self) -> SimulationDiverged:
+        """What to say of a run whose numbers are not finite any more; its quaternions may be off unit length."""
+        with np.errstate(all="ignore"):
+            V = np.array(dynamics.kinematics(self.model, self._q, self._x[: self.model.nv]).V, dtype=float)
+            k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
+            linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
+        advice = [] if self._adaptive else step_warnings(self.plant, self.model.initial().q, self.method, self.step_size)
         remedy = f"take a step below {self.step_size:g} s, or use the integrator linearly_implicit"
-        fastest = f"body {body!r} moves fastest, at {speeds.max():.3g} m/s"
+        fastest = f"body {self.model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
         error = SimulationDiverged(
             f"t = {self._t:.6g} s: the next step is not finite; {fastest}; {advice[0] if advice else remedy}"
         )
@@ -476,57 +590,3 @@ class Simulation:
         inputs, _ = self._inputs()
         names = [a.name for a in self._observer.recipe.outputs]
         return dict(zip(names, self._observer([self._t, self._q, self._x, inputs]), strict=True))
-
-
-class _Ticks:
-    """Where a run looks up from compiled code: ticks of the controller, watched events, progress, the clock."""
-
-    def __init__(self, sim: Simulation, t_end: float, progress, real_time: float | None):
-        self.sim, self.t_end, self.progress = sim, t_end, progress
-        self.pace = None if real_time is None else _positive(real_time, "real_time")
-        self.late = 0
-        self.t_start, self.clock = sim._t, time.perf_counter()
-        self.told = self.clock
-        looks = [x for x in (sim.period, sim.record if sim.events else None, 0.01 if self.pace else None) if x]
-        self.interval = min(looks) if looks else 100.0 * sim.record
-        if sim.period is not None:
-            self.interval = min(self.interval, sim.period)
-
-    def next(self) -> float:
-        """Time of the next look [s]."""
-        sim, t = self.sim, self.sim._t
-        out = min(self.t_end, t + self.interval)
-        if sim.period is not None:
-            out = min(out, _next_multiple(t, sim.period, sim.step_size))
-        return out
-
-    def look(self) -> None:
-        """Tell of progress; wait for the clock."""
-        now = time.perf_counter()
-        if self.pace is not None:
-            ahead = self.clock + (self.sim._t - self.t_start) / self.pace - now
-            if ahead > 0.0:
-                time.sleep(ahead)
-            elif ahead < -1e-3:
-                self.late += 1
-        if self.progress is not None and now - self.told > 0.1:
-            self.told = now
-            self.progress(self.sim._t)
-
-
-def _positive(value, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}, must be a number above 0") from None
-    if not 0.0 < number < math.inf:
-        raise ValueError(f"{name} is {value!r}, must be a number above 0")
-    return number
-
-
-def _is_multiple(t: float, period: float, step: float) -> bool:
-    return abs(t - round(t / period) * period) < 1e-6 * step
-
-
-def _next_multiple(t: float, period: float, step: float) -> float:
-    return (math.floor(t / period + 1e-6 * step / period) + 1) * period

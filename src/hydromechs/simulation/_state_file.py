@@ -40,6 +40,9 @@ def load_state(path: str | os.PathLike) -> State:
         if content.pop("hydromechs_state") != 1:
             raise KeyError("hydromechs_state")
         t = float(content.pop("t"))
-        return State(t=t, **{name: np.array(value, dtype=float) for name, value in content.items()})
+        arrays = {name: np.array(value, dtype=float) for name, value in content.items()}
+        if "wrench" in arrays:
+            arrays["wrench"] = arrays["wrench"].reshape(-1, 6)
+        return State(t=t, **arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is no state of a simulation: {error}; write one with save_state") from None

@@ -25,6 +25,8 @@ class Mode(NamedTuple):
     """√(k/m) [rad/s]; 0 for a lag."""
     decay: float
     """c/m, or 1/T of a lag [1/s]."""
+    meets: bool = False
+    """Whether it begins with an impact: a contact, a stop."""
 
     @property
     def fastest(self) -> float:
@@ -33,13 +35,9 @@ class Mode(NamedTuple):
         return w if d < 2.0 * w else 0.5 * d + math.sqrt(0.25 * d * d - w * w)
 
     def limit(self, method) -> float:
-        """Longest stable step [s]."""
-        if math.isinf(method.stability):
-            return math.inf
-        if self.decay < 0.2 * self.frequency:  # hardly damped: the imaginary axis counts
-            bound = method.oscillation if method.oscillation else method.stability * self.decay / self.frequency / 2.0
-            return bound / self.frequency
-        return method.stability / self.fastest
+        """Longest stable step [s]; 3/|λ| for an impact, also with a method that is stable otherwise."""
+        impact = 3.0 / self.fastest if self.meets and self.fastest else math.inf
+        return min(method.longest_step(self.frequency, self.decay), impact)
 
 
 def stiff_modes(plant: Plant, q: np.ndarray) -> list[Mode]:
@@ -80,24 +78,25 @@ def stiff_modes(plant: Plant, q: np.ndarray) -> list[Mode]:
             if f.coulomb:
                 out.append(Mode(f"slipping friction of joint {joint.joint!r}", 0.0, 1.0 / f.relaxation))
         if joint.stops:
-            out.append(_mode(f"stops of joint {joint.joint!r}", joint.stops.stiffness, joint.stops.damping, mobility))
+            stops = joint.stops
+            out.append(_mode(f"stops of joint {joint.joint!r}", stops.stiffness, stops.damping, mobility, meets=True))
     kin = dynamics.kinematics(model, np.asarray(q), np.zeros(model.nv))
     for pair in plant.contacts:
         mobility = max(_mobility(model, kin, inverse, pair.body, _probe_place(pair)), 1e-300)
         law, friction = pair.material.law, pair.material.friction
         if isinstance(law, contact.LinearContact):
-            out.append(_mode(f"contact {pair.name!r}", law.stiffness, law.damping, mobility))
+            out.append(_mode(f"contact {pair.name!r}", law.stiffness, law.damping, mobility, meets=True))
         else:  # at a depth of a millimetre
             k = law.stiffness * law.exponent * 1e-3 ** (law.exponent - 1.0)
-            out.append(_mode(f"contact {pair.name!r}", k, 0.0, mobility))
+            out.append(_mode(f"contact {pair.name!r}", k, 0.0, mobility, meets=True))
         if friction is not None:
             out.append(_mode(f"friction of contact {pair.name!r}", friction.stiffness, friction.damping, mobility))
             out.append(Mode(f"slipping friction of contact {pair.name!r}", 0.0, friction.stiffness / friction.damping))
     return out
 
 
-def _mode(name: str, k: float, c: float, mobility: float) -> Mode:
-    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility)
+def _mode(name: str, k: float, c: float, mobility: float, meets: bool = False) -> Mode:
+    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets)
 
 
 def _probe_place(pair) -> np.ndarray:
@@ -108,6 +107,13 @@ def _mobility(model, kin, inverse: np.ndarray, body: int, point: np.ndarray) -> 
     """Largest acceleration of a point per force on it [1/kg]."""
     J = np.array(dynamics.jacobian(model, kin, body, point), dtype=float)[:3]
     return float(np.linalg.eigvalsh(J @ inverse @ J.T)[-1]) if model.nv else 0.0
+
+
+def _remedy(method, step: float, mode: Mode) -> str:
+    """What else helps a mode that is too stiff."""
+    if method.name != "linearly_implicit" and not (mode.meets and mode.fastest * step > 3.0):
+        return ", soften it, or use the integrator linearly_implicit"
+    return " or soften it"
 
 
 def step_warnings(plant: Plant, q: np.ndarray, method, step: float) -> list[str]:
@@ -123,6 +129,6 @@ def step_warnings(plant: Plant, q: np.ndarray, method, step: float) -> list[str]
     worst = sorted([(limit, m) for limit, m in slow if limit < step], key=lambda pair: pair[0])
     return [
         f"{m.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {m.fastest:.3g} 1/s and needs a step "
-        f"below {limit:.2g} s; take a shorter step, soften it, or use the integrator linearly_implicit"
+        f"below {limit:.2g} s; take a shorter step{_remedy(method, step, m)}"
         for limit, m in worst[:5]
     ] + ([f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else [])

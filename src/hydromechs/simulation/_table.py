@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 from hydromechs.model import Model
 
+from . import _closed_form as closed
 from . import _equations as equations
 from . import _fossen as fossen
+from ._decoupled import arm_dynamics, decoupled_dynamics
+from ._star import star_dynamics
 
-__all__ = ["EQUATIONS", "Equation", "shape_of"]
+__all__ = ["EQUATIONS", "FORMULATIONS", "Equation", "shape_of"]
 
 
 class Equation(NamedTuple):
@@ -34,6 +37,7 @@ EQUATIONS = {
         equations.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations."
     ),
     "mass_matrix": Equation(equations.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
+    "coriolis_matrix": Equation(closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix for which dM/dt - 2C is skew."),
     "damping_force": Equation(fossen.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force."),
     "restoring_force": Equation(fossen.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
     "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
@@ -45,15 +49,28 @@ EQUATIONS = {
 }
 """All equations that are compiled and exported."""
 
+FORMULATIONS = {
+    "star_dynamics": Equation(star_dynamics, ("q", "v", "tau"), ("vdot",), "The same by composite bodies, for a star."),
+    "decoupled_dynamics": Equation(
+        decoupled_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations with a base that does not feel its arms."
+    ),
+    "arm_dynamics": Equation(
+        arm_dynamics, ("q", "v", "tau", "vdot_base"), ("vdot",), "Accelerations for a given acceleration of the base."
+    ),
+}
+"""Other ways to the accelerations, for models that have the structure that they need; compiled like the rest."""
+
 _SHAPES = {
     "q": lambda m: (m.nq,),
     "q_next": lambda m: (m.nq,),
     "dt": lambda m: (),
+    "vdot_base": lambda m: (m.bodies[0].joint.nv,),
     "point": lambda m: (3,),
     "fluid_velocity": lambda m: (3,),
     "fluid_acceleration": lambda m: (3,),
     "wrench": lambda m: (m.nb, 6),
     "M": lambda m: (m.nv, m.nv),
+    "C": lambda m: (m.nv, m.nv),
     "J": lambda m: (6, m.nv),
     "X_WB": lambda m: (m.nb, 4, 4),
     "V_WB_B": lambda m: (m.nb, 6),

@@ -18,12 +18,14 @@ from ._rotation import (
     rpy_from_matrix,
     skew,
 )
+from ._semidefinite import PivotedSolution, pivoted_solve
 from ._stick_slip import stick_slip
 from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
 
 __all__ = [
     "Ldl",
     "Path",
+    "PivotedSolution",
     "Screw",
     "Shift",
     "Turn",
@@ -41,6 +43,7 @@ __all__ = [
     "minimum",
     "motion_cross",
     "norm",
+    "pivoted_solve",
     "planar_rotation",
     "pose_matrix",
     "quaternion_exp",

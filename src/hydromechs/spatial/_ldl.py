@@ -19,16 +19,22 @@ class Ldl(NamedTuple):
 
     def solve(self, b):
         """x with A x = b, shape (n,): forward, scale, back."""
-        L, inverse = self.lower, self.inverse_diagonal
-        n = len(inverse)
+        return self.back(self.forward(b) * np.array(self.inverse_diagonal))
+
+    def forward(self, b):
+        """L⁻¹ b, shape (n,)."""
         x = list(b)
-        for i in range(n):
+        for i in range(len(x)):
             for k in range(i):
-                x[i] = x[i] - L[i][k] * x[k]
-        x = [x[i] * inverse[i] for i in range(n)]
-        for i in reversed(range(n)):
-            for k in range(i + 1, n):
-                x[i] = x[i] - L[k][i] * x[k]
+                x[i] = x[i] - self.lower[i][k] * x[k]
+        return np.array(x)
+
+    def back(self, b):
+        """L⁻ᵀ b, shape (n,)."""
+        x = list(b)
+        for i in reversed(range(len(x))):
+            for k in range(i + 1, len(x)):
+                x[i] = x[i] - self.lower[k][i] * x[k]
         return np.array(x)
 
 

@@ -87,15 +87,19 @@ class Screw(NamedTuple):
         """R-congruence of a symmetric 6×6 matrix, block by block (thesis A.4.1, A.4.2)."""
         i, j, k = (self.axis + 1) % 3, (self.axis + 2) % 3, self.axis
         c, s = self.cos, self.sin
-        s2, sc = s * s, s * c
+        constant = isinstance(s, float)  # then s² and s c cost nothing; else w = difference · s − 2 K_ij c spares them
 
         def symmetric(K):
             K = [[K[0, 0], K[0, 1], K[0, 2]], [K[0, 1], K[1, 1], K[1, 2]], [K[0, 2], K[1, 2], K[2, 2]]]
             out = [[None] * 3 for _ in range(3)]
             difference = K[j][j] - K[i][i]
-            a = difference * s2 - K[i][j] * (sc + sc)
+            if constant:
+                a, across = difference * (s * s) - K[i][j] * (2.0 * s * c), K[i][j] * (c * c - s * s) - difference * (s * c)
+            else:
+                w = difference * s - K[i][j] * (c + c)
+                a, across = s * w, -(c * w + K[i][j])
             out[i][i], out[j][j], out[k][k] = K[i][i] + a, K[j][j] - a, K[k][k]
-            out[i][j] = out[j][i] = K[i][j] * ((1.0 - s2) - s2) - difference * sc
+            out[i][j] = out[j][i] = across
             out[i][k] = out[k][i] = K[i][k] * c - K[j][k] * s
             out[j][k] = out[k][j] = K[i][k] * s + K[j][k] * c
             return np.array(out)
@@ -103,8 +107,11 @@ class Screw(NamedTuple):
         def general(N):
             out = [[None] * 3 for _ in range(3)]
             difference, total = N[j, j] - N[i, i], N[i, j] + N[j, i]
-            a = difference * s2 - total * sc
-            b = difference * sc + total * s2
+            if constant:
+                a, b = difference * (s * s) - total * (s * c), difference * (s * c) + total * (s * s)
+            else:
+                w = difference * s - total * c
+                a, b = s * w, c * w + total
             out[i][i], out[j][j], out[k][k] = N[i, i] + a, N[j, j] - a, N[k, k]
             out[i][j], out[j][i] = N[i, j] - b, N[j, i] - b
             out[i][k], out[j][k] = N[i, k] * c - N[j, k] * s, N[i, k] * s + N[j, k] * c
@@ -180,6 +187,18 @@ class Path(NamedTuple):
         for step in self.steps:
             a = step.rotate(a)
         return a
+
+    def rotate_back(self, a):
+        """R a: a 3-vector in the child's axes to the parent's, shape (3,)."""
+        for step in reversed(self.steps):
+            a = step.rotate_back(a)
+        return a
+
+    def point_back(self, x):
+        """p + R x: a point of the child frame in the parent frame [m], shape (3,)."""
+        for step in reversed(self.steps):
+            x = np.asarray(step.p) + step.rotate_back(x)
+        return x
 
     def force_back(self, F):
         """Xᵀ F: a wrench in the child frame to the parent frame, shape (6,)."""

@@ -87,6 +87,8 @@ def plot_variable(ds: xarray.Dataset, name: str, out: str | os.PathLike, select:
         panels = time_panels(fig, [(title, label) for title in groups], time)
         for ax, series in zip(panels, groups.values(), strict=True):
             curves(ax, time, series)
+            if name == "depth":
+                ax.invert_yaxis()
     return out
 
 

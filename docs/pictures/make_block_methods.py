@@ -1,0 +1,22 @@
+"""Draw block_methods.png: error against wall time of block methods (thesis Fig. 14), as `hydromechs papers` measures it.
+
+python docs/pictures/make_block_methods.py
+"""
+
+from pathlib import Path
+
+from hydromechs.cli._block_study import BENCHMARK, arms, draw, measure, time_to
+
+
+def main() -> None:
+    """Measure, print a table, draw."""
+    results = measure(arms(), print)
+    for name, rows in results.items():
+        print(f"{name:32s} {1e3 * time_to(rows, BENCHMARK):7.3f} ms to {BENCHMARK:g}")
+    path = Path(__file__).with_name("block_methods.png")
+    draw(results, path)
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Programs that differ in numbers alone: one for all of them, and constant folding after the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ._program import Argument, Operation, Program
+
+__all__ = ["Hoisted", "hoist", "merge"]
+
+
+class Hoisted(NamedTuple):
+    """A program in two parts."""
+
+    before: Program
+    """From the input alone to the numbers that the rest needs."""
+    after: Program
+    """The rest; the numbers take the place of the input."""
+
+
+def hoist(program: Program, name: str) -> Hoisted:
+    """Take all operations on one input alone out of a program.
+
+    Args:
+        program: The program.
+        name: Name of an input whose values are known before the others.
+    """
+    names = [a.name for a in program.inputs]
+    if name not in names:
+        raise KeyError(f"no input {name!r}; there are {', '.join(names)}")
+    given = names.index(name)
+    early: list[bool] = []  # depends on the input, or on nothing
+    for op in program.operations:
+        match op.kind:
+            case "const":
+                early.append(True)
+            case "input":
+                early.append(op.value[0] == given)
+            case "call" | "result":
+                early.append(False)
+            case _:
+                early.append(all(early[k] for k in (op.a, op.b) if k >= 0))
+    wanted: dict[int, int] = {}  # place of an early value, and its number
+
+    def number(place: int) -> None:
+        if early[place] and program.operations[place].kind != "const":
+            wanted.setdefault(place, len(wanted))
+
+    for place, op in enumerate(program.operations):
+        if not early[place]:
+            for k in (op.a, op.b):
+                if k >= 0:
+                    number(k)
+    for call in program.calls:
+        for row in call.arguments:
+            for place in row:
+                number(place)
+    for row in program.results:
+        for place in row:
+            number(place)
+    size = (len(wanted),)
+    places = {-1: -1}
+    kept: list[Operation] = []
+    for place, op in enumerate(program.operations):
+        if early[place] and op.kind != "const" and place not in wanted:
+            continue
+        places[place] = len(kept)
+        if place in wanted:
+            kept.append(Operation("input", value=(given, wanted[place])))
+        else:
+            kept.append(op._replace(a=places[op.a], b=places[op.b]))
+    inputs = tuple(Argument(a.name, size) if k == given else a for k, a in enumerate(program.inputs))
+    results = tuple(tuple(places[p] for p in row) for row in program.results)
+    calls = tuple(
+        call._replace(arguments=tuple(tuple(places[p] for p in row) for row in call.arguments)) for call in program.calls
+    )
+    after = Program(program.name, inputs, program.outputs, tuple(kept), results, None, calls)
+    places, kept = {-1: -1}, []
+    for place, op in enumerate(program.operations):
+        if early[place]:
+            places[place] = len(kept)
+            value = (0, op.value[1]) if op.kind == "input" else op.value
+            kept.append(Operation(op.kind, places[op.a], places[op.b], value))
+    row = tuple(places[p] for p in wanted)
+    outputs = (Argument(name, size),)
+    before = Program(f"{program.name}_before", (program.inputs[given],), outputs, tuple(kept), (row,), None)
+    return Hoisted(before, after)
+
+
+def merge(programs: Sequence[Program], name: str) -> tuple[Program, np.ndarray] | None:
+    """One program for several that differ in constants alone, and the constants, shape (programs, n); None if they differ more.
+
+    Constants that are not the same in all become further entries of an input.
+
+    Args:
+        programs: Traces of one function with other numbers.
+        name: Name of an input of one dimension.
+    """
+    first = programs[0]
+    if any(
+        len(p.operations) != len(first.operations) or p.results != first.results or p.calls or p.inputs != first.inputs
+        for p in programs
+    ):
+        return None
+    given = [a.name for a in first.inputs].index(name)
+    size = first.inputs[given].size
+    kept: list[Operation] = []
+    values: list[list[float]] = []
+    for ops in zip(*(p.operations for p in programs), strict=True):
+        if all(op == ops[0] for op in ops):
+            kept.append(ops[0])
+        elif all(op.kind == "const" for op in ops):
+            kept.append(Operation("input", value=(given, size + len(values))))
+            values.append([op.value for op in ops])
+        else:
+            return None
+    inputs = tuple(Argument(a.name, (size + len(values),)) if k == given else a for k, a in enumerate(first.inputs))
+    table = np.array(values).reshape(len(values), len(programs)).T
+    return Program(first.name, inputs, first.outputs, tuple(kept), first.results, None), table

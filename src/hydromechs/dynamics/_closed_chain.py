@@ -1,0 +1,318 @@
+"""Several chains that hold one load: closed chains by operational-space inertias (thesis ch. 2, Table 1).
+
+Every tree of the forest but the load holds it by one or more grasps. A grasp joins a frame of a body of the tree (the holder)
+to a frame of the load; some of its directions may be free (the general contact joint). Forces f_k are those of the holders on
+the load, in the axes of the grasp. The equations are those of the thesis, for trees in place of serial chains and for 6×6
+inertias with added mass in place of rigid ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import Ldl, Path, Shift, Turn, cross, ldl
+
+from ._articulated_body import articulated_body
+from ._composite_body import mass_matrix
+from ._inverse_dynamics import accelerations, inverse_dynamics
+from ._kinematics import Kinematics
+
+__all__ = ["ClosedChains", "Holding", "OpenChain", "closed_chain_dynamics", "held_trees", "open_chains", "tip_jacobian"]
+
+
+class Holding(NamedTuple):
+    """One grasp: where it is on the holder and on the load, and which of its six directions it holds."""
+
+    body: int
+    """Index of the holder's body."""
+    path: Path
+    """From the holder's frame to that of the grasp, constant."""
+    load_path: Path
+    """From the load's frame to that of the grasp, constant."""
+    rows: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+    """Directions that are held, of x y z and rotations about them in the axes of the grasp."""
+
+
+class OpenChain(NamedTuple):
+    """What one tree contributes while its tips are free, for the c directions in which it holds the load."""
+
+    dofs: tuple[int, ...]
+    """Its places in v."""
+    factor: Ldl
+    """H = L D Lᵀ."""
+    pushed: np.ndarray
+    """y = L⁻¹ (τ − b), so that q̈_open = L⁻ᵀ D⁻¹ y, shape (n,)."""
+    W: np.ndarray
+    """W = L⁻¹ Jᵀ, so that Ω = H⁻¹ Jᵀ = L⁻ᵀ D⁻¹ W, which is never formed, shape (n, c)."""
+    mobility: np.ndarray
+    """Λ⁻¹ = J H⁻¹ Jᵀ = Wᵀ D⁻¹ W, shape (c, c)."""
+    acceleration: np.ndarray
+    """ẍ_open, less gravity, less what the load's velocity alone gives (ζ), shape (c,)."""
+    onto: np.ndarray
+    """X with X a_r the acceleration of the load along these directions, shape (c, 6)."""
+    paths: tuple
+    """X of each whole grasp as a transformation from the load's frame, where it holds all six directions, else None."""
+
+
+class ClosedChains(NamedTuple):
+    """The motion of closed chains."""
+
+    vdot: np.ndarray
+    """v̇ of all trees and of the load, shape (nv,)."""
+    forces: tuple
+    """Force of each tree on the load along the directions it holds, shape (c,) each."""
+
+
+def held_trees(model, load: int, holdings) -> list[tuple[int, list]]:
+    """Roots of the trees that hold the load, each with its grasps; all other trees move by themselves.
+
+    Args:
+        model: The mechanism.
+        load: Index of the load's body: a free body without children.
+        holdings: The grasps.
+    """
+    if model.parent[load] >= 0 or model.free_rows[load] != (0, 1, 2, 3, 4, 5) or load in model.parent:
+        raise ValueError(
+            f"load {model.body_names[load]!r} must be one free body; a load with joints needs the general solution"
+        )
+    out: dict[int, list] = {}
+    for holding in holdings:
+        root = holding.body
+        while model.parent[root] >= 0:
+            root = model.parent[root]
+        if root == load:
+            raise ValueError(f"a grasp holds {model.body_names[load]!r} by itself")
+        out.setdefault(root, []).append(holding)
+    return list(out.items())
+
+
+def _dofs(model, root: int) -> list[int]:
+    """Places in v of a tree."""
+    members = {root}
+    for i in range(root, model.nb):
+        if model.parent[i] in members:
+            members.add(i)
+    return [k for i in sorted(members) for k in range(model.nv)[model.v_slices[i]]]
+
+
+def open_chains(
+    model, kin: Kinematics, bias, tau, inertia, force, load: int, holdings
+) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
+    """The open-chain quantities of every holding tree (thesis eqs. 2.22-2.25), and inertia and force of the load.
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics.
+        bias: Bias accelerations, `kin.zeta` or `kin.c`, as in `articulated_body`.
+        tau: Joint forces τ, shape (nv,).
+        inertia: As in `articulated_body`.
+        force: As in `articulated_body`.
+        load: Index of the load's body.
+        holdings: The grasps.
+
+    Returns:
+        Open chains, I_r of the load (6, 6), and the sum of all other forces on it less its bias, for a' = a − g, shape (6,).
+    """
+    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
+    still = np.zeros(model.nv)
+    M = mass_matrix(model, kin, inertia)
+    b = inverse_dynamics(model, kin, bias, still, inertia, force)
+    a = accelerations(model, kin, bias, still, world)
+    true = bias is kin.zeta
+    out = []
+    for root, grasps in held_trees(model, load, holdings):
+        dofs = _dofs(model, root)[::-1]  # from the tips inwards: a tip joint moves few directions, zeros fold away
+        H = ldl([[M[i, j] for j in dofs] for i in dofs])
+        y = H.forward([tau[k] - b[k] for k in dofs])
+        rows, start, onto, paths = [], [], [], []
+        if sum(len(g.rows) for g in grasps) > len(dofs):
+            name, held = model.body_names[root], sum(len(g.rows) for g in grasps)
+            raise ValueError(
+                f"the tree of {name!r} has {len(dofs)} degrees of freedom for {held} directions that it holds: it is always "
+                "singular; free some directions, or use the general solution of a simulation"
+            )
+        for g in grasps:
+            X = g.load_path
+            if len(g.rows) == 6:
+                J = tip_jacobian(model, kin, g.body, g.path)
+                zeta = _swing(g.path, kin.V[g.body], true) - _swing(X, kin.V[load], true)
+                tip = g.path.motion(a[g.body]) + zeta
+            else:
+                J, X, tip = _moving_grasp(model, kin, g, load, a, true)
+            X_matrix = np.stack([X.motion(column) for column in np.eye(6)], axis=1)
+            rows += [J[r] for r in g.rows]
+            start += [tip[r] for r in g.rows]
+            onto += [X_matrix[r] for r in g.rows]
+            paths.append(X if len(g.rows) == 6 else None)
+        W = np.stack([H.forward(row) for row in np.array(rows)[:, dofs]], axis=1)
+        scaled = W * np.array(H.inverse_diagonal)[:, None]
+        mobility, open_ = _symmetric_product(W.T, scaled), scaled.T @ y + np.array(start)
+        out.append(OpenChain(tuple(dofs), H, y, W, mobility, open_, np.array(onto), tuple(paths)))
+    at = model.v_slices[load]
+    I_r = inertia[load]
+    # b of the load is what holds it in place: I_r a' + bias forces at a' = −g, with v̇ = 0
+    a_load = a[load]
+    return out, I_r, tau[at] - (b[at] - I_r @ a_load)
+
+
+def _moving_grasp(model, kin: Kinematics, g: Holding, load: int, a, true: bool):
+    """J, X and tip acceleration of a grasp some of whose directions are free, so that its frames A and B move on each other.
+
+    With d from A to B and S from the load's axes, all in axes of A, d̈ = S (a_B) − a_A − α × d − ω × (ω × d) − 2 ω × ḋ, and the
+    relative rotation changes by S α_L − α + ω_rel × S ω_L.
+    """
+    R, p = g.path.pose()
+    p_b = g.load_path.pose()[1]
+    R_WA = kin.R_WB[g.body] @ R
+    S = R_WA.T @ kin.R_WB[load]
+    d = R_WA.T @ (kin.p_WB[load] + kin.R_WB[load] @ p_b - kin.p_WB[g.body] - kin.R_WB[g.body] @ p)
+    V_A, V_L = g.path.motion(kin.V[g.body]), kin.V[load]
+    w, w_L = V_A[3:], S @ V_L[3:]
+    d_rate = S @ (V_L[:3] + cross(V_L[3:], p_b)) - V_A[:3] - cross(w, d)
+    tip = g.path.motion(a[g.body]) + _swing(g.path, kin.V[g.body], true)
+    linear = tip[:3] + cross(tip[3:], d) + cross(w, cross(w, d)) + 2.0 * cross(w, d_rate)
+    linear = linear - S @ cross(V_L[3:], cross(V_L[3:], p_b))
+    if not true:  # derivatives of numbers: add ω × v on both sides
+        linear = linear + cross(w, V_A[:3]) - S @ cross(V_L[3:], V_L[:3])
+    angular = tip[3:] - cross(w_L - w, w_L)
+    J = tip_jacobian(model, kin, g.body, Path((*g.path.steps, Shift(d))))
+    return J, Path((Shift(p_b), Turn(S.T, np.zeros(3)))), np.concatenate([linear, angular])
+
+
+def _swing(path: Path, V, true: bool):
+    """What true accelerations add from a body's origin to the end of a path, in its axes; 0 for derivatives of numbers."""
+    if not true or not path.steps:
+        return np.zeros(6)
+    w, p = V[3:], path.pose()[1]
+    return np.concatenate([path.rotate(cross(w, cross(w, p))), np.zeros(3)])
+
+
+def chain_vdot(chain: OpenChain, f):
+    """q̈ = q̈_open − Ω f = L⁻ᵀ D⁻¹ (y − W f), shape (n,).
+
+    Args:
+        chain: The open chain.
+        f: Force of its tips on the load, shape (c,).
+    """
+    return chain.factor.back((chain.pushed - chain.W @ f) * np.array(chain.factor.inverse_diagonal))
+
+
+def tip_jacobian(model, kin: Kinematics, body: int, path: Path):
+    """J with V = J v in the frame at the end of a path from a body, by the tip's axes and place seen from link after link.
+
+        J_i = [T_iᵀ (ϕ_v + ϕ_ω × p_i);  T_iᵀ ϕ_ω]      T_i: axes of the tip in link i,  p_i: its origin
+
+    which for a revolute joint costs a third less than moving each column from link to link outwards, shape (6, nv).
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics, of which only the configuration counts.
+        body: Index of the body.
+        path: From the body's frame to the tip.
+    """
+    T, p = path.pose()
+    columns: dict = {}
+    i = body
+    while i >= 0:
+        for k, phi in zip(range(model.nv)[model.v_slices[i]], kin.subspaces[i].T, strict=True):
+            columns[k] = np.concatenate([T.T @ (phi[:3] + cross(phi[3:], p)), T.T @ phi[3:]])
+        if model.parent[i] >= 0:
+            x, y = (kin.paths[i].rotate_back(T[:, c]) for c in (0, 1))
+            T = np.stack([x, y, cross(x, y)], axis=1)
+            p = kin.paths[i].point_back(p)
+        i = model.parent[i]
+    return np.stack([columns.get(k, np.zeros(6)) for k in range(model.nv)], axis=1)
+
+
+def _symmetric_product(J, omega):
+    """J Ω, which is symmetric: each entry once."""
+    c = len(J)
+    out = [[0.0] * c for _ in range(c)]
+    for i in range(c):
+        for j in range(i, c):
+            out[i][j] = out[j][i] = J[i] @ omega[:, j]
+    return np.array(out)
+
+
+def inverse(A):
+    """Inverse of a symmetric positive definite matrix, symmetric, shape (n, n)."""
+    n, factor = len(A), ldl(A)
+    out = [[0.0] * n for _ in range(n)]
+    # A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, from the columns of L⁻¹
+    L, d = factor.lower, factor.inverse_diagonal
+    low = [[0.0] * n for _ in range(n)]
+    for j in range(n):
+        low[j][j] = 1.0
+        for i in range(j + 1, n):
+            low[i][j] = -L[i][j] - sum((L[i][k] * low[k][j] for k in range(j + 1, i)), 0.0)
+    for j in range(n):
+        scaled = [low[k][j] * d[k] for k in range(n)]
+        for i in range(j + 1):
+            out[i][j] = out[j][i] = sum((low[k][i] * scaled[k] for k in range(j + 1, n)), low[j][i] * scaled[j])
+    return np.array(out)
+
+
+def closed_chain_dynamics(model, kin: Kinematics, bias, tau, inertia, force, load: int, holdings) -> ClosedChains:
+    """Accelerations of chains that hold a load, none of them at a singularity (thesis Table 1).
+
+        [I_r + Σ Xᵀ Λ_k X] a'_r = f_r + Σ Xᵀ Λ_k ẍ'_open,    f_k = Λ_k (ẍ'_open − X a'_r),    q̈_k = q̈_open − Ω_k f_k
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics.
+        bias: As in `articulated_body`.
+        tau: As in `articulated_body`.
+        inertia: As in `articulated_body`.
+        force: As in `articulated_body`.
+        load: Index of the load's body.
+        holdings: The grasps.
+    """
+    chains, A, rhs = open_chains(model, kin, bias, tau, inertia, force, load, holdings)
+    Lambdas = []
+    for chain in chains:
+        Lambda = inverse(chain.mobility)
+        Lambdas.append(Lambda)
+        pushed = Lambda @ chain.acceleration
+        if len(chain.paths) == 1 and chain.paths[0] is not None:  # a whole grasp: two planar or general screws
+            A = A + chain.paths[0].inertia_back(Lambda)
+            rhs = rhs + chain.paths[0].force_back(pushed)
+        else:
+            A = A + chain.onto.T @ Lambda @ chain.onto
+            rhs = rhs + chain.onto.T @ pushed
+    a_r = ldl(A).solve(rhs)
+    return _joined(model, kin, bias, load, chains, Lambdas, a_r, _alone(model, kin, bias, tau, inertia, force, load, holdings))
+
+
+def _alone(model, kin, bias, tau, inertia, force, load: int, holdings) -> list:
+    """v̇ of trees that hold nothing; 0 elsewhere, shape (nv,)."""
+    busy = [root for root, _ in held_trees(model, load, holdings)] + [load]
+    rest = [i for i in range(model.nb) if model.parent[i] < 0 and i not in busy]
+    if not rest:
+        return [0.0] * model.nv
+    vdot = articulated_body(model, kin, bias, tau, inertia, force)
+    dofs = {k for root in rest for k in _dofs(model, root)}
+    return [vdot[k] if k in dofs else 0.0 for k in range(model.nv)]
+
+
+def _joined(model, kin, bias, load, chains, Lambdas, a_r, alone) -> ClosedChains:
+    """Forces and accelerations once the load's acceleration is known."""
+    vdot = list(alone)
+    forces = []
+    for chain, Lambda in zip(chains, Lambdas, strict=True):
+        seen = chain.paths[0].motion(a_r) if len(chain.paths) == 1 and chain.paths[0] is not None else chain.onto @ a_r
+        f = Lambda @ (chain.acceleration - seen)
+        forces.append(f)
+        for i, value in zip(chain.dofs, chain_vdot(chain, f), strict=True):
+            vdot[i] = value
+    return ClosedChains(load_vdot(model, kin, bias, load, a_r, vdot), tuple(forces))
+
+
+def load_vdot(model, kin, bias, load: int, a_r, vdot: list):
+    """v̇ with that of the load, from its biased acceleration a'_r, shape (nv,)."""
+    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
+    own = accelerations(model, kin, bias, np.zeros(model.nv), world)[load]
+    for k, i in enumerate(range(model.nv)[model.v_slices[load]]):
+        vdot[i] = a_r[k] - own[k]
+    return np.array(vdot)

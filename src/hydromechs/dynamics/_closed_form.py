@@ -1,0 +1,301 @@
+"""Closed-form matrices of a forest on its manifold: M, C and their derivatives from body Jacobians (From et al. 2010).
+
+The configuration is a product of groups, one for every moving step of every joint: SE(3) for a free joint, SO(3) for a ball,
+the real line for the others; v holds the left-invariant velocities. ∂_k f is the derivative of f along the k-th of them,
+d/dε f(Q exp(ε e_k)) at ε = 0, which is ∂f/∂φ_k at φ = 0 of the paper, and ∂f/∂q_k for an angle.
+
+Every body has a 6×6 inertia of its own, rigid and added; water enters only through it and through the momenta.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.model import BallStep, FreeStep, motion_subspace
+from hydromechs.spatial import Path, cross, motion_cross, skew
+
+from ._kinematics import Kinematics
+
+__all__ = [
+    "Blocks",
+    "BodyJacobian",
+    "ad_matrix",
+    "adjoint",
+    "adjoint_derivative",
+    "body_jacobians",
+    "coriolis_matrix",
+    "coriolis_matrix_lagrange",
+    "jacobian_derivatives",
+    "mass_matrix_derivatives",
+    "mass_matrix_from_jacobians",
+    "momentum_matrix",
+    "structure_matrix",
+    "transposed_times",
+    "vehicle_blocks",
+]
+
+
+class BodyJacobian(NamedTuple):
+    """J with V = J v for the origin of one body in its axes, without the columns that are zero."""
+
+    dofs: tuple[int, ...]
+    """Velocities that move the body, from the root to the body, length n."""
+    stage: tuple[int, ...]
+    """Moving step on the way from the root that each of them belongs to; j is upstream of k if stage[j] < stage[k]."""
+    J: np.ndarray
+    """Columns, shape (6, n)."""
+    rate: np.ndarray
+    """J̇ at the velocity v, shape (6, n)."""
+
+
+class Blocks(NamedTuple):
+    """A matrix in the block form (12): V the six velocities of the vehicle, q the others."""
+
+    VV: np.ndarray
+    """Vehicle by vehicle, shape (6, 6)."""
+    Vq: np.ndarray
+    """Vehicle by joints, shape (6, nv − 6)."""
+    qV: np.ndarray
+    """Joints by vehicle, shape (nv − 6, 6)."""
+    qq: np.ndarray
+    """Joints by joints, shape (nv − 6, nv − 6)."""
+
+
+def ad_matrix(V):
+    """ad_V with ad_V W = V × W for motions V = (v, ω): [[ω̂, v̂], [0, ω̂]], shape (6, 6)."""
+    w = skew(V[3:])
+    return np.concatenate([np.concatenate([w, skew(V[:3])], axis=1), np.concatenate([np.zeros((3, 3)), w], axis=1)])
+
+
+def momentum_matrix(h):
+    """B = −[[0, p̂], [p̂, l̂]] of a momentum h = (p, l), skew, with B V = V ×* h = −ad_Vᵀ h, shape (6, 6)."""
+    p = -skew(h[:3])
+    return np.concatenate([np.concatenate([np.zeros((3, 3)), p], axis=1), np.concatenate([p, -skew(h[3:])], axis=1)])
+
+
+def body_jacobians(model, kin: Kinematics, v) -> tuple[BodyJacobian, ...]:
+    """J and J̇ of every body, from the root to the tips.
+
+    A step that moves with V_J carries over what is before it and adds its own columns ϕ:
+
+        J = (X J_before, ϕ),       J̇ = (X J̇_before − V_J × (X J_before), 0)
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics, of which only the configuration counts.
+        v: Velocity, shape (nv,).
+    """
+    out: list[BodyJacobian] = []
+    root = BodyJacobian((), (), np.zeros((6, 0)), np.zeros((6, 0)))
+    for parent, steps, path in zip(model.parent, model.steps, kin.paths, strict=True):
+        dofs, stage, J, rate = root if parent < 0 else out[parent]
+        for step, X in zip(steps, path.steps, strict=True):
+            J, rate = Path((X,)).motion(J), Path((X,)).motion(rate)
+            own = motion_subspace((step,), (X,))
+            n = own.shape[1]
+            if n:
+                V_J = own @ v[step.iv : step.iv + n]
+                rate = np.concatenate([rate - motion_cross(V_J, J), np.zeros((6, n))], axis=1)
+                J = np.concatenate([J, own], axis=1)
+                stage = (*stage, *[stage[-1] + 1 if stage else 0] * n)
+                dofs = (*dofs, *range(step.iv, step.iv + n))
+        out.append(BodyJacobian(dofs, stage, J, rate))
+    return tuple(out)
+
+
+def transposed_times(model, jacobians, wrenches):
+    """Σ J_iᵀ F_i, the generalised force of wrenches on bodies, shape (nv,).
+
+    Args:
+        model: The mechanism.
+        jacobians: Of `body_jacobians`.
+        wrenches: F of each body in its own frame, shape (6,) each, or None.
+    """
+    out: list = [0.0] * model.nv
+    for body, F in zip(jacobians, wrenches, strict=True):
+        if F is not None:
+            for k, column in zip(body.dofs, body.J.T, strict=True):
+                out[k] = out[k] + column @ F
+    return np.array(out)
+
+
+def mass_matrix_from_jacobians(model, jacobians, inertia):
+    """M = Σ J_iᵀ I_i J_i, the sum of eq. (8) over the bodies (9), symmetric, shape (nv, nv).
+
+    Args:
+        model: The mechanism.
+        jacobians: Of `body_jacobians`.
+        inertia: I of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
+    """
+    rows = _square(model)
+    for body, I in zip(jacobians, inertia, strict=True):
+        if I is None:
+            continue
+        for j, force in zip(body.dofs, (I @ body.J).T, strict=True):
+            for k, column in zip(body.dofs, body.J.T, strict=True):
+                if k <= j:
+                    rows[j][k] = rows[k][j] = rows[j][k] + column @ force
+    return np.array(rows).reshape(model.nv, model.nv)
+
+
+def coriolis_matrix(model, jacobians, inertia, momenta):
+    """C(Q, v) for which Ṁ − 2C is skew, shape (nv, nv).
+
+        C = Σ J_iᵀ (I_i J̇_i + B_i J_i),     B_i = −[[0, p̂], [p̂, l̂]],     (p, l) = momentum of body i
+
+    B_i is skew and B_i V_i = V_i ×* (p, l), so C v holds all velocity products; Ṁ = Σ J̇ᵀ I J + Jᵀ I J̇ gives the rest.
+
+    Args:
+        model: The mechanism.
+        jacobians: Of `body_jacobians` at the velocity v.
+        inertia: I of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
+        momenta: (p, l) of each body in its own frame, I V in still water, shape (6,) each, or None.
+    """
+    rows = _square(model)
+    for body, I, h in zip(jacobians, inertia, momenta, strict=True):
+        if I is None:
+            continue
+        force = I @ body.rate - np.concatenate([cross(h[:3], body.J[3:]), cross(h[:3], body.J[:3]) + cross(h[3:], body.J[3:])])
+        for j, row in zip(body.dofs, body.J.T @ force, strict=True):
+            for k, value in zip(body.dofs, row, strict=True):
+                rows[j][k] = rows[j][k] + value
+    return np.array(rows).reshape(model.nv, model.nv)
+
+
+def jacobian_derivatives(body: BodyJacobian):
+    """∂_k J of one body: column j is −J_k × J_j if j is upstream of k, else 0; [k, :, j], shape (n, 6, n).
+
+    What lies before a moving frame is seen to move the other way; what lies in it or after it is not changed.
+    """
+    n = len(body.dofs)
+    out = np.zeros((n, 6, n), dtype=body.J.dtype)
+    for k in range(n):
+        before = sum(s < body.stage[k] for s in body.stage)  # stages ascend
+        out[k, :, :before] = -motion_cross(body.J[:, k], body.J[:, :before])
+    return out
+
+
+def mass_matrix_derivatives(model, jacobians, inertia):
+    """∂_k M = Σ ∂_k J_iᵀ I_i J_i + J_iᵀ I_i ∂_k J_i, eq. (32) for any joints; [k, i, j], shape (nv, nv, nv).
+
+    Args:
+        model: The mechanism.
+        jacobians: Of `body_jacobians`.
+        inertia: I of each body, constant in its own frame, shape (6, 6) each, or None.
+    """
+    out = [_square(model) for _ in range(model.nv)]
+    for body, I in zip(jacobians, inertia, strict=True):
+        if I is None:
+            continue
+        force = I @ body.J
+        for k, change in zip(body.dofs, jacobian_derivatives(body), strict=True):
+            half = change.T @ force
+            for a, i in enumerate(body.dofs):
+                for b, j in enumerate(body.dofs):
+                    out[k][i][j] = out[k][i][j] + half[a, b] + half[b, a]
+    return np.array(out).reshape(model.nv, model.nv, model.nv)
+
+
+def structure_matrix(model, momentum):
+    """G with G_ij = Σ_k μ_k c^k_ij, [e_i, e_j] = Σ_k c^k_ij e_k: the structure constants of the joints' groups, shape (nv, nv).
+
+    −[[0, p̂], [p̂, l̂]] with μ = (p, l) for a free joint, −l̂ with μ = l for a ball, 0 for the others; between joints 0.
+
+    Args:
+        model: The mechanism.
+        momentum: Generalised momentum μ = M v, shape (nv,).
+    """
+    rows = _square(model)
+    for steps in model.steps:
+        for step in steps:
+            if isinstance(step, FreeStep | BallStep):
+                n = 6 if isinstance(step, FreeStep) else 3
+                own = momentum[step.iv : step.iv + n]
+                G = momentum_matrix(own) if n == 6 else -skew(own)
+                for i in range(n):
+                    for j in range(n):
+                        rows[step.iv + i][step.iv + j] = G[i, j]
+    return np.array(rows).reshape(model.nv, model.nv)
+
+
+def coriolis_matrix_lagrange(model, jacobians, inertia, v):
+    """C(Q, v) of Lagrange's equations in quasi-velocities, eqs. (6) and (20) with their errors mended, shape (nv, nv).
+
+        C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
+
+    C v is that of `coriolis_matrix`, but Ṁ − 2C is not skew. The water is still.
+
+    Args:
+        model: The mechanism.
+        jacobians: Of `body_jacobians`.
+        inertia: I of each body, constant in its own frame, shape (6, 6) each, or None.
+        v: Velocity, shape (nv,).
+    """
+    M = mass_matrix_from_jacobians(model, jacobians, inertia)
+    changes = mass_matrix_derivatives(model, jacobians, inertia)
+    C = structure_matrix(model, M @ v)
+    for k in range(model.nv):
+        C = C + changes[k] * v[k]
+    return C - 0.5 * np.stack([change @ v for change in changes]) if model.nv else C
+
+
+def adjoint(kin: Kinematics, i: int, j: int):
+    """Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i: takes motions from frame j to frame i, shape (6, 6).
+
+    Args:
+        kin: Kinematics.
+        i: Index of a body, −1 for the world.
+        j: Index of a body, −1 for the world.
+    """
+    (R_i, p_i), (R_j, p_j) = ((kin.R_WB[b], kin.p_WB[b]) if b >= 0 else (np.eye(3), np.zeros(3)) for b in (i, j))
+    R, p = R_i.T @ R_j, R_i.T @ (p_j - p_i)
+    return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
+
+
+def adjoint_derivative(kin: Kinematics, jacobians, i: int, j: int, k: int):
+    """∂_k Ad of g_ij, Prop. 1 for any two bodies of a forest, shape (6, 6).
+
+        ∂_k Ad = Ad ad(J_jk) − ad(J_ik) Ad,     0 where k moves both or none
+
+    With J_jk = Ad_{j(k−1)} X_k this is ±Ad_{i(k−1)} ad(X_k) Ad_{(k−1)j} of the paper.
+
+    Args:
+        kin: Kinematics.
+        jacobians: Of `body_jacobians`.
+        i: Index of a body, −1 for the world.
+        j: Index of a body, −1 for the world.
+        k: Index of a velocity.
+    """
+    moves_i, moves_j = (b >= 0 and k in jacobians[b].dofs for b in (i, j))
+    if moves_i == moves_j:
+        return np.zeros((6, 6))
+    Ad = adjoint(kin, i, j)
+    if moves_j:
+        return Ad @ ad_matrix(_column(jacobians[j], k))
+    return -ad_matrix(_column(jacobians[i], k)) @ Ad
+
+
+def vehicle_blocks(model, matrix) -> Blocks:
+    """The blocks VV, Vq, qV and qq of M or C as in eq. (12); its first body must be free.
+
+    Args:
+        model: The mechanism.
+        matrix: M, C or another matrix of the velocities, shape (nv, nv).
+    """
+    if model.free_rows[0] != (0, 1, 2, 3, 4, 5) or model.parent[0] >= 0:
+        body = model.bodies[0]
+        raise ValueError(
+            f"{model.name}: its first body {body.name!r} has a {body.joint.kind} joint; the blocks need a free vehicle first"
+        )
+    matrix = np.asarray(matrix)
+    return Blocks(matrix[:6, :6], matrix[:6, 6:], matrix[6:, :6], matrix[6:, 6:])
+
+
+def _column(body: BodyJacobian, k: int):
+    return body.J[:, body.dofs.index(k)]
+
+
+def _square(model) -> list[list]:
+    return [[0.0] * model.nv for _ in range(model.nv)]

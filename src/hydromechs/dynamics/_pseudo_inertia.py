@@ -1,0 +1,165 @@
+"""Inertia of a rigid body as moments of its mass: cheaper to transform than a 6×6 matrix, and partly free to change owner.
+
+With the moments m = ∫ dm, h = ∫ r dm and Σ = ∫ r rᵀ dm, a rotation and a shift take six, three and no numbers each, and
+a force and a moment follow from them without the moments of inertia: with Ω = α̃ + ω̃ ω̃ every point has r̈ = a + Ω r, so
+
+    f = ∫ r̈ dm = m a + Ω h,      n = ∫ r × r̈ dm = h × a + ∫ r × Ω r dm       (thesis eqs. B.9-B.18)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import Screw, cross
+
+__all__ = ["PseudoInertia", "axis_part", "moment_of_spin", "moved_back", "pseudo_inertia", "spin_matrix"]
+
+
+class PseudoInertia(NamedTuple):
+    """Moments of a mass distribution about a frame."""
+
+    mass: object
+    """m [kg]."""
+    first: object
+    """h = ∫ r dm [kg·m], shape (3,)."""
+    second: object
+    """Σ = ∫ r rᵀ dm [kg·m²], symmetric, shape (3, 3)."""
+
+    @property
+    def matrix(self):
+        """6×6 inertia [[m 1, −h̃], [h̃, tr Σ 1 − Σ]], shape (6, 6)."""
+        m, (x, y, z), S = self.mass, self.first, self.second
+        return np.array(
+            [
+                [m, 0.0, 0.0, 0.0, z, -y],
+                [0.0, m, 0.0, -z, 0.0, x],
+                [0.0, 0.0, m, y, -x, 0.0],
+                [0.0, -z, y, S[1, 1] + S[2, 2], -S[0, 1], -S[0, 2]],
+                [z, 0.0, -x, -S[0, 1], S[0, 0] + S[2, 2], -S[1, 2]],
+                [-y, x, 0.0, -S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]],
+            ]
+        )
+
+    def plus(self, other: PseudoInertia) -> PseudoInertia:
+        """The two masses together, about the same frame."""
+        second = _symmetric(lambda i, j: self.second[i, j] + other.second[i, j])
+        return PseudoInertia(self.mass + other.mass, self.first + other.first, second)
+
+
+def pseudo_inertia(rigid) -> PseudoInertia:
+    """Moments of a `RigidBody`: Σ = ½ tr Ī 1 − Ī.
+
+    Args:
+        rigid: Inertia of a body with those fixed to it.
+    """
+    D = rigid.matrix[3:, 3:]
+    half = 0.5 * (D[0, 0] + D[1, 1] + D[2, 2])
+    return PseudoInertia(rigid.mass, rigid.first_moment, _symmetric(lambda i, j: half - D[i, i] if i == j else -D[i, j]))
+
+
+def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia]:
+    """Mass on a coordinate axis with the same m, h_k and Σ_kk, and what is left, which has none of the three.
+
+    A mass on the axis of a revolute joint does not move when the joint turns: it may as well be the inboard body's. So three
+    of the ten numbers of a link are constants of the link before it, and exact zeros here.
+
+    Args:
+        J: Moments of a link about a frame on the joint's axis.
+        axis: The coordinate axis k of the joint, 0, 1 or 2.
+    """
+    on_axis = [[float(i == axis and j == axis) for j in range(3)] for i in range(3)]
+    first, second = np.diag(on_axis) * J.first, np.array(on_axis) * J.second
+    rest_first = np.array([0.0 if i == axis else J.first[i] for i in range(3)])
+    rest_second = _symmetric(lambda i, j: 0.0 if i == j == axis else J.second[i, j])
+    return PseudoInertia(J.mass, first, second), PseudoInertia(0.0, rest_first, rest_second)
+
+
+def moved_back(steps, J: PseudoInertia) -> PseudoInertia:
+    """Moments about the parent's frame of those about the child's.
+
+        R turns h and Σ = R Σ' Rᵀ, p shifts them: Σ + h pᵀ + p hᵀ + m p pᵀ, h + m p
+
+    Args:
+        steps: Transformations from parent to child, as in a `Path`.
+        J: Moments about the child's frame.
+    """
+    m, h, S = J
+    for step in reversed(steps):
+        h, S = step.rotate_back(h), _rotated_back(step, S)
+        p = step.p
+        S = _symmetric(lambda i, j, h=h, S=S, p=p: S[i, j] + _outer(h, p, i, j) + m * (p[i] * p[j]))
+        h = np.array([h[i] + m * p[i] for i in range(3)])
+    return PseudoInertia(m, h, S)
+
+
+def _outer(h, p, i, j):
+    """(h pᵀ + p hᵀ)_ij."""
+    return h[i] * (p[i] + p[i]) if i == j else h[i] * p[j] + h[j] * p[i]
+
+
+def _rotated_back(step, S):
+    """R Σ Rᵀ. About one coordinate axis by a moving angle [8M, 8A]: with w = (Σ_jj − Σ_ii) s − 2 Σ_ij c,
+
+        Σ_ii + s w,   Σ_jj − s w,   −(c w + Σ_ij)
+
+    which needs neither s² nor s c (thesis eqs. A.17-A.18 take [10M, 10A]). For a constant angle those cost nothing.
+    """
+    if not isinstance(step, Screw):
+        T = step.R @ S @ step.R.T
+        return _symmetric(lambda i, j: T[i, j])
+    i, j, k = (step.axis + 1) % 3, (step.axis + 2) % 3, step.axis
+    c, s = step.cos, step.sin
+    difference = S[j, j] - S[i, i]
+    if isinstance(s, float):
+        a = difference * (s * s) - S[i, j] * (2.0 * s * c)
+        across = S[i, j] * (c * c - s * s) - difference * (s * c)
+    else:
+        w = difference * s - S[i, j] * (c + c)
+        a, across = s * w, -(c * w + S[i, j])
+    out = [[None] * 3 for _ in range(3)]
+    out[i][i], out[j][j], out[k][k] = S[i, i] + a, S[j, j] - a, S[k, k]
+    out[i][j] = out[j][i] = across
+    out[i][k] = out[k][i] = S[i, k] * c - S[j, k] * s
+    out[j][k] = out[k][j] = S[i, k] * s + S[j, k] * c
+    return np.array(out)
+
+
+def spin_matrix(w, alpha):
+    """Ω = α̃ + ω̃ ω̃, with which a point at r of a body has the acceleration a + Ω r, shape (3, 3).
+
+    Args:
+        w: Angular velocity ω [rad/s], shape (3,).
+        alpha: Angular acceleration α [rad/s²], shape (3,).
+    """
+    (x, y, z), (a, b, c) = w, alpha
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return np.array([[-(yy + zz), xy - c, xz + b], [xy + c, -(xx + zz), yz - a], [xz - b, yz + a, -(xx + yy)]])
+
+
+def moment_of_spin(w, Omega, J: PseudoInertia, a):
+    """n = h × a + ∫ r × Ω r dm, the moment on a rigid body about its frame's origin [N·m], shape (3,).
+
+        (∫ r × Ω r dm)_x = (Ω Σ)_zy − (Ω Σ)_yz, and so on, with  Ω_zz − Ω_yy = ω_z² − ω_y²
+
+    Args:
+        w: Angular velocity ω [rad/s], shape (3,).
+        Omega: Its Ω, shape (3, 3).
+        J: Moments of the body.
+        a: Acceleration of the frame's origin [m/s²], shape (3,).
+    """
+    S, hxa = J.second, cross(J.first, a)
+    out = []
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        gyroscopic = (w[k] * w[k] - w[j] * w[j]) * S[j, k]
+        n = hxa[i] + gyroscopic + Omega[k, j] * S[j, j] - Omega[j, k] * S[k, k]
+        out.append(n + Omega[k, i] * S[i, j] - Omega[j, i] * S[i, k])
+    return np.array(out)
+
+
+def _symmetric(entry):
+    """The symmetric 3×3 matrix whose upper triangle is `entry(i, j)`, each computed once."""
+    xx, xy, xz, yy, yz, zz = (entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

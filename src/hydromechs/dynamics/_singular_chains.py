@@ -1,0 +1,196 @@
+"""Closed chains with arms at or near singular configurations (thesis ch. 4).
+
+A chain whose Jacobian loses rank has a singular Λ⁻¹ = J H⁻¹ Jᵀ: its tip cannot move in some direction, and Λ does not exist.
+The load's acceleration and all joint accelerations stay unique; tip forces are not where the lost directions of two chains
+coincide. Those components are set to 0, as the thesis does.
+
+X_k maps the load's acceleration to the directions that chain k holds, f_k acts on the load as X_kᵀ f_k; in the thesis'
+equations (written at one reference point) X_k = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import ldl, pivoted_solve
+
+from ._closed_chain import ClosedChains, OpenChain, _alone, chain_vdot, inverse, load_vdot, open_chains
+
+__all__ = [
+    "LoadSolution",
+    "condition_numbers",
+    "dual_arm",
+    "dual_arm_without_detection",
+    "load_solution",
+    "singular_chain_dynamics",
+]
+
+
+class LoadSolution(NamedTuple):
+    """Acceleration of the load and forces of the chains on it."""
+
+    a_r: np.ndarray
+    """a'_r = a_r − g, shape (6,)."""
+    forces: tuple
+    """f_k, shape (c,) each."""
+    free: float
+    """Number of force components that could have any value and were set to 0."""
+    pivot: float
+    """Smallest pivot over the largest, of the system of singular chains; 1 where there is none."""
+
+
+def condition_numbers(chains: Sequence[OpenChain]) -> np.ndarray:
+    """Condition number of Λ⁻¹ of each chain; infinite at a singularity. For floats.
+
+    Args:
+        chains: Open chains.
+    """
+    out = []
+    for chain in chains:
+        low, *_, high = np.linalg.eigvalsh(np.asarray(chain.mobility, dtype=float)).tolist() * 2
+        low, high = min(low, high), max(low, high)
+        out.append(high / low if low > 0.0 else np.inf)
+    return np.array(out)
+
+
+def load_solution(
+    chains: Sequence[OpenChain], I_r, f_r, singular: Sequence[int], solve: Callable = pivoted_solve
+) -> LoadSolution:
+    """a'_r and f_k with given chains taken as singular; none, one, two or more (eqs. 4.1-4.23).
+
+    The others make up the nonsingular subsystem, Λ_* = I_r + Σ Xᵀ Λ_k X and f_* = f_r + Σ Xᵀ Λ_k ẍ_open. Then with
+    E_k = X_k Λ_*⁻¹, for one singular chain m
+
+        f_m = (Λ_m⁻¹ + E_m X_mᵀ)⁻¹ (ẍ_m − E_m f_*)
+
+    For two and more, the first is eliminated by its positive definite Λ⁻¹ + E Xᵀ, and the rest solved with full pivoting.
+
+    Args:
+        chains: Open chains.
+        I_r: Inertia of the load, shape (6, 6).
+        f_r: All other forces on it, shape (6,).
+        singular: Indices of the chains to be taken as singular; it may be more than are.
+        solve: (A, b) → (x, rank, pivot) of a semidefinite system; compiled code has its own.
+    """
+    Lambda_star, f_star, Lambdas = I_r, f_r, {}
+    for k, chain in enumerate(chains):
+        if k not in singular:
+            Lambda = inverse(chain.mobility)
+            Lambdas[k] = Lambda
+            Lambda_star = Lambda_star + chain.onto.T @ Lambda @ chain.onto
+            f_star = f_star + chain.onto.T @ (Lambda @ chain.acceleration)
+    star = ldl(Lambda_star)
+    moved = star.solve(f_star)
+    forces: list = [None] * len(chains)
+    free, pivot = 0.0, 1.0
+    if singular:
+        first, *others = singular
+        # E_kᵀ = Λ_*⁻¹ X_kᵀ, shape (6, c)
+        E = {k: np.stack([star.solve(row) for row in chains[k].onto], axis=1) for k in singular}
+        lacking = {k: chains[k].acceleration - chains[k].onto @ moved for k in singular}
+
+        def block(i, j):
+            return chains[i].onto @ E[j] + (chains[i].mobility if i == j else 0.0)
+
+        own = ldl(block(first, first))
+        if others:
+            rows = [
+                [block(i, j) - block(i, first) @ np.stack([own.solve(c) for c in block(first, j).T], axis=1) for j in others]
+                for i in others
+            ]
+            A = np.concatenate([np.concatenate(row, axis=1) for row in rows])
+            b = np.concatenate([lacking[i] - block(i, first) @ own.solve(lacking[first]) for i in others])
+            x, rank, pivot = solve(A, b)
+            free = len(b) - rank
+            at = 0
+            for i in others:
+                forces[i] = x[at : at + len(chains[i].acceleration)]
+                at += len(chains[i].acceleration)
+        known = sum((block(first, i) @ forces[i] for i in others), np.zeros(len(lacking[first])))
+        forces[first] = own.solve(lacking[first] - known)
+        for k in singular:
+            moved = moved + E[k] @ forces[k]
+    for k, Lambda in Lambdas.items():
+        forces[k] = Lambda @ (chains[k].acceleration - chains[k].onto @ moved)
+    return LoadSolution(moved, tuple(forces), free, pivot)
+
+
+def singular_chain_dynamics(
+    model, kin, bias, tau, inertia, force, load: int, holdings, *, threshold: float = 1e8, solve: Callable = pivoted_solve
+) -> tuple[ClosedChains, LoadSolution]:
+    """As `closed_chain_dynamics`, for floats, with arms at or near singularities: whose Λ⁻¹ has a larger condition number.
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics.
+        bias: As in `articulated_body`.
+        tau: As in `articulated_body`.
+        inertia: As in `articulated_body`.
+        force: As in `articulated_body`.
+        load: Index of the load's body.
+        holdings: The grasps.
+        threshold: Condition number of Λ⁻¹ from which on a chain counts as singular.
+        solve: As in `load_solution`.
+    """
+    chains, I_r, f_r = open_chains(model, kin, bias, tau, inertia, force, load, holdings)
+    near = [k for k, c in enumerate(condition_numbers(chains)) if c > threshold]
+    solution = load_solution(chains, I_r, f_r, near, solve)
+    vdot = _alone(model, kin, bias, tau, inertia, force, load, holdings)
+    for chain, f in zip(chains, solution.forces, strict=True):
+        for i, value in zip(chain.dofs, chain_vdot(chain, f), strict=True):
+            vdot[i] = value
+    return ClosedChains(load_vdot(model, kin, bias, load, solution.a_r, vdot), solution.forces), solution
+
+
+def dual_arm(mobility_1, mobility_2, x_1, x_2, I_r, f_r):
+    """Method I of Table 7: a_r, f_1, f_2 of two arms at the load's reference point; neither may be singular.
+
+        a_r = (Λ_1 + Λ_2 + I_r)⁻¹ (Λ_1 ẍ_1 + Λ_2 ẍ_2 + f_r),    f_k = Λ_k (ẍ_k − a_r)
+
+    Args:
+        mobility_1: Λ_1⁻¹, shape (6, 6).
+        mobility_2: Λ_2⁻¹, shape (6, 6).
+        x_1: ẍ of the open first arm, shape (6,).
+        x_2: ẍ of the open second arm, shape (6,).
+        I_r: Diagonal of the load's inertia, shape (6,).
+        f_r: Other forces on the load less its bias, shape (6,).
+    """
+    L1, L2 = inverse(mobility_1), inverse(mobility_2)
+    A = np.array([[L1[i, j] + L2[i, j] + (I_r[i] if i == j else 0.0) for j in range(6)] for i in range(6)])
+    a_r = ldl(A).solve(L1 @ x_1 + L2 @ x_2 + f_r)
+    return a_r, L1 @ (x_1 - a_r), L2 @ (x_2 - a_r)
+
+
+def dual_arm_without_detection(mobility_1, mobility_2, x_1, x_2, I_r, f_r):
+    """Method II of Table 7: the same, also with one or both arms singular, and without having to find out.
+
+        A = Λ_1⁻¹ + I_r⁻¹,   y = I_r⁻¹ f_r
+        f_2 = [Λ_2⁻¹ + I_r⁻¹ − I_r⁻¹ A⁻¹ I_r⁻¹]⁻¹ {ẍ_2 − y − I_r⁻¹ A⁻¹ (ẍ_1 − y)}
+        f_1 = A⁻¹ (ẍ_1 − y − I_r⁻¹ f_2),     a_r = y + I_r⁻¹ (f_1 + f_2)
+
+    The bracket is singular only if both arms are and their lost directions coincide.
+
+    Args:
+        mobility_1: Λ_1⁻¹, shape (6, 6).
+        mobility_2: Λ_2⁻¹, shape (6, 6).
+        x_1: ẍ of the open first arm, shape (6,).
+        x_2: ẍ of the open second arm, shape (6,).
+        I_r: Diagonal of the load's inertia, shape (6,).
+        f_r: Other forces on the load less its bias, shape (6,).
+    """
+    light = [1.0 / i for i in I_r]
+    y = np.array([light[i] * f_r[i] for i in range(6)])
+    first, second = x_1 - y, x_2 - y
+    inner = inverse(np.array([[mobility_1[i, j] + (light[i] if i == j else 0.0) for j in range(6)] for i in range(6)]))
+    half = [[light[i] * inner[i, j] for j in range(6)] for i in range(6)]
+    A = [[0.0] * 6 for _ in range(6)]
+    for i in range(6):
+        for j in range(i, 6):
+            own = mobility_2[i, j] + light[i] if i == j else mobility_2[i, j]
+            A[i][j] = A[j][i] = own - half[i][j] * light[j]
+    f_2 = ldl(A).solve(second - np.array(half) @ first)
+    f_1 = inner @ (first - np.array([light[i] * f_2[i] for i in range(6)]))
+    return y + np.array([light[i] * (f_1[i] + f_2[i]) for i in range(6)]), f_1, f_2

@@ -1,0 +1,158 @@
+"""Forward dynamics of star topologies by composite bodies, CRB/DTS (thesis chapter 5, Tables 10-12).
+
+A star is a base body with chains that do not branch: a walker with its legs, a vehicle with its arms. With the base's motion
+last, the equations of motion are (eq. 5.7)
+
+    | H_1          Q_1ᵀ | | v̇_1 |   | b_1 |   | τ_1 |
+    |     ...      ...  | | ...  | + | ... | = | ... |
+    |         H_m  Q_mᵀ | | v̇_m |   | b_m |   | τ_m |
+    | Q_1 ... Q_m  K_r  | | a_r  |   | f'_r|   | f_r |
+
+H_k is the inertia matrix of a chain on a base at rest, Q_k what its joints do to the base, K_r the inertia of all bodies
+together, and the bias is the inverse dynamics without accelerations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.spatial import ldl
+
+from ._articulated_body import FREE, shifted
+from ._composite_body import mass_matrix
+from ._inverse_dynamics import inverse_dynamics, rigid_inverse_dynamics
+from ._kinematics import Kinematics
+
+__all__ = ["Star", "rigid_star_dynamics", "star_dynamics", "star_of"]
+
+
+class Star(NamedTuple):
+    """Degrees of freedom of a base and of the chains on it."""
+
+    base: tuple[int, ...]
+    """Degrees of freedom of the base's joint; none for a base at rest."""
+    chains: tuple[tuple[int, ...], ...]
+    """Degrees of freedom of each chain, from the tip to the base."""
+
+
+def star_of(model) -> Star:
+    """The base and the chains of a mechanism; an error if it is no star.
+
+    The base is the one body without a parent, with all that is fixed to it; if there are several such bodies, it is the world.
+    Bodies that are fixed to a link belong to the link.
+
+    Args:
+        model: The mechanism.
+    """
+    roots = [i for i in range(model.nb) if model.parent[i] < 0]
+    base = roots[0] if len(roots) == 1 else -1
+    hub = [-1, base]  # all that moves with the base
+    carrier: list[int] = []  # of each body the one whose joint moves it
+    follower: dict[int, int] = {}
+    chains: list[list[int]] = []
+    for i, (body, parent) in enumerate(zip(model.bodies, model.parent, strict=True)):
+        if i == base or (body.joint.nv == 0 and parent in hub):
+            hub.append(i)
+            carrier.append(-1)
+        elif body.joint.nv == 0:
+            carrier.append(carrier[parent])
+        else:
+            carrier.append(i)
+            if parent in hub:
+                chains.append([i])
+                continue
+            link = carrier[parent]
+            if link in follower:
+                names = [model.body_names[k] for k in (link, follower[link], i)]
+                raise UnsupportedFeature(
+                    f"{model.name} is no star: body {names[0]!r} carries the joints of {names[1]!r} and {names[2]!r}; "
+                    "chains must not branch outside the base, use the articulated-body algorithm (forward_dynamics)"
+                )
+            follower[link] = i
+            next(c for c in chains if c[-1] == link).append(i)
+    dofs = [list(range(s.start, s.stop)) for s in model.v_slices]
+    own = tuple(dofs[base]) if base >= 0 else ()
+    return Star(own, tuple(tuple(k for i in reversed(chain) for k in reversed(dofs[i])) for chain in chains))
+
+
+def star_dynamics(model, kin: Kinematics, bias, tau, inertia, force, armature=None):
+    """Accelerations v̇ for given joint forces of a star, with rigid or full 6×6 inertias.
+
+    The same as `articulated_body`, by block elimination of the chains (eqs. 5.22-5.25).
+
+    Args:
+        model: The mechanism, a star.
+        kin: Its kinematics.
+        bias: As in `articulated_body`.
+        tau: As in `articulated_body`.
+        inertia: As in `articulated_body`.
+        force: As in `articulated_body`.
+        armature: As in `articulated_body`.
+
+    Returns:
+        v̇, shape (nv,).
+    """
+    star, known = star_of(model), _base_at_rest(model)
+    b = inverse_dynamics(model, kin, bias, np.zeros(model.nv), inertia, force, known)
+    return _accelerations(model, star, kin, bias, mass_matrix(model, kin, inertia), tau - b, armature)
+
+
+def rigid_star_dynamics(model, kin: Kinematics, tau, wrenches=None, armature=None):
+    """As `star_dynamics`, of rigid bodies without water, cheaper.
+
+    Args:
+        model: The mechanism, a star.
+        kin: Its kinematics.
+        tau: As in `articulated_body`.
+        wrenches: External wrench on each body in its own frame, shape (6,) each; None for none.
+        armature: As in `articulated_body`.
+
+    Returns:
+        v̇, shape (nv,).
+    """
+    star, known = star_of(model), _base_at_rest(model)
+    b = rigid_inverse_dynamics(model, kin, np.zeros(model.nv), wrenches, known)
+    inertia = [None if r is None else r.matrix for r in model.rigid]
+    return _accelerations(model, star, kin, kin.zeta, mass_matrix(model, kin, inertia), tau - b, armature)
+
+
+def _base_at_rest(model) -> dict:
+    """a' = 0 of a free base, for the bias; nothing for other bases, which have the bias of v̇ = 0.
+
+    The base's unknown is then a'_r itself, gravity included, and the recursion starts with zeros.
+    """
+    return {0: np.zeros(6)} if model.parent[0] < 0 and model.parent.count(-1) == 1 and model.free_rows[0] == FREE else {}
+
+
+def _accelerations(model, star: Star, kin: Kinematics, bias, M, rest, armature):
+    """v̇ from M v̇ = `rest`, chain by chain."""
+    if armature is not None:
+        M = M + np.diag(armature)
+    vdot: list = [None] * model.nv
+    base, solved = star.base, []
+    K, f = [[M[i, j] for j in base] for i in base], [rest[i] for i in base]
+    for chain in star.chains:
+        factor = ldl([[M[i, j] for j in chain] for i in chain])
+        W = np.array([factor.forward([M[i, j] for i in chain]) for j in base])  # rows of Q L⁻ᵀ
+        y = factor.forward([rest[i] for i in chain])
+        WD = [row * np.array(factor.inverse_diagonal) for row in W]
+        for i in range(len(base)):
+            f[i] = f[i] - WD[i] @ y
+            for j in range(i + 1):
+                K[i][j] = K[i][j] - WD[i] @ W[j]
+        solved.append((chain, factor, y * np.array(factor.inverse_diagonal), WD))
+    a_r = ldl(K).solve(f) if base else []
+    for chain, factor, z, WD in solved:
+        for row, a in zip(WD, a_r, strict=True):
+            z = z - row * a
+        for i, value in zip(chain, factor.back(z), strict=True):
+            vdot[i] = value
+    if _base_at_rest(model):
+        world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
+        a_r = a_r - (kin.paths[0].motion(shifted(world, bias[0].swing)) + bias[0].own)
+    for i, value in zip(base, a_r, strict=True):
+        vdot[i] = value
+    return np.array(vdot)

@@ -1,0 +1,139 @@
+"""Several arms carry one load by computed torques (thesis sec. 3.5: four PUMA 560 lift a load)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hydromechs import compiler, contact, dynamics
+from hydromechs.actuation import drives
+from hydromechs.simulation import inverse_dynamics
+from hydromechs.spatial import cross, ldl, quaternion_matrix
+
+from ._pose_control import pose_error, pose_waypoints
+
+__all__ = ["CarryLoad"]
+
+
+def carry_law(model, load: int, grasps, arms, gains, q, v, reference):
+    """Joint torques that move a held load along its reference, shape (nv,), zero where nothing is driven.
+
+    a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse dynamics, with
+    the force that the load needs shared among the grasps with the least sum of squares.
+
+    Args:
+        model: The mechanism.
+        load: Index of the load's body.
+        grasps: The grasps that hold it.
+        arms: For each grasp, places in v of the arm that holds.
+        gains: Of e and ė.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
+    """
+    at = list(range(model.nv)[model.v_slices[load]])
+    iq = model.q_slices[load].start
+    R = quaternion_matrix(q[iq + 3 : iq + 7])
+    e, V, a = pose_error(q[iq : iq + 7], reference)
+    own = v[at[0] : at[0] + 6]
+    # derivatives of the numbers of a velocity in body axes
+    a = a - np.concatenate([cross(own[3:], R.T @ reference[1, :3]), np.zeros(3)])
+    wanted = a + gains[0] * e + gains[1] * (V - own)
+    kin = dynamics.kinematics(model, q, v)
+    rows = [contact.grasp_rows(model, kin, g) for g in grasps]
+    vdot: list = [0.0] * model.nv
+    for k, i in enumerate(at):
+        vdot[i] = wanted[k]
+    for g, dofs in zip(rows, arms, strict=True):
+        J = g.J[:, dofs]
+        needed = -(g.J[:, at] @ wanted + g.bias)
+        q_k = compiler.solve(J, needed) if len(dofs) == 6 else J.T @ compiler.solve(J @ J.T, needed)
+        for i, value in zip(dofs, q_k, strict=True):
+            vdot[i] = value
+    tau = inverse_dynamics(model, q, v, np.array(vdot))
+    G = np.concatenate([g.J[:, at] for g in rows]).T
+    share = G.T @ ldl(G @ G.T).solve(tau[at[0] : at[0] + 6])
+    out: list = [0.0] * model.nv
+    start = 0
+    for g, dofs in zip(rows, arms, strict=True):
+        f = share[start : start + len(g.bias)]
+        for i in dofs:
+            out[i] = tau[i] - g.J[:, i] @ f
+        start += len(g.bias)
+    return np.array(out)
+
+
+class CarryLoad:
+    """Moves a load that several arms hold along waypoints, by computed torques. A controller.
+
+    Every arm holds the load by one grasp in all six directions and has six torque-driven joints (or more).
+
+    Args:
+        load: Name of the load's body.
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
+        frequency: ω_0, natural frequency of the feedback [rad/s].
+        damping: ζ, its damping ratio.
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self, *, load: str, waypoints: Sequence[Mapping], frequency: float = 20.0, damping: float = 1.0, period: float = 0.001
+    ):
+        for name, value in (("frequency", frequency), ("damping", damping), ("period", period)):
+            if not isinstance(value, int | float) or not 0.0 < value < math.inf:
+                raise ValueError(f"{name} is {value!r}, must be a number above 0")
+        self.load, self.path, self.period = load, pose_waypoints(waypoints), period
+        self.gains = (frequency**2, 2.0 * damping * frequency)
+
+    def start(self, simulation) -> None:
+        """Look up the arms and compile the law.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        model, plant = simulation.model, simulation.plant
+        load = model.body_index(self.load)
+        driven = {
+            j.joint: model.v_slices[model.body_index(j.joint)].start for j in plant.drives if isinstance(j.drive, drives.Torque)
+        }
+        grasps, arms = [], []
+        for grasp in plant.grasps:
+            held = model.frames[grasp.held][0] if grasp.held in model.frames else model.body_index(grasp.held)
+            if held != load:
+                continue
+            body = model.frames[grasp.holder][0] if grasp.holder in model.frames else model.body_index(grasp.holder)
+            dofs = []
+            while body >= 0:
+                if model.body_names[body] in driven:
+                    dofs.append(driven[model.body_names[body]])
+                body = model.parent[body]
+            if len(dofs) < 6 or len(grasp.rows) < 6:
+                raise ValueError(
+                    f"grasp {grasp.name!r}: to carry a load, an arm must hold all six directions and have six torque-driven "
+                    f"joints; it holds {len(grasp.rows)} and has {len(dofs)}"
+                )
+            grasps.append(grasp)
+            arms.append(sorted(dofs))
+        if not grasps:
+            raise ValueError(f"nothing holds {self.load!r}; name it as `held` in a grasp")
+        self._out = [(simulation.actuators.index(name), i) for name, i in driven.items()]
+        arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("reference", (3, 6)))
+        recipe = compiler.Recipe(
+            "carry_law",
+            lambda **arrays: carry_law(model, load, grasps, arms, self.gains, **arrays),
+            tuple(compiler.Argument(*a) for a in arguments),
+            (compiler.Argument("tau", (model.nv,)),),
+            None,
+        )
+        self._law = compiler.Compiled(recipe, 1, 1)
+        self._law.code(1)
+
+    def __call__(self, state) -> np.ndarray:
+        """Torques at a `state`; all other commands stay."""
+        (tau,) = self._law.single_results(state.q, state.v, np.array(self.path(state.t)))
+        out = state.command.copy()
+        for k, i in self._out:
+            out[k] = tau[i]
+        return out

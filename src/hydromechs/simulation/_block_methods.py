@@ -1,0 +1,204 @@
+"""Sliding-block predictor-corrector methods (thesis ch. 3): several points in time at once, on the lanes of one core.
+
+A block method of order k with p points knows the newest state y_0 and the derivatives f_i at the last k points, i = 1 − k ...
+0. For the next p points, j = 1 ... p, it
+
+    predicts    y_j = y_0 + h Σ_i a_ji f_i      with the k old derivatives,
+    evaluates   f_j = f(t_j, y_j)               all p side by side,
+    corrects    y_j = y_0 + h Σ_i b_ji f_i      with the k − p newest old derivatives and the p predicted ones,
+    evaluates   f_j                             once more, and slides on by p points.
+
+With p = 1 it is the classical Adams-Bashforth-Moulton PECE method.
+
+The state here is on a manifold. A block works in the chart around its newest configuration, q_0 ⊕ u (see `dynamics.retract`);
+the old points are expressed in that chart first: u_i = q_i ⊖ q_0, and u̇_i from the velocity there. Derivatives of velocities
+and of internal states are the same in every chart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["BlockSystem", "SlidingBlock", "block_named", "block_step", "corrector_weights", "predictor_weights"]
+
+LARGEST_ORDER = 10
+"""Beyond, the region of stability of Adams methods is next to nothing."""
+
+
+@cache
+def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...]:
+    """w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f of a degree below the number of nodes.
+
+    The weight of a node is the integral of its Lagrange polynomial, in whole fractions.
+
+    Args:
+        nodes: Where f is known, in steps.
+        end: Where the integral ends, in steps.
+    """
+    out = []
+    for node in nodes:
+        polynomial = [Fraction(1)]  # coefficients of powers 0, 1, ...
+        for other in nodes:
+            if other != node:
+                scale = Fraction(1, node - other)
+                shifted = [Fraction(0), *polynomial]
+                polynomial = [scale * (a - other * b) for a, b in zip(shifted, [*polynomial, Fraction(0)], strict=True)]
+        out.append(sum(c * Fraction(end) ** (power + 1) / (power + 1) for power, c in enumerate(polynomial)))
+    return tuple(out)
+
+
+def predictor_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
+    """a_ji for the points j = 1 ... p of derivatives at the nodes 1 − k ... 0, one row for each point.
+
+    Args:
+        order: k.
+        points: p.
+    """
+    return [integration_weights(tuple(range(1 - order, 1)), j) for j in range(1, points + 1)]
+
+
+def corrector_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
+    """b_ji for the points j = 1 ... p of derivatives at the nodes p + 1 − k ... p, one row for each point.
+
+    Args:
+        order: k.
+        points: p.
+    """
+    return [integration_weights(tuple(range(points + 1 - order, points + 1)), j) for j in range(1, points + 1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlidingBlock:
+    """PECE method of order k that finds p points in time at once; "b4pc5" has p = 4 and k = 5.
+
+    It is started, and started anew after every jump of the inputs, by Dormand-Prince steps of the same length.
+    """
+
+    order: int = 5
+    """k: 2 to 10, order of predictor and corrector."""
+    points: int = 4
+    """p: points of a block, below k."""
+    tasks: int | None = None
+    """Points that are evaluated side by side, a divisor of p (p̃ of the thesis); all of them if None, 1: one after another."""
+
+    def __post_init__(self):
+        for name in ("order", "points"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise ValueError(f"integrator.{name} is {value!r}, must be a whole number")
+        if not 2 <= self.order <= LARGEST_ORDER:
+            raise ValueError(f"integrator.order is {self.order}, must be 2 to {LARGEST_ORDER}")
+        if self.points < 1:
+            raise ValueError(f"integrator.points is {self.points}, must be at least 1")
+        if self.points >= self.order:
+            raise ValueError(
+                f"integrator.points is {self.points} with order {self.order}: a block of p points needs p below its order, "
+                f"else no old derivative is left for the corrector; take at most {self.order - 1} points"
+            )
+        if self.tasks is not None and (self.tasks not in range(1, self.points + 1) or self.points % self.tasks):
+            raise ValueError(f"integrator.tasks is {self.tasks!r}, must divide the {self.points} points of a block")
+
+    @property
+    def name(self) -> str:
+        """b{p}pc{k}."""
+        return f"b{self.points}pc{self.order}"
+
+    @property
+    def substeps(self) -> int:
+        """Dormand-Prince steps in a step of the start: their error must not show beside that of an order above 5."""
+        return 2 ** max(0, self.order - 5)
+
+    @property
+    def stability(self) -> float:
+        """Largest |h λ| for a decaying mode λ < 0 at which a block is stable."""
+        return _stable_until(self.order, self.points, -1.0, 0.0)
+
+    @property
+    def oscillation(self) -> float:
+        """Largest h ω for an undamped oscillation ω that does not grow by more than 1e-3 in a block."""
+        return _stable_until(self.order, self.points, 1.0j, 1e-3)
+
+
+def block_named(name: str) -> SlidingBlock | None:
+    """The method of a name like "b4pc5", or None if it is no such name.
+
+    Args:
+        name: b, number of points, pc, order.
+    """
+    found = re.fullmatch(r"b(\d+)pc(\d+)", name) if isinstance(name, str) else None
+    return SlidingBlock(points=int(found[1]), order=int(found[2])) if found else None
+
+
+def amplification(order: int, points: int, z: complex) -> np.ndarray:
+    """What a block does to (y_0, h f_{1−k}, ..., h f_0) of the linear equation ẏ = λ y with z = h λ, shape (k + 1, k + 1).
+
+    Args:
+        order: k.
+        points: p.
+        z: h λ.
+    """
+    k, p = order, points
+    A, B = (np.array(w(k, p), dtype=float) for w in (predictor_weights, corrector_weights))
+    predicted = z * np.column_stack([np.ones(p), A])
+    known = np.vstack([np.eye(k + 1)[1 + p :], predicted])  # the derivatives of the corrector
+    corrected = np.eye(1, k + 1) + B @ known
+    return np.vstack([corrected[-1:], np.eye(k + 1)[1 + p :], z * corrected])
+
+
+@cache
+def _stable_until(order: int, points: int, direction: complex, growth: float) -> float:
+    """Largest r for which z = r · direction, and all below, let no solution grow by more than `growth` in a block."""
+
+    def stable(r: float) -> bool:
+        return np.abs(np.linalg.eigvals(amplification(order, points, r * direction))).max() <= 1.0 + growth + 1e-9
+
+    low = 0.0
+    while stable(low + 0.01) and low < 10.0:
+        low += 0.01
+    high = low + 0.01
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
+class BlockSystem(NamedTuple):
+    """What a block method integrates, as functions of floats or symbols; the first dimension counts points."""
+
+    nv: int
+    """Degrees of freedom."""
+    rates: Callable
+    """u̇ of the old points in the chart around q, (k, nv), of q, configurations (k, nq) and velocities (k, nv)."""
+    predict: Callable
+    """ẏ, (p, n), at y_0 + h W F, of times (p,), q, x, h, derivatives F (k, n) and weights W (p, k)."""
+    correct: Callable
+    """q, x and ẋ, (p, ...) each, at y_0 + h W F, of the same."""
+
+
+def block_step(method: SlidingBlock, system: BlockSystem, t, Q, X, D, h):
+    """The last k points of the trajectory after p more.
+
+    Args:
+        method: The method.
+        system: What is integrated.
+        t: Time of the newest point [s].
+        Q: Configurations of the last k points, the newest last, shape (k, nq).
+        X: Velocities and internal states there, shape (k, nv + nz).
+        D: Their derivatives, shape (k, nv + nz).
+        h: Step [s].
+    """
+    k, p = method.order, method.points
+    q, x = Q[-1], X[-1]
+    times = np.array([t + j * h for j in range(1, p + 1)])
+    A, B = (np.array(w(k, p), dtype=float) for w in (predictor_weights, corrector_weights))
+    F = np.concatenate([system.rates(q, Q, X[:, : system.nv]), D], axis=1)
+    predicted = system.predict(times, q, x, h, F, A)
+    Q_new, X_new, D_new = system.correct(times, q, x, h, np.concatenate([F[p:], predicted]), B)
+    return np.concatenate([Q[p:], Q_new]), np.concatenate([X[p:], X_new]), np.concatenate([D[p:], D_new])

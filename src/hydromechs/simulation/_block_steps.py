@@ -1,0 +1,250 @@
+"""Block methods in machine code: the start by Dormand-Prince steps, then a march of blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Argument, March, Recipe
+from hydromechs.model import BallStep, FreeStep
+
+from ._block_methods import BlockSystem, block_step
+from ._integrators import embedded_step
+from ._stepper import Stepper
+
+__all__ = ["BlockPath", "BlockSteps"]
+
+CHUNK = 4096
+"""Blocks that are recorded at once."""
+
+
+class BlockPath(NamedTuple):
+    """Where worlds came."""
+
+    q: np.ndarray
+    """Configurations after every `record` steps, shape (worlds, rows, nq)."""
+    x: np.ndarray
+    """Velocities and internal states there, shape (worlds, rows, nv + nz)."""
+    good: np.ndarray
+    """Number of steps with finite results, shape (worlds,)."""
+
+
+class BlockSteps:
+    """Steps of one stepper whose method is a `SlidingBlock`.
+
+    Args:
+        stepper: With its derivative, inputs, lanes and threads.
+    """
+
+    def __init__(self, stepper: Stepper):
+        self.stepper, self.method = stepper, stepper.method
+
+    # -- what is compiled ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def start(self) -> March:
+        """Dormand-Prince steps: state (n, q, x, ẋ), time t = offset + n h; inputs h, offset, those of the derivative."""
+        s, nx = self.stepper, self.stepper.n - self.stepper.model.nv
+
+        def one(n, q, x, xdot, h, offset, **inputs):
+            system = s.system(inputs)
+            first = np.concatenate([system.rate(q, x[: system.nv]), xdot])
+            q, x, _, stages = embedded_step(system, offset + n * h, q, x, h, first)
+            return n + 1.0, q, x, stages[-1][system.nv :]
+
+        state = (Argument("n", ()), Argument("q", (s.model.nq,)), Argument("x", (nx,)), Argument("xdot", (nx,)))
+        return self._march("start", one, state)
+
+    @cached_property
+    def blocks(self) -> March:
+        """Blocks: state (n, Q, X, D) with n of the newest point; inputs as for `start`."""
+        s, k, p = self.stepper, self.method.order, self.method.points
+        nx = s.n - s.model.nv
+
+        def one(n, Q, X, D, h, offset, **inputs):
+            Q, X, D = block_step(self.method, self.system(inputs), offset + n * h, Q, X, D, h)
+            return n + float(p), Q, X, D
+
+        state = (Argument("n", ()), Argument("Q", (k, s.model.nq)), Argument("X", (k, nx)), Argument("D", (k, nx)))
+        return self._march("blocks", one, state)
+
+    def _march(self, name: str, one: Callable, state: tuple[Argument, ...]) -> March:
+        s = self.stepper
+        arguments = (*state, Argument("h", ()), Argument("offset", ()), *s.inputs)
+        identity = None if s.identity is None else f"{s.identity} {name} {self.method!r}"
+        return March(Recipe(f"{s.name}_{name}", one, arguments, state, identity), s.lanes, s.threads)
+
+    def system(self, inputs: dict) -> BlockSystem:
+        """What a block calls: each point's share of the work is one program, called on lanes."""
+        s, p = self.stepper, self.method.points
+        model, nv = s.model, s.model.nv
+        held = [np.broadcast_to(value, (p, *np.shape(value))) for value in inputs.values()]
+
+        def rates(q, Q, V):
+            out = np.concatenate([V[:-1], [dynamics.chart_rate(model, q, np.zeros(nv), V[-1])]])
+            at_q, at_v = self._turning
+            if at_v:
+                centre = np.broadcast_to(q[at_q], (len(Q) - 1, len(at_q)))
+                out[:-1, at_v] = self._on_lanes(self._rate_program, centre, Q[:-1, at_q], V[:-1, at_v])[0]
+            return out
+
+        def at_points(what, times, q, x, h, F, W):
+            if self._tasks(p) > 1:
+                shared = [np.broadcast_to(a, (p, *np.shape(a))) for a in (q, x, np.asarray(h), F)]
+                return self._on_lanes(self._point_program(what), times, *shared, W, *held)
+            points = [self._point(what, t, q, x, h, F, w, *inputs.values()) for t, w in zip(times, W, strict=True)]
+            return [np.stack(rows) for rows in zip(*points, strict=True)]
+
+        return BlockSystem(
+            nv, rates, lambda *given: at_points("predict", *given)[0], lambda *given: at_points("correct", *given)
+        )
+
+    def _tasks(self, points: int) -> int:
+        """How many of some points are evaluated at once."""
+        return points if self.method.tasks is None else min(self.method.tasks, points)
+
+    def _on_lanes(self, program, *arrays) -> list[np.ndarray]:
+        """Results at points, as many at once as the method has tasks."""
+        n = len(arrays[0])
+        tasks = self._tasks(n)
+        parts = [compiler.call_on_lanes(program, *(a[j : j + tasks] for a in arrays)) for j in range(0, n, tasks)]
+        return [np.concatenate(rows) for rows in zip(*parts, strict=True)]
+
+    @cached_property
+    def _turning(self) -> tuple[list[int], list[int]]:
+        """Entries of q and v of joints with an orientation: for these the chart matters."""
+        at_q: list[int] = []
+        at_v: list[int] = []
+        for step in (step for steps in self.stepper.model.steps for step in steps):
+            if isinstance(step, BallStep | FreeStep):
+                position = 3 if isinstance(step, FreeStep) else 0
+                at_q += range(step.iq + position, step.iq + position + 4)
+                at_v += range(step.iv, step.iv + position + 3)
+        return at_q, at_v
+
+    @cached_property
+    def _rate_program(self) -> compiler.Program:
+        """u̇ of one old point in the chart around q, for the joints with an orientation."""
+        model, (at_q, at_v) = self.stepper.model, self._turning
+
+        def rate(q, q_old, v_old):
+            full = [np.zeros(model.nq, dtype=object), np.zeros(model.nq, dtype=object), np.zeros(model.nv, dtype=object)]
+            for array, at, values in zip(full, (at_q, at_q, at_v), (q, q_old, v_old), strict=True):
+                array[at] = values
+            u = dynamics.difference(model, full[0], full[1])
+            return dynamics.chart_rate(model, full[1], u, full[2])[at_v]
+
+        shapes = {"q": (len(at_q),), "q_old": (len(at_q),), "v_old": (len(at_v),)}
+        return compiler.trace(rate, shapes, name="old_rate", outputs=("udot",))
+
+    def _point(self, what: str, t, q, x, h, F, w, *inputs) -> tuple:
+        """One point, y = y_0 + h w F: its derivative; of the corrector q, x and ẋ there."""
+        s = self.stepper
+        nv = s.model.nv
+        change = w[0] * F[0]
+        for i in range(1, self.method.order):
+            change = change + w[i] * F[i]
+        y = np.concatenate([np.zeros(nv), x]) + h * change
+        (f,) = compiler.call(s.derivative_program, t, q, y, *inputs)
+        return (f,) if what == "predict" else (dynamics.retract(s.model, q, y[:nv]), y[nv:], f[nv:])
+
+    def _point_program(self, what: str) -> compiler.Program:
+        """`_point` as a program."""
+        s, k = self.stepper, self.method.order
+        shapes = {"t": (), "q": (s.model.nq,), "x": (s.n - s.model.nv,), "h": (), "F": (k, s.n), "w": (k,)}
+        shapes |= {a.name: a.shape for a in s.inputs}
+        return compiler.trace(lambda **given: self._point(what, *given.values()), shapes, name=f"{s.name}_{what}")
+
+    def compile(self) -> None:
+        """Make the machine code for one world now."""
+        self.start.code(1)
+        self.blocks.code(1)
+
+    # -- running ------------------------------------------------------------------------------------------------------------
+
+    def run(self, n: float, offset: float, q, x, inputs: list[np.ndarray], h: float, steps: int, record: int) -> BlockPath:
+        """Take steps from t = offset + n h with held inputs: a start, long enough that whole blocks are left, then these.
+
+        Args:
+            n: Number of the first point.
+            offset: Time of the point 0 [s].
+            q: Configurations, shape (worlds, nq).
+            x: Velocities and internal states, shape (worlds, nv + nz).
+            inputs: Of the derivative, shape (worlds or 1, ...) each.
+            h: Step [s].
+            steps: How many.
+            record: Steps from one recorded state to the next.
+        """
+        k, p = self.method.order, self.method.points
+        blocks = max(0, (steps - (k - 1)) // p)
+        first = steps - blocks * p
+        Q, X, D, good = self._started(n, offset, q, x, inputs, h, first)
+        kept = np.arange(record, first + 1, record)
+        rows_q, rows_x = [Q[:, kept]], [X[:, kept]]
+        state = [np.full(len(Q), n + first), *(np.ascontiguousarray(a[:, -k:]) for a in (Q, X, D))]
+        alive, done = good == first, first
+        while done < steps:
+            some = min(blocks if record >= steps else CHUNK, (steps - done) // p)
+            result = self.blocks(
+                state, [np.array([h]), np.array([offset]), *inputs], some, stride=1 if record < steps else some
+            )
+            wanted = np.arange(-(-(done + 1) // record) * record, done + some * p + 1, record)
+            for rows, part in ((rows_q, 1), (rows_x, 2)):
+                new = result.records[part][:, :, -p:].reshape(len(Q), -1, state[part].shape[-1])
+                rows.append(new[:, [-1] * len(wanted) if record >= steps else wanted - done - 1])
+            good = good + np.where(alive, result.good * p, 0.0)
+            alive, state, done = alive & (result.good == some), result.ends, done + some * p
+        q_path, x_path = np.concatenate(rows_q, axis=1), np.concatenate(rows_x, axis=1)
+        for w in np.flatnonzero(good < steps):  # a world that diverges stays at its last finite state
+            late = np.arange(1, q_path.shape[1] + 1) * record > good[w]
+            at_start = good[w] < first
+            q_path[w, late] = Q[w, int(good[w])] if at_start else state[1][w, -1]
+            x_path[w, late] = X[w, int(good[w])] if at_start else state[2][w, -1]
+        return BlockPath(q_path, x_path, good)
+
+    def _started(self, n: float, offset: float, q, x, inputs, h: float, steps: int):
+        """The first `steps` points after the given one, itself included: Q, X, D, (worlds, steps + 1, ...) each, and good."""
+        worlds, m = len(q), self.method.substeps
+        state = [np.zeros(worlds), q, x, np.zeros_like(x)]
+        # a step of no length stays where it is and gives the derivative there
+        here = self.start(state, [np.zeros(1), np.array([offset + n * h]), *inputs], 1).ends
+        state = [np.full(worlds, n * m), q, x, here[3]]
+        result = self.start(state, [np.array([h / m]), np.array([offset]), *inputs], steps * m, stride=m)
+        Q, X, D = (
+            np.concatenate([np.asarray(a)[:, None], rows], axis=1)
+            for a, rows in zip(state[1:], result.records[1:], strict=True)
+        )
+        return Q, X, D, np.floor(result.good / m)
+
+    def advance(self, t: float, q, x, inputs: np.ndarray, t_end: float, h: float, recording):
+        """From (t, q, x) to the first step at or after t_end: t, q, x there, and whether all steps were finite.
+
+        A pure function of its arguments, and its history begins here: a run that is resumed at a look takes the same steps.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape (nq,).
+            x: Velocity and internal states, shape (nv + nz,).
+            inputs: Inputs, held, shape (nu,).
+            t_end: Where to stop [s].
+            h: Step [s].
+            recording: Where samples go, or None.
+        """
+        n = round(t / h)
+        offset = 0.0 if n * h == t else t - n * h
+        steps = max(1, math.ceil((t_end - t) / h - 1e-6))
+        path = self.run(n, offset, q[None], x[None], [inputs[None]], h, steps, 1)
+        good = int(path.good[0])
+        numbers = n + np.arange(1, good + 1)
+        if recording is not None:
+            due = np.flatnonzero(numbers % round(recording.sim.record / h) == 0)
+            if due.size:
+                recording.rows(offset + numbers[due] * h, path.q[0, due], path.x[0, due], inputs)
+        if good:
+            t, q, x = offset + float(numbers[-1]) * h, path.q[0, good - 1].copy(), path.x[0, good - 1].copy()
+        return t, q, x, good == steps

@@ -1,0 +1,65 @@
+"""Decoupled dynamics of a vehicle and its arms in water (thesis 7.5.2), as a function of the state."""
+
+from __future__ import annotations
+
+from hydromechs import dynamics
+
+from . import _arguments as arguments
+from ._equations import _balance
+
+__all__ = ["arm_dynamics", "decoupled_dynamics"]
+
+
+def arm_dynamics(model, q, v, tau, vdot_base, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+    """Accelerations for given joint forces and a given acceleration of the base, by articulated bodies in water.
+
+    With the acceleration that the base has in `forward_dynamics` the result is the same. It costs less, for a base whose
+    motion a separate model gives, or that is held to its course.
+
+    Args:
+        model: The mechanism, with one base that carries all other bodies.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        tau: Generalised force dual to `v`, of which the base's entries do not matter, shape (nv,).
+        vdot_base: v̇ of the base's joint, shape (6,) for a free base.
+        fluid_velocity: As in `forward_dynamics`.
+        fluid_acceleration: As in `forward_dynamics`.
+        wrench: As in `forward_dynamics`.
+
+    Returns:
+        v̇ with the base's as given, shape (nv,).
+    """
+    model, tau, b = _prepared(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench)
+    n = model.bodies[0].joint.nv
+    vdot_base = arguments.array(vdot_base, ((n,),), "vdot_base", "acceleration of the base's joint")
+    return dynamics.arm_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, vdot_base)
+
+
+def decoupled_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+    """Accelerations with a base that does not feel what it carries: its own equation first, then `arm_dynamics`.
+
+    The arm's reaction, its weight and its buoyancy are all missing from the base's equation: trim the base by itself.
+
+    Args:
+        model: The mechanism, with one base that carries all other bodies.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        tau: Generalised force dual to `v`, shape (nv,).
+        fluid_velocity: As in `forward_dynamics`.
+        fluid_acceleration: As in `forward_dynamics`.
+        wrench: As in `forward_dynamics`.
+
+    Returns:
+        v̇, shape (nv,).
+    """
+    model, tau, b = _prepared(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench)
+    return dynamics.decoupled_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force)
+
+
+def _prepared(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench):
+    model = arguments.model_of(model)
+    q = arguments.configuration(model, q)
+    v = arguments.array(v, ((model.nv,),), "v", "velocity")
+    tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
+    dynamics.base_bodies(model)  # several bases are an error before any work
+    return model, tau, _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)

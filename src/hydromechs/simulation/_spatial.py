@@ -1,0 +1,290 @@
+"""Spatial parallelism (thesis 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
+
+The legs of a walker and the arms of a vehicle have the same joints and other numbers. One program serves all; the numbers in
+which branches differ are inputs, one set for each lane, and those that all share are folded into the code. An evaluation is
+
+    inward     all branches on lanes: kinematics, forces of the water, articulated inertia and force at the base,
+    base       once: the sum over branches, and the base's acceleration,
+    outward    all branches on lanes: accelerations of the joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import compiler, dynamics, hydro
+from hydromechs.dynamics import Bias
+from hydromechs.dynamics._lanes import Branch, inward, outward
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Hydro, Model, RevoluteStep
+from hydromechs.spatial import Path, Turn
+
+from . import _arguments as arguments
+
+__all__ = ["BranchesOnLanes"]
+
+PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
+"""Entries of a symmetric 6×6 matrix."""
+TABLES = ("steps", "parent", "rigid", "free_rows", "v_slices", "nb", "nv", "nq")
+"""What the recursions ask of a model."""
+
+
+class OnLanes(NamedTuple):
+    """A program and the numbers of each branch for it."""
+
+    program: compiler.Program
+    """Its last argument are the numbers."""
+    numbers: np.ndarray
+    """Of each branch, shape (branches, n)."""
+
+    def __call__(self, *arrays) -> list[np.ndarray]:
+        """Results of all branches."""
+        return compiler.call_on_lanes(self.program, *arrays, self.numbers)
+
+
+class BranchesOnLanes:
+    """Forward dynamics of a body that carries equal branches, with the branches on lanes.
+
+        star = BranchesOnLanes(model)
+        vdot = star.forward_dynamics(q, v, tau)        # with numbers, or with symbols in a function that is compiled
+
+    Args:
+        model: A body with at least two branches of the same joints; their numbers may differ.
+    """
+
+    def __init__(self, model: Model):
+        self.model = model = arguments.model_of(model)
+        joint = model.bodies[0].joint
+        if (joint.nq, joint.nv) != (7, 6):
+            raise UnsupportedFeature(f"the base of {model.name} has no free joint; on lanes go the branches of a mobile base")
+        self.base = Model(name="base", bodies=[model.bodies[0]], world=model.world)
+        """The carrying body alone."""
+        self.groups = _branches(model)
+        """Indices of the bodies of each branch."""
+        self.branches = tuple(
+            Model(name="branch", bodies=[model.bodies[0], *(model.bodies[i] for i in group)], world=model.world)
+            for group in self.groups
+        )
+        """The carrying body with each of its branches."""
+        self._steps, self._offsets = _alike([branch.steps for branch in self.branches], self.branches[0].nq)
+        self.wet = any(body.hydro is not None for body in model.bodies)
+        own = [body.name for body in model.bodies if not isinstance(body.hydro, Hydro | None)]
+        if own:
+            raise UnsupportedFeature(f"body {own[0]!r} has hydrodynamics of its own; on lanes there is the built-in one only")
+
+    def forward_dynamics(self, q, v, tau, *, fluid_velocity=(0.0, 0.0, 0.0), fluid_acceleration=(0.0, 0.0, 0.0)):
+        """v̇ as `hm.forward_dynamics` gives it, shape (nv,).
+
+        Args:
+            q: Configuration, shape (nq,).
+            v: Velocity, shape (nv,).
+            tau: Generalised force, shape (nv,).
+            fluid_velocity: Velocity of the water in world axes [m/s], shape (3,).
+            fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,).
+        """
+        q, v, tau, u_f, a_f = (np.asarray(a) for a in (q, v, tau, fluid_velocity, fluid_acceleration))
+        base, gravity, n = self.base, self.model.world.gravity_vector, len(self.groups)
+        kin = dynamics.kinematics(base, q[: base.nq], v[: base.nv], u_f if self.wet else np.zeros(3))
+        a_fg = dynamics.world_vector(base, kin, a_f - gravity)
+        bias, inertia, force = _balance(base, kin, a_fg, self.wet, range(1))
+
+        at_q = np.array([[k for i in g for k in _range(self.model.q_slices[i])] for g in self.groups])
+        at_v = np.array([[k for i in g for k in _range(self.model.v_slices[i])] for g in self.groups])
+        q_own = q[at_q] + self._offsets[:, base.nq :]
+        seen, beta, carry = self._inward(q_own, v[at_v], tau[at_v], _all(kin.V[0], n), _all(a_fg[0], n))
+        I, F = inertia[0], force[0]
+        for k in range(n):
+            I = I + _full(seen[k])
+            F = F + beta[k]
+        vdot_0 = dynamics.articulated_body(base, kin, bias, tau[: base.nv], [I], [F])
+        a_0 = kin.paths[0].motion(np.concatenate([bias[0].swing - gravity, np.zeros(3)])) + bias[0].own
+        a_0 = a_0 + kin.subspaces[0] @ vdot_0
+        (vdot,) = self._outward(q_own, _all(a_0, n), carry)
+        out = np.concatenate([vdot_0, np.ravel(vdot)])
+        order = np.argsort(np.concatenate([np.arange(base.nv), at_v.ravel()]))
+        return out[order]
+
+    # -- one branch for all -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _differing(self) -> list[tuple[float, ...]]:
+        """Numbers of joints and inertias in which branches differ, one value for each branch."""
+        found: dict[tuple, float] = {}
+        self._merged(lambda values: found.setdefault(values, values[0]), 0)
+        return list(found)
+
+    def _merged(self, number: Callable, k: int) -> SimpleNamespace:
+        """The branch that stands for all, but for the hydrodynamics, which is that of branch k."""
+        each = zip(self.branches, self._steps, strict=True)
+        values = _same([(steps, *(getattr(b, name) for name in TABLES[1:])) for b, steps in each], number)
+        bodies = [
+            SimpleNamespace(name="branch", hydro=h) for h in (None, *(body.hydro for body in self.branches[k].bodies[1:]))
+        ]
+        return SimpleNamespace(**dict(zip(TABLES, values, strict=True)), bodies=bodies, world=self.model.world)
+
+    def _branch(self, numbers, k: int) -> SimpleNamespace:
+        return self._merged(dict(zip(self._differing, numbers, strict=True)).__getitem__, k)
+
+    def _kinematics(self, branch, q, v, V_0):
+        """Kinematics of a branch as seen by a base that is at the origin and moves with V_0."""
+        return dynamics.kinematics(branch, np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], q]), np.concatenate([V_0, v]))
+
+    @cached_property
+    def _inward(self) -> OnLanes:
+        """Inertia (21,) and force (6,) at the base, and what the way back needs, of one branch."""
+        template = self._template = []
+
+        def one(k, q, v, tau, V_0, a_fg_0, numbers):
+            branch = self._branch(numbers, k)
+            kin = self._kinematics(branch, q, v, V_0)
+            a_fg = dynamics.world_vector(branch, kin, a_fg_0)
+            bias, inertia, force = _balance(branch, kin, a_fg, self.wet, range(1, branch.nb))
+            got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), inertia, force)
+            carry: list = []
+            template[:] = [_packed(part, carry) for part in (got.gains, got.parts, bias)]
+            return np.array([got.inertia[i, j] for i, j in PAIRS]), got.force, np.array(carry)
+
+        return self._traced(one, {"v": None, "tau": None, "V_0": (6,), "a_fg_0": (3,)}, "inward", ("inertia", "force", "carry"))
+
+    @cached_property
+    def _outward(self) -> OnLanes:
+        """v̇ of one branch from the base's acceleration."""
+        carried = self._inward.program.outputs[2].shape
+
+        def one(k, q, a_0, carry, numbers):
+            branch = self._branch(numbers, k)
+            kin = self._kinematics(branch, q, np.zeros(branch.nv - 6), np.zeros(6))
+            gains, parts, bias = (_unpacked(part, carry) for part in self._template)
+            return outward(branch, kin.paths, kin.subspaces, [Bias(*b) for b in bias], Branch(None, None, gains, parts), a_0)
+
+        return self._traced(one, {"a_0": (6,), "carry": carried}, "outward", ("vdot",))
+
+    def _traced(self, function, shapes: dict, name: str, outputs: tuple[str, ...]) -> OnLanes:
+        one, m = self.branches[0], len(self.branches)
+        shapes = {"q": (one.nq - 7,), **{k: s or (one.nv - 6,) for k, s in shapes.items()}, "numbers": (len(self._differing),)}
+        programs = [compiler.trace(partial(function, k), shapes, name=name, outputs=outputs) for k in range(m)]
+        merged = compiler.merge(programs, "numbers")
+        if merged is None:
+            raise UnsupportedFeature(f"{self.model.name}: the hydrodynamics of its branches differs in more than numbers")
+        program, table = merged
+        before, after = compiler.hoist(program, "numbers")
+        known = np.array(self._differing).reshape(len(self._differing), m).T
+        return OnLanes(after, np.array([before(np.concatenate(row))[0] for row in zip(known, table, strict=True)]))
+
+
+def _balance(model, kin, a_fg, wet: bool, which: range):
+    """Bias, inertia and force of some bodies, as in `equations`."""
+    inertia, force = [None] * model.nb, [None] * model.nb
+    for i in which:
+        rigid = model.rigid[i]
+        inertia[i] = None if rigid is None else rigid.matrix
+        if not wet:
+            force[i] = np.zeros(6) if rigid is None else dynamics.rigid_bias(rigid, kin.V[i])
+            continue
+        force[i], body = np.zeros(6), model.bodies[i]
+        if body.hydro is not None:
+            motion = hydro.Motion(kin.V[i], a_fg[i], kin.R_WB[i], kin.p_WB[i], 0.0, model.world.water_density)
+            M_A = hydro.added_mass(body, motion)
+            force[i] = hydro.water_wrench(body, motion, M_A)
+            inertia[i] = M_A if inertia[i] is None else inertia[i] + M_A
+        if inertia[i] is not None:
+            force[i] = force[i] + dynamics.velocity_force(inertia[i], kin.V[i])
+    return (kin.c if wet else kin.zeta), inertia, force
+
+
+def _branches(model: Model) -> list[list[int]]:
+    """Bodies of each branch of body 0, in order."""
+    if model.parent.count(-1) != 1:
+        raise UnsupportedFeature(f"{model.name} has several roots; branches on lanes need one body that carries all others")
+    groups: dict[int, list[int]] = {}
+    branch_of = {0: 0}
+    for i, parent in list(enumerate(model.parent))[1:]:
+        branch_of[i] = i if parent == 0 else branch_of[parent]
+        groups.setdefault(branch_of[i], []).append(i)
+    for first in groups:
+        if model.bodies[first].joint.nv == 0:
+            raise UnsupportedFeature(f"body {model.bodies[first].name!r} is fixed to the base; join it to the base first")
+    if len({len(g) for g in groups.values()}) != 1 or len(groups) < 2:
+        sizes = ", ".join(str(len(g)) for g in groups.values()) or "no"
+        raise UnsupportedFeature(f"{model.name} has branches of {sizes} bodies; on lanes go two or more of the same shape")
+    return list(groups.values())
+
+
+def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
+    """Steps of the joints of all branches in the same form, and what is added to their q, shape (branches, nq).
+
+    The constant angle of a hinge goes into q. Constant steps that are not of the same kinds in all branches become one turn.
+    """
+    offsets = np.zeros((len(branches), nq))
+    out: list[list] = [[] for _ in branches]
+    for joints in zip(*branches, strict=True):
+        kinds = {tuple(type(step) for step in steps) for steps in joints}
+        for k, steps in enumerate(joints):
+            moving = next((i for i, step in enumerate(steps) if hasattr(step, "iq")), len(steps))
+            if len(kinds) > 1:
+                R, p = Path(steps[:moving]).pose()
+                steps = (Turn(np.array(R), np.array(p)), *steps[moving:])
+            for i, step in enumerate(steps):
+                if isinstance(step, RevoluteStep):
+                    offsets[k, step.iq] = step.sign * step.angle
+                    steps = (*steps[:i], step._replace(angle=0.0), *steps[i + 1 :])
+            out[k].append(steps)
+    return [tuple(steps) for steps in out], offsets
+
+
+def _same(things: list, number: Callable):
+    """One thing for several of the same shape; `number` gives what stands for floats that differ."""
+    first = things[0]
+    if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
+        return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
+    if any(type(x) is not type(first) for x in things):
+        raise UnsupportedFeature("branches differ in more than numbers: their joints are not of the same kinds")
+    if isinstance(first, np.ndarray) and all(x.shape == first.shape for x in things):
+        flat = [_same([float(x) for x in row], number) for row in zip(*(x.ravel() for x in things), strict=True)]
+        return np.array(flat).reshape(first.shape)
+    if isinstance(first, tuple) and all(len(x) == len(first) for x in things):
+        parts = [_same(list(row), number) for row in zip(*things, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    if any(x != first for x in things):
+        raise UnsupportedFeature(f"branches differ in more than numbers: {', '.join(map(repr, things))}")
+    return first
+
+
+def _packed(thing, carry: list):
+    """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape."""
+    if isinstance(thing, tuple | list):
+        return tuple(_packed(part, carry) for part in thing)
+    if isinstance(thing, np.ndarray):
+        return thing.shape, [_packed(x, carry) for x in thing.ravel()]
+    if thing is None or not isinstance(thing, compiler.Symbol) or thing.constant is not None:
+        return None if thing is None else float(thing)
+    carry.append(thing)
+    return len(carry) - 1
+
+
+def _unpacked(shape, carry):
+    """Nested arrays from `_packed`."""
+    if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], list):
+        return np.array([carry[x] if isinstance(x, int) else x for x in shape[1]]).reshape(shape[0])
+    return tuple(_unpacked(part, carry) for part in shape) if isinstance(shape, tuple) else shape
+
+
+def _range(s: slice) -> range:
+    return range(s.start, s.stop)
+
+
+def _all(a, n: int):
+    return np.broadcast_to(a, (n, *np.shape(a)))
+
+
+def _full(entries):
+    """A symmetric 6×6 matrix from its upper triangle."""
+    out = [[None] * 6 for _ in range(6)]
+    for (i, j), x in zip(PAIRS, entries, strict=True):
+        out[i][j] = out[j][i] = x
+    return np.array(out)

@@ -1,0 +1,229 @@
+"""`hydromechs run`, `plot` and `scenarios`, as a user meets them: good runs, killed runs, diverging runs, bad folders."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.library import load_scenario, scenario_names
+
+BUOY = """
+hydromechs: 1
+name: buoy
+bodies:
+  - name: float
+    joint: {type: free}
+    inertia: {mass: 100.0, com: [0, 0, 0.1], tensor: [4, 5, 6, 0, 0, 0]}
+    hydro:
+      volume: 0.1
+      added_mass: {diagonal: [50, 50, 50, 1, 1, 1]}
+      drag: [{shape: sphere, radius: 0.29, coefficient: 0.5}]
+"""
+SCENARIO = """
+hydromechs_scenario: 1
+name: sinking
+title: A ball sinks
+models: [{{model: buoy.yaml, position: [0, 0, 2], velocity: [0.3, 0, 0.5, 0, 0, 0.2]}}]
+environment: {{current: {{velocity: [0.2, 0, 0]}}, gusts: {{sigma: [0.1, 0.1, 0], time_constant: 5, interval: 0.5}}}}
+step: 0.01
+record: 0.05
+duration: {duration}
+seed: 3
+checks: [{{name: it sinks, quantity: depth.float, statistic: last, above: {above}}}]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    """Write the scenario; its path."""
+
+    def write(duration=2.0, above=0.0):
+        (tmp_path / "buoy.yaml").write_text(BUOY)
+        path = tmp_path / "sinking.yaml"
+        path.write_text(SCENARIO.format(duration=duration, above=above))
+        return path
+
+    return write
+
+
+def test_a_run_leaves_recording_plots_report_state_and_summary(run, scenario, tmp_path):
+    out = tmp_path / "out"
+    code, text, _ = run("run", scenario(), "--out", out)
+    assert code == 0
+    assert "real-time factor" in text and "it sinks" in text and str(out / "report.html") in text
+    ds = hm.load_recording(out)
+    assert ds.time.values[-1] == pytest.approx(2.0) and ds.attrs["finished"] == 1
+    assert "A ball sinks" in (out / "report.html").read_text()
+    assert len(list((out / "plots").glob("*.png"))) >= 3
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["checks"][0]["passed"] and summary["residual_relative"] < 1e-6
+    assert "sinking" in ds.attrs["scenario"]
+
+
+def test_a_failed_check_is_said_and_gives_status_1(run, scenario, tmp_path):
+    code, text, _ = run("run", scenario(above=1e6), "--out", tmp_path / "out", "--no-pictures")
+    assert code == 1 and "FAILED" in text
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_resumed_run_goes_on_where_the_first_ended(run, scenario, tmp_path):
+    whole, first, second = (tmp_path / name for name in ("whole", "first", "second"))
+    run("run", scenario(duration=4.0), "--out", whole, "--no-pictures")
+    run("run", scenario(duration=2.0), "--out", first, "--no-pictures")
+    run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first / "state.json")
+    a, b = hm.load_recording(whole), hm.load_recording(second)
+    assert np.array_equal(a.q.values[-1], b.q.values[-1]) and np.array_equal(a.v.values[-1], b.v.values[-1])
+    assert (whole / "state.json").read_text() == (second / "state.json").read_text()
+
+
+def test_a_seed_changes_the_gusts(run, scenario, tmp_path):
+    ends = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        run("run", scenario(), "--out", tmp_path / name, "--no-pictures", "--seed", seed)
+        ends.append(hm.load_recording(tmp_path / name).q.values[-1])
+    assert np.array_equal(ends[0], ends[1]) and not np.array_equal(ends[0], ends[2])
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-c", "from hydromechs.cli import main; main()", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_a_killed_run_keeps_what_it_had(scenario, tmp_path):
+    out = tmp_path / "out"
+    process = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
+    try:
+        deadline = time.monotonic() + 60
+        header = out / "recording.zarr" / "time" / ".zarray"
+        while time.monotonic() < deadline:
+            if header.exists() and header.read_text().strip() and json.loads(header.read_text())["shape"][0] > 2000:
+                break
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.05)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    ds = hm.load_recording(out)
+    assert ds.time.size > 2000 and ds.attrs["finished"] == 0
+    assert np.isfinite(ds.q.values).all() and np.allclose(np.diff(ds.time.values), 0.05)
+
+
+def test_an_interrupted_run_keeps_its_recording(scenario, tmp_path):
+    out = tmp_path / "out"
+    process = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
+    header = out / "recording.zarr" / "time" / ".zarray"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (header.exists() and '"shape": [0' not in header.read_text()):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) != 0
+    ds = hm.load_recording(out)
+    assert ds.time.size > 0 and ds.attrs["finished"] == 0
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write into read-only folders")
+def test_a_read_only_folder_is_a_clear_error(run, scenario, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    code, _, err = run("run", scenario(), "--out", locked / "out")
+    assert code == 1 and "locked" in err
+
+
+def test_a_file_in_the_way_is_a_clear_error(run, scenario, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    code, _, err = run("run", scenario(), "--out", tmp_path / "taken" / "out")
+    assert code == 1 and "taken" in err
+
+
+STIFF = """
+hydromechs_scenario: 1
+name: stiff
+models: [{model: buoy.yaml, position: [0, 0, 9.0], velocity: [0, 0, 1, 0, 0, 0]}]
+materials: {steel: {linear: {stiffness: 1.0e+9, damping: 1.0e+6}}}
+terrain: [{name: floor, material: steel, plane: {point: [0, 0, 10], normal: [0, 0, -1]}}]
+step: 0.01
+record: 0.01
+duration: 5
+"""
+
+
+def test_contact_too_stiff_for_the_step_is_said(run, tmp_path):
+    (tmp_path / "buoy.yaml").write_text(BUOY + "    shapes: [{shape: sphere, radius: 0.3}]\n")
+    path = tmp_path / "stiff.yaml"
+    path.write_text(STIFF)
+    _, text, _ = run("run", path, "--out", tmp_path / "out", "--no-pictures")
+    assert "too stiff" in text and "'float on floor'" in text and "soften it" in text
+    assert any("too stiff" in m for m in json.loads((tmp_path / "out" / "summary.json").read_text())["messages"])
+
+
+def test_a_diverging_run_says_when_where_and_what_to_do(run, scenario, tmp_path):
+    path = scenario()
+    drag = "{linear: [1.0e+6, 1.0e+6, 1.0e+6, 1, 1, 1]}"  # h c/m = 0.01 · 1e6/150 = 67, far beyond 2.8
+    (tmp_path / "buoy.yaml").write_text(BUOY.replace("{shape: sphere, radius: 0.29, coefficient: 0.5}", drag))
+    code, text, _ = run("run", path, "--out", tmp_path / "out", "--no-pictures")
+    assert code == 1
+    assert "not finite" in text and "'float'" in text and "linearly_implicit" in text
+    state = json.loads((tmp_path / "out" / "last_finite_state.json").read_text())
+    assert np.isfinite(state["q"]).all() and 0 < state["t"] < 2
+    ds = hm.load_recording(tmp_path / "out")
+    assert ds.attrs["finished"] == 0 and np.isfinite(ds.q.values).all()
+
+
+def test_real_time_takes_its_time_and_counts_late_steps(run, scenario, tmp_path):
+    begin = time.monotonic()
+    code, _, _ = run("run", scenario(duration=1.0), "--out", tmp_path / "out", "--no-pictures", "--real-time")
+    assert code == 0 and time.monotonic() - begin >= 1.0
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["late_steps"] >= 0
+
+
+def test_plot_draws_all_or_one(run, scenario, tmp_path):
+    run("run", scenario(), "--out", tmp_path / "out", "--no-pictures")
+    code, _, _ = run("plot", tmp_path / "out", "position", "--select", "xyz=x,z", "--out", tmp_path / "p.png")
+    assert code == 0 and (tmp_path / "p.png").stat().st_size > 5000
+    code, _, err = run("plot", tmp_path / "out", "temperature", "--out", tmp_path / "t.png")
+    assert code == 1 and "temperature" in err and "position" in err
+    code, _, err = run("plot", tmp_path / "nothing")
+    assert code == 1 and "nothing" in err
+
+
+def test_scenarios_are_listed_and_unknown_ones_named(run):
+    code, text, _ = run("scenarios")
+    assert code == 0 and all(name in text for name in scenario_names())
+    code, _, err = run("run", "no_such_scenario")
+    assert code == 1 and "no_such_scenario" in err and "station_keeping" in err
+
+
+@pytest.mark.parametrize(
+    "name", ["station_keeping", "sinking_chain", "free_decay", "wave_zone", "bluerov2_square", "underwater_dual_arm"]
+)
+def test_shipped_scenarios_run(name, tmp_path):
+    """Verify that each goes through its first seconds; `hydromechs run NAME` makes all of its checks."""
+    sim = load_scenario(name).simulation()
+    run = sim.run(1.0)
+    assert run.stopped is None and np.isfinite(run.recording.q.values).all()
+    turned_over = float(np.abs(run.recording.work.values[-1]).sum()) + float(np.ptp(run.recording.potential_energy.values))
+    assert np.abs(run.recording.energy_residual).max() < 1e-6 * max(turned_over, 1.0)
+
+
+def test_four_arms_lift_the_load(tmp_path):
+    """Verify all checks of the scenario: lifted by 0.8 m, grasps together to a micrometre, energy booked."""
+    scenario = load_scenario("four_puma_lift")
+    recording = scenario.simulation().run(scenario.duration).recording
+    assert [check.judge(recording) for check in scenario.checks if not check.judge(recording).passed] == []
+
+
+def test_two_arms_pass_through_the_singularity():
+    """Verify all checks of the scenario, and that the accelerations of the load do not jump at the singularity."""
+    scenario = load_scenario("dual_arm_through_singularity")
+    recording = scenario.simulation().run(scenario.duration).recording
+    assert [check.judge(recording) for check in scenario.checks if not check.judge(recording).passed] == []
+    stretched = int(np.argmin(np.abs(recording.q.sel(coordinate="arm1.link5").values)))
+    speed = recording.velocity.sel(body="load.load").values[stretched - 10 : stretched + 10]
+    # from sample to sample (0.01 s) the velocity changes by a h with |a| < 1 m/s² on this path; a jump would be seen
+    assert np.abs(np.diff(speed, axis=0)).max() < 0.01

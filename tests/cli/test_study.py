@@ -1,0 +1,65 @@
+"""The study of decoupled dynamics: its vehicles, its errors, its command."""
+
+import json
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.cli import _study
+
+
+@pytest.fixture(scope="module")
+def report():
+    """A few runs."""
+    return _study.measure_decoupled(**_study.QUICK)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 10.0, 100.0])
+def test_scaled_vehicles_float_level_and_have_the_mass_asked_for(ratio):
+    model = _study.scaled_vehicle(ratio, with_arm=True)
+    vehicle, *arm = (b.inertia.mass for b in model.bodies)
+    assert vehicle / sum(arm) == pytest.approx(ratio)
+    q = np.concatenate([[0, 0, 0, 1, 0, 0, 0], _study.START])
+    weight = 9.81 * (vehicle + sum(arm))
+    # rounding of sums of the size of the weight
+    np.testing.assert_allclose(hm.restoring_force(model, q)[:6], 0.0, atol=1e-12 * weight)
+    alone = hm.Model(bodies=_study.scaled_vehicle(ratio, with_arm=False).bodies[:1])
+    np.testing.assert_allclose(hm.restoring_force(alone, q[:7]), 0.0, atol=1e-12 * weight)
+
+
+def test_ratio_of_the_library_model_gives_its_vehicle():
+    ours, theirs = _study.scaled_vehicle(47.5, with_arm=True).bodies[0], hm.load("tiburon_titan2").bodies[0]
+    assert ours.inertia.mass == pytest.approx(theirs.inertia.mass)
+    np.testing.assert_allclose(ours.hydro.added_mass[0].matrix, theirs.hydro.added_mass[0].matrix, rtol=1e-12)
+
+
+def test_errors_fall_with_mass_and_with_station_keeping(report):
+    for part in ("arm", "vehicle"):
+        for name in ("tool", "attitude"):
+            errors = np.array(report[part][name])
+            assert np.all(errors > 0)
+            assert np.all(errors[:, 1] < 0.6 * errors[:, 0])  # 9.5 times the mass
+    assert np.all(np.array(report["vehicle"]["tool"])[1] < 0.6 * np.array(report["vehicle"]["tool"])[0])
+    np.testing.assert_allclose(report["arm"]["tool"][0], report["vehicle"]["tool"][0], rtol=1e-12)  # the same runs
+
+
+def test_step_is_small_enough(report):
+    """RK4 with twice the steps: no change in the third figure."""
+    finer = _study.measure_decoupled(**(_study.QUICK | dict(ratios=(47.5,), steps=600)))
+    coarse = np.array(report["arm"]["tool"])[:, 1:]
+    np.testing.assert_allclose(coarse, finer["arm"]["tool"], rtol=1e-3)
+
+
+def test_picture_is_drawn(report, tmp_path):
+    assert _study.plot_decoupled(report, tmp_path / "decoupled.png").stat().st_size > 10_000
+
+
+def test_command(run, report, tmp_path, monkeypatch):
+    monkeypatch.setattr(_study, "measure_decoupled", lambda **_: report)
+    status, out, err = run("study", "decoupled", "--quick", "--out", str(tmp_path / "x.png"))
+    assert (status, err) == (0, "")
+    assert "Vehicle floats freely: tool [mm]" in out and "47.5" in out
+    assert (tmp_path / "x.png").exists()
+    status, out, _ = run("study", "decoupled", "--quick", "--json")
+    assert json.loads(out)["ratios"] == [5.0, 47.5]

@@ -1,0 +1,128 @@
+"""Branches of one body side by side on lanes: against the articulated-body algorithm of the whole tree."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import compiler, library
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.simulation._spatial import BranchesOnLanes
+
+EPS = np.finfo(float).eps
+
+
+def four_arms() -> hm.Model:
+    """A floating body with four PUMA 560, a quarter turn apart: some of their numbers are 0 in one arm and not in another."""
+    base = hm.Body(name="base", inertia=hm.Inertia(mass=200.0, com=(0.05, -0.03, 0.1), tensor=(20.0, 25.0, 30.0, 1.0, -2.0, 1.5)))
+    bodies = [base]
+    for k in range(4):
+        for body in library.load("puma560").bodies[1:]:
+            parent = "base" if body.parent == "pedestal" else f"{body.parent}_{k}"
+            joint = body.joint
+            if parent == "base":
+                place = hm.Origin((0.5 * np.cos(k * np.pi / 2), 0.5 * np.sin(k * np.pi / 2), 0.2), (0.0, 0.0, k * np.pi / 2))
+                joint = hm.joints.Revolute(placement=place)
+            bodies.append(dataclasses.replace(body, name=f"{body.name}_{k}", parent=parent, joint=joint, frames=()))
+    return hm.Model(name="four_arms", bodies=bodies)
+
+
+def six_legs() -> hm.Model:
+    """Legs with a ball joint, an oblique slide and a fixed foot, in water; bodies of the legs are mixed up."""
+    rng = np.random.default_rng(5)
+
+    def water(scale):
+        B = scale * rng.normal(size=(6, 6))
+        return hm.Hydro(
+            volume=0.004 * scale,
+            buoyancy_center=rng.normal(size=3) * 0.05,
+            added_mass=hm.added_mass.Matrix(B @ B.T + np.eye(6)),
+            drag=[hm.drag.Damping(linear=rng.uniform(1, 2, 6), quadratic=rng.uniform(1, 2, 6))],
+        )
+
+    def inertia():
+        tensor = (*rng.uniform(0.2, 0.3, 3), *rng.uniform(-0.02, 0.02, 3))
+        return hm.Inertia(mass=rng.uniform(1, 3), com=rng.uniform(-0.1, 0.1, 3), tensor=tensor)
+
+    bodies = [hm.Body(name="hull", inertia=inertia(), hydro=water(2.0))]
+    parts = {"hip": hm.joints.Ball, "shin": hm.joints.Prismatic, "foot": hm.joints.Fixed}
+    for part, parent in (("hip", None), ("shin", "hip"), ("foot", "shin")):
+        for k in range(6):
+            place = hm.Origin(rng.uniform(-0.5, 0.5, 3), rng.uniform(-1, 1, 3))
+            options = {"axis": (0.3, 0.4, 0.866)} if part == "shin" else {}
+            joint = parts[part](placement=place, **options)
+            on = "hull" if parent is None else f"{parent}{k}"
+            bodies.append(hm.Body(name=f"{part}{k}", parent=on, joint=joint, inertia=inertia(), hydro=water(1.0)))
+    return hm.Model(name="six_legs", bodies=bodies)
+
+
+MODELS = {
+    "star_2x3": lambda: library.star(2, 3),
+    "star_6x3": lambda: library.star(6, 3),
+    "star_6x3_dry": lambda: library.star(6, 3, wet=False),
+    "star_9x2": lambda: library.star(9, 2),
+    "four_arms": four_arms,
+    "six_legs": six_legs,
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_accelerations_are_those_of_the_tree(name):
+    """In machine code of 1 and 4 worlds, in a current that accelerates; the same algorithm, so the same up to rounding."""
+    model = MODELS[name]()
+    star = BranchesOnLanes(model)
+    rng = np.random.default_rng(0)
+    shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,), "u_f": (3,), "a_f": (3,)}
+
+    def vdot(q, v, tau, u_f, a_f):
+        return star.forward_dynamics(q, v, tau, fluid_velocity=u_f, fluid_acceleration=a_f)
+
+    inputs = tuple(Argument(n, s) for n, s in shapes.items())
+    recipe = Recipe("star", vdot, inputs, (Argument("vdot", (model.nv,)),), None)
+    code = Compiled(recipe, 4, 1)
+    q = np.array([hm.integrate(model, model.neutral()[0], rng.normal(size=model.nv), 0.5) for _ in range(6)])
+    v, tau = rng.normal(size=(2, 6, model.nv))
+    u_f, a_f = rng.normal(size=(2, 6, 3))
+    (batch,) = code([q, v, tau, u_f, a_f])
+    for w in range(6):
+        want = hm.forward_dynamics(model, q[w], v[w], tau[w], fluid_velocity=u_f[w], fluid_acceleration=a_f[w])
+        (one,) = code([q[w], v[w], tau[w], u_f[w], a_f[w]])
+        for got in (batch[w], one):
+            # elimination along a chain of n bodies amplifies rounding by the ratio of inertias, some hundreds here
+            np.testing.assert_allclose(got, want, rtol=0, atol=2000 * EPS * np.abs(want).max())
+
+
+def test_numbers_without_a_compiler():
+    """Called with floats it is the slow reference."""
+    model = library.star(2, 2)
+    q, v = hm.integrate(model, model.neutral()[0], np.ones(model.nv), 0.3), 0.1 * np.arange(model.nv)
+    got = BranchesOnLanes(model).forward_dynamics(q, v, 0.5 * v)
+    want = hm.forward_dynamics(model, q, v, 0.5 * v)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1000 * EPS * np.abs(want).max())
+
+
+def test_folding_leaves_no_more_operations_than_the_tree_has():
+    """What differs between branches is folded beforehand: the count is that of the plain trace within 1 %."""
+    model = library.star(6, 3)
+    shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
+    star = BranchesOnLanes(model)
+    lanes = compiler.trace(lambda q, v, tau: star.forward_dynamics(q, v, tau), shapes).count().papers
+    plain = compiler.trace(lambda q, v, tau: hm.forward_dynamics(model, q, v, tau), shapes).count().papers
+    assert lanes[0] < 1.01 * plain[0] and lanes[1] < 1.01 * plain[1]
+
+
+def test_faults():
+    """What cannot go on lanes says why."""
+    unequal = library.star(2, 3)
+    with pytest.raises(UnsupportedFeature, match="branches of 3, 2 bodies"):
+        BranchesOnLanes(dataclasses.replace(unequal, bodies=unequal.bodies[:-1]))
+    with pytest.raises(UnsupportedFeature, match="has branches of 6 bodies"):
+        BranchesOnLanes(library.serial_chain(6))
+    with pytest.raises(UnsupportedFeature, match="no free joint|several roots"):
+        BranchesOnLanes(library.serial_chain(3, base="fixed"))
+    slide = dataclasses.replace(unequal.bodies[-1], joint=hm.joints.Prismatic(placement=hm.Origin((0.1, 0.2, 0.3))))
+    mixed = BranchesOnLanes(dataclasses.replace(unequal, bodies=(*unequal.bodies[:-1], slide)))
+    with pytest.raises(UnsupportedFeature, match="branches differ in more than numbers"):
+        mixed.forward_dynamics(*unequal.neutral(), np.zeros(unequal.nv))

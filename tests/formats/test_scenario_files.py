@@ -1,0 +1,675 @@
+"""Scenario files: every key is read, kept and explained; every fault is told at once with its line; nothing else is raised."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import math
+import pickle
+import re
+import warnings
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hydromechs import contact, hydro, library
+from hydromechs.actuation import Thruster, drives, ideal_curve
+from hydromechs.errors import ScenarioError, UnsupportedFeature
+from hydromechs.formats import _scenario_parts as parts
+from hydromechs.formats import _scenario_schema as schema
+from hydromechs.formats import dumps_scenario, load_scenario_file, loads_scenario, save_scenario, scenario_json_schema
+from hydromechs.formats._yaml import parse
+from hydromechs.model import Body, Inertia, Model, Origin, World, joints
+from hydromechs.simulation import Check, ControllerSpec, DormandPrince, Event, ModelStart, Scenario, assemble, kinematics
+from hydromechs.simulation._events import place
+from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
+
+RICH = (Path(__file__).parent / "scenario_rich.yaml").read_text()
+SHIPPED = files("hydromechs.formats") / "scenario.schema.json"
+DOC = (Path(__file__).parents[2] / "docs" / "scenario_file.md").read_text(encoding="utf-8")
+load = functools.cache(library.load)
+
+
+def read(text: str = RICH, folder=".") -> Scenario:
+    return loads_scenario(text, "rich", folder, load)
+
+
+def problems(*changes: tuple[str, str], text: str = RICH) -> list[str]:
+    """Faults of the rich file with some texts changed."""
+    for old, new in changes:
+        assert text.count(old) >= 1, old
+        text = text.replace(old, new, 1)
+    with pytest.raises(ScenarioError) as e:
+        read(text)
+    assert len(e.value.places) in (0, len(e.value.problems))
+    return list(e.value.problems)
+
+
+def line(text: str) -> int:
+    return RICH[: RICH.index(text)].count("\n") + 1
+
+
+# -- reading and writing ------------------------------------------------------------------------------------------------
+
+
+def test_all_is_read():
+    s = read()
+    assert s.model.nb == 12
+    assert s.model.body_names[0] == "rov.vehicle"
+    assert s.start.q[:3].tolist() == [0.0, 0.0, 10.0]
+    np.testing.assert_allclose(s.start.q[3:7], [math.sqrt(0.5), 0, 0, math.sqrt(0.5)])
+    assert s.start.q[7] == 0.3
+    assert s.start.v[[0, 6]].tolist() == [0.1, 0.1]
+    assert s.environment.current.profile == hydro.PowerLaw(depth=30, exponent=0.143)
+    assert s.environment.waves[0] == hydro.RegularWave(height=1, period=6, direction=math.radians(30), phase=math.radians(10))
+    assert s.environment.surface == hydro.FreeSurface()
+    assert s.terrain[1].origin == Origin((1, 2, 19), (0, math.pi / 2, math.radians(17)))
+    assert s.terrain[0].material.friction.kinetic == 0.5
+    assert [t.name for t in s.thrusters] == ["rov.thruster_1", "rov.thruster_2", "third", "rov.thruster_4", "rov.thruster_5"]
+    assert dict(s.stops)["rov.upper_arm"] is None
+    assert dict(s.friction)["rov.forearm"] is None
+    assert dict(s.drives)["rov.wrist_pitch"] == drives.Torque()
+    assert s.events[0].wrench == (("rov.vehicle", (1, 0, 0, 0, 0, 0)),)
+    assert s.integrator == DormandPrince(relative=1e-5)
+    assert s.checks[0].below == 0.3
+
+
+def test_round_trip():
+    text = dumps_scenario(read())
+    assert read(text) == read()
+    assert dumps_scenario(read(text)) == text
+
+
+def test_saved_paths_are_relative(tmp_path):
+    (tmp_path / "models").mkdir()
+    text = Path(library.model_path("sinking_chain")).read_text()
+    (tmp_path / "models" / "chain.yaml").write_text(text)
+    (tmp_path / "a.yaml").write_text(RICH.replace("model: sinking_chain", "model: models/chain.yaml"))
+    s = library.load_scenario(tmp_path / "a.yaml")
+    assert s.models[1].source == str(tmp_path / "models" / "chain.yaml")
+    assert s.controller.type == f"{tmp_path / 'ctl.py'}:Hold"
+    (tmp_path / "sub").mkdir()
+    save_scenario(s, tmp_path / "sub" / "b.yaml")
+    saved = (tmp_path / "sub" / "b.yaml").read_text()
+    assert 'model: "../models/chain.yaml"' in saved
+    assert '"../ctl.py:Hold"' in saved
+    assert library.load_scenario(tmp_path / "sub" / "b.yaml").models[1].model == s.models[1].model
+
+
+def test_what_a_file_cannot_hold():
+    chain = ModelStart(model=load("sinking_chain"))
+    with pytest.raises(UnsupportedFeature, match="has no source"):
+        dumps_scenario(Scenario(name="x", models=[chain]))
+    named = replace(chain, source="sinking_chain")
+    controller = lambda state: None  # noqa: E731
+    with pytest.raises(UnsupportedFeature, match="ControllerSpec"):
+        dumps_scenario(Scenario(name="x", models=[named], controller=controller))
+    spec = ControllerSpec(type="hold_pose", period=0.1, parameters={"x": np.eye(2)})
+    with pytest.raises(UnsupportedFeature, match=re.escape("controller.parameters.x")):
+        dumps_scenario(Scenario(name="x", models=[named], controller=spec))
+
+
+def test_made_in_python_and_written():
+    """Angles that come from no number of degrees come back to the last digit but one."""
+    wave = hydro.RegularWave(height=1, period=5, direction=0.123456789)
+    chain = ModelStart(model=load("sinking_chain"), source="sinking_chain", position=(0, 0, 1), joints={"link_3": 0.1})
+    s = Scenario(name="x", models=[chain], environment=hydro.Environment(waves=[wave]), drives={"link_3": drives.Torque(limit=3)})
+    again = read(dumps_scenario(s))
+    assert again.environment.waves[0].direction == pytest.approx(wave.direction, rel=1e-15)
+    assert replace(again, environment=s.environment) == s
+    assert pickle.loads(pickle.dumps(s)) == s
+
+
+# -- faults ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("hydromechs_scenario: 1", "hydromechs_scenario: 2", "hydromechs_scenario is 2, must be 1"),
+        ("title:", "titel:", "unknown key 'titel'"),
+        ("duration: 60", "duration: long", "duration is 'long', must be a number"),
+        ("duration: 60", "duration: -1", "duration is -1, must be greater than 0"),
+        ("model: tiburon_titan2", "model: tiburon", "there is no library model 'tiburon'"),
+        ("model: tiburon_titan2", "model: ./tiburon.yaml", "there is no file"),
+        ("velocity: [0.1, 0, 0, 0, 0, 0]", "velocity: [0.1]", "must be a list of 6 numbers"),
+        ("rpy_deg: [0, 0, 90]", "rpy_deg: [0, 0, 90], quaternion: [1, 0, 0, 0]", ""),
+        ("joints: {shoulder", "joints: {sholder", "(did you mean 'shoulder'?)"),
+        ("quaternion: [0, 1", "quaternion: [0, 2", "must be a unit quaternion"),
+        ("{power_law: {depth: 30, exponent: 0.143}}", "{log: {}}", "must be {power_law"),
+        ("{power_law: {depth: 30, exponent: 0.143}}", "{table: {depths: [3, 2], factors: [1, 1]}}", "depths has 2 after 3"),
+        ("height: 1,", "height: 0,", "environment.waves.0.regular.height is 0, must be greater than 0"),
+        ("surface: free", "surface: none", "surface is 'none', must be 'free'"),
+        ("static: 0.7", "static: 0.1", "static is 0.1, must be finite and at least 0.5"),
+        ("material: seabed, plane", "material: seabd, plane", "(did you mean 'seabed'?)"),
+        ("normal: [0, 0, -1]", "normal: [0, 0, 0]", "normal is zero"),
+        ("sphere: {", "ball: {", "must have one of the keys plane"),
+        ("[chain.tail]", "[chain.tai]", "(did you mean 'chain.tail'?)"),
+        ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, ", "must be two names"),
+        ("frames: [rov.thruster_1, rov.thruster_2]", "frames: [rov.thruster_1, rov.thruster_1]", "another thruster has this name"),
+        ("voltage: 16", "voltage: 30", "must be less than or equal to 20"),
+        ("forces: [-30, 0, 40]", "forces: [-30, 0]", "3 commands and 2 forces"),
+        ("drive: {servo", "drive: {pid", "must be {torque: {...}}"),
+        ("stops: none", "stops: 3", "must be none, or a mapping"),
+        ("external: [rov.vehicle]", "external: [vehicle]", "(did you mean 'rov.vehicle'?)"),
+        ("commands: {rov.shoulder", "commands: {rov.sholder", "(did you mean 'rov.shoulder'?)"),
+        ("depth.rov.vehicle", "depth.rov.vehicl", "(did you mean 'rov.vehicle'?)"),
+        ("depth.rov.vehicle", "work.drag", "no quantity 'work'"),
+        ("direction: rising", "direction: up", "must be 'rising', 'falling' or 'either'"),
+        ("position.rov.vehicle.x", "position.rov.vehicle.x.y", "at its end is too much"),
+        ("statistic: max_abs", "statistic: median", "must be 'last', 'min'"),
+        ("after: 20, below: 0.3", "after: 20", "it has no limit"),
+        ("{dormand_prince: {relative: 1.0e-5}}", "rk5", "integrator is 'rk5'"),
+        ("seed: 1", "seed: 1.5", "must be a whole number"),
+    ],
+)
+def test_fault_names_line_value_and_remedy(old, new, words):
+    if not words:  # both ways to turn it
+        text = RICH.replace(old, "rpy_deg: [0, 0, 90]\n    quaternion: [1, 0, 0, 0]")
+        assert problems(text=text)[0].startswith(f"line {line(old) + 1}: models.0 has both rpy_deg")
+        return
+    found = problems((old, new))
+    assert any(p.startswith(f"line {line(old)}: ") and words in p for p in found), found
+
+
+def test_all_faults_are_told_at_once():
+    found = problems(
+        ("title:", "titel:"),
+        ("height: 1,", "height: -1,"),
+        ("material: seabed, plane", "material: sand, plane"),
+        ("rov.thruster_1", "rov.thruster_99"),
+        ("depth.rov.vehicle", "depth.vehicle"),
+        ("stiffness: 100,", "stiffness: x,"),
+        ("below: 0.3", "below: 0.3, abve: 1"),
+    )
+    at = ["title", "regular: {height", "plane: {point", "rov.thruster_1", "rov.shoulder: {drive", "depth.rov", "stays within"]
+    assert [int(re.match(r"line (\d+): ", p)[1]) for p in found] == [line(text) for text in at]
+
+
+def test_what_refers_to_a_faulty_part_is_not_blamed():
+    """A thruster that cannot be read is not also missing where a command names it."""
+    (only,) = problems(("curve: {throttle", "curve: {throtle"))
+    assert "thrusters.1.curve" in only
+
+
+def test_times_are_whole_numbers_of_steps():
+    text = RICH.replace("{dormand_prince: {relative: 1.0e-5}}", "rk4")
+    assert read(text).integrator.name == "rk4"
+    found = problems(("record: 0.05", "record: 0.0503"), ("interval: 0.5", "interval: 0.0007"), text=text)
+    assert [p.split(" is ")[0].split(": ")[1] for p in found] == ["environment.gusts.interval", "record"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the file is empty"),
+        ("[1, 2]", "must be a mapping that begins with 'hydromechs_scenario: 1'"),
+        ("hydromechs: 1\nname: x", "this is a model file"),
+        ("a: [", "not YAML"),
+        ("hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: []", "models is [], must not be empty"),
+        ("hydromechs_scenario: 1\nname: x\nduration: 1", "the key 'models' is missing"),
+    ],
+)
+def test_files_of_something_else(text, words):
+    assert words in problems(text=text)[0]
+
+
+def test_faults_of_model_files_are_told(tmp_path):
+    (tmp_path / "m.yaml").write_text("hydromechs: 1\nname: m\nbodies:\n  - {name: a, joint: {type: fre}, inertia: {mass: 1}}\n")
+    (tmp_path / "s.yaml").write_text("hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: m.yaml}]\n")
+    with pytest.raises(ScenarioError, match=r"line 4: models.0.model: .*m.yaml: line 4: body 'a': joint.type is 'fre'"):
+        load_scenario_file(tmp_path / "s.yaml")
+    (tmp_path / "s.yaml").write_text("hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: puma560}]\n")
+    with pytest.raises(ScenarioError, match="there is no library here"):
+        load_scenario_file(tmp_path / "s.yaml")
+
+
+def test_paths(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no scenario file"):
+        load_scenario_file(tmp_path / "none.yaml")
+    with pytest.raises(ScenarioError, match="this is a folder"):
+        load_scenario_file(tmp_path)
+    (tmp_path / "a.yaml").write_bytes(b"name: \xff\n")
+    with pytest.raises(ScenarioError, match="line 1: byte 0xff"):
+        load_scenario_file(tmp_path / "a.yaml")
+    with pytest.raises(ScenarioError, match="there is no library scenario 'nothing'; there are .*sinking_chain"):
+        library.load_scenario("nothing")
+    with pytest.raises(ScenarioError, match="there is no library scenario"):
+        library.scenario_path("nothing")
+
+
+def test_the_error_can_be_sent_to_another_process():
+    error = ScenarioError("x", ["a", "b"], [("a",), ()])
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.source, again.problems, again.places) == (error.source, error.problems, error.places)
+
+
+# -- models ---------------------------------------------------------------------------------------------------------------
+
+
+def pose(model, state, body):
+    motion = kinematics(model, state.q, state.v)
+    X = np.array(motion.X_WB[model.body_index(body)], dtype=float)
+    return X[:3, :3], X[:3, 3]
+
+
+def test_a_single_model_keeps_its_names_and_identity():
+    chain = load("sinking_chain")
+    model, state = assemble([ModelStart(model=chain, name="x", position=(1, 2, 3), velocity=(1, 2, 3, 4, 5, 6))])
+    assert model is chain
+    assert state.q[:3].tolist() == [1, 2, 3]
+    assert state.q[3:7].tolist() == chain.initial().q[3:7].tolist()
+    assert state.v[:6].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_pose_of_a_free_root_is_in_world_axes():
+    """Also where its joint frame is moved and turned."""
+    joint = joints.Free(placement=Origin((1, -2, 0.5), (0.3, -0.4, 1.2)))
+    model = Model(bodies=[Body(name="a", joint=joint, inertia=Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)))])
+    orientation = quaternion_from_matrix(quaternion_matrix([0.5, 0.5, -0.5, 0.5]))
+    start = ModelStart(model=model, position=(4, 5, 6), orientation=orientation)
+    R, p = pose(*assemble([start]), "a")
+    np.testing.assert_allclose(p, [4, 5, 6], atol=1e-14)
+    np.testing.assert_allclose(R, quaternion_matrix(orientation), atol=1e-14)
+
+
+def test_a_model_without_free_root_stands_on_a_base():
+    """All of it is moved and turned as one, its motion in itself is the same."""
+    puma = load("puma560")
+    q, v = puma.initial().q, puma.initial().v
+    orientation = (math.cos(0.4), 0.0, math.sin(0.4), 0.0)
+    model, state = assemble([ModelStart(model=puma, position=(1, 2, 3), orientation=orientation, joints={"link2": 0.2})])
+    assert model.body_names == ("base", *puma.body_names)
+    moved = puma.initial()
+    q = moved.q.copy()
+    q[puma.q_slices[puma.body_index("link2")]] = 0.2
+    R0, p0 = pose(puma, replace(moved, q=q), "link6")
+    R, p = pose(model, state, "link6")
+    R_WB = quaternion_matrix(orientation)
+    np.testing.assert_allclose(p, R_WB @ p0 + [1, 2, 3], atol=1e-12)
+    np.testing.assert_allclose(R, R_WB @ R0, atol=1e-12)
+    assert state.v.tolist() == v.tolist()
+
+
+def test_models_that_do_not_fit_together():
+    chain, puma = load("sinking_chain"), load("puma560")
+    with pytest.raises(ScenarioError, match=r"models.1: world.axes of 'puma560' is ENU, that of 'sinking_chain' is NED"):
+        assemble([ModelStart(model=chain), ModelStart(model=puma)])
+    with pytest.raises(ScenarioError, match="another model is called 'sinking_chain'"):
+        assemble([ModelStart(model=chain), ModelStart(model=chain)])
+    other = replace(chain, world=World(gravity=9.8))
+    with pytest.raises(ScenarioError, match=r"world.gravity of 'b' is 9.8"):
+        assemble([ModelStart(model=chain, name="a"), ModelStart(model=other, name="b")])
+    free = [Body(name=n, joint=joints.Free(), inertia=Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0))) for n in "ab"]
+    with pytest.raises(ScenarioError, match=r"several free roots \('a', 'b'\)"):
+        assemble([ModelStart(model=Model(bodies=free), position=(0, 0, 0))])
+    with pytest.raises(ScenarioError, match="models is empty"):
+        assemble([])
+
+
+def test_two_of_a_kind_move_like_one():
+    """The state of each part of an assembled model is the one it would have alone."""
+    chain = load("sinking_chain")
+    starts = [ModelStart(model=chain, name=n, position=(x, 0, 2), joints={"link_3": x}) for n, x in (("a", 0.0), ("b", 5.0))]
+    model, state = assemble(starts)
+    assert model.body_names == (*(f"a.{n}" for n in chain.body_names), *(f"b.{n}" for n in chain.body_names))
+    assert set(model.frames) == {"a.tail", "b.tail"}
+    for n, start in zip("ab", starts, strict=True):
+        R1, p1 = pose(*assemble([start]), "link_5")
+        R2, p2 = pose(model, state, f"{n}.link_5")
+        assert (R1 == R2).all()
+        assert (p1 == p2).all()
+
+
+# -- controllers ----------------------------------------------------------------------------------------------------------
+
+CONTROLLER = """
+class Hold:
+    def __init__(self, *, gain, period):
+        if gain < 0:
+            raise ValueError(f"gain is {gain}, must not be negative")
+        self.gain, self.period = gain, period
+    def __call__(self, state):
+        return {"link_3": self.gain}
+def nothing(state):
+    return None
+number = 3
+"""
+
+
+def controlled(folder, **spec) -> Scenario:
+    chain = ModelStart(model=load("sinking_chain"), source="sinking_chain")
+    spec = ControllerSpec(**({"period": 0.1} | spec))
+    return Scenario(name="x", models=[chain], drives={"link_3": drives.Torque()}, controller=spec, duration=1)
+
+
+def test_controllers_of_files(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(CONTROLLER)
+    scenario = controlled(tmp_path, type=f"{file}:Hold", parameters={"gain": 2.0})
+    sim = scenario.simulation()
+    assert (sim.controller.gain, sim.controller.period, sim.period) == (2.0, 0.1, 0.1)
+    assert scenario.control() is not scenario.control()
+    assert controlled(tmp_path, type=f"{file}:nothing").simulation().period == 0.1
+    assert controlled(tmp_path, type="operator:neg").control() is __import__("operator").neg
+
+
+@pytest.mark.parametrize(
+    ("type_", "parameters", "words"),
+    [
+        ("hold_pos", {}, r"controller.type: no controller 'hold_pos' \(did you mean 'hold_pose'\?\)"),
+        ("no.such.module:Thing", {}, "controller.type: 'no.such.module' cannot be imported: ModuleNotFoundError"),
+        ("none.py:Hold", {}, "controller.type: there is no file"),
+        ("own.py:Hod", {}, r"has no class or function 'Hod' \(did you mean 'Hold'\?\)"),
+        ("own.py:number", {}, "has no class or function 'number'"),
+        ("own.py:Hold", {}, "controller.parameters: .* missing a required argument: 'gain'; it takes gain, period"),
+        ("own.py:Hold", {"gain": 1, "gian": 2}, "got an unexpected keyword argument 'gian'"),
+        ("own.py:Hold", {"gain": -1}, "gain is -1, must not be negative"),
+        ("own.py:nothing", {"gain": 1}, "is a function, which takes none"),
+        ("broken.py:Hold", {}, "cannot be imported: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_controller_that_cannot_be_made(tmp_path, type_, parameters, words):
+    (tmp_path / "own.py").write_text(CONTROLLER)
+    (tmp_path / "broken.py").write_text("1 / 0")
+    full = f"{tmp_path}/{type_}" if ".py" in type_ else type_
+    with pytest.raises(ScenarioError, match=words):
+        controlled(tmp_path, type=full, parameters=parameters).simulation()
+
+
+# -- checks ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def recording():
+    xarray = pytest.importorskip("xarray")
+    t = np.arange(5.0)
+    position = np.zeros((5, 2, 3))
+    position[:, 1, 0] = [0.0, -3.0, 2.0, 1.0, 1.0]
+    variables = {"position": (("time", "body", "xyz"), position), "energy": (("time",), t * t)}
+    return xarray.Dataset(variables, {"time": t, "body": ["a", "a.b"], "xyz": ["x", "y", "z"]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "value", "passed"),
+    [
+        (dict(statistic="last", below=1.5), 1.0, True),
+        (dict(statistic="min", above=-2.5), -3.0, False),
+        (dict(statistic="min", after=2.0, above=0.5), 1.0, True),
+        (dict(statistic="max", above=1, below=3), 2.0, True),
+        (dict(statistic="mean", below=0.3), 0.2, True),
+        (dict(statistic="rms", below=1.8), math.sqrt(3.0), True),
+        (dict(statistic="max_abs", below=3.0), 3.0, False),
+        (dict(statistic="max_abs", target=-1.0, below=3.1), 3.0, True),
+        (dict(quantity="energy", statistic="last", above=15), 16.0, True),
+        (dict(quantity="time", above=3), 4.0, True),
+        (dict(after=10.0, below=1.0), math.nan, False),
+    ],
+)
+def test_check(recording, fields, value, passed):
+    check = Check(**({"name": "c", "quantity": "position.a.b.x"} | fields))
+    result = check.judge(recording)
+    assert result.value == pytest.approx(value, nan_ok=True)
+    assert result.passed is passed
+    assert result.limit == check.limit
+
+
+def test_check_in_words(recording):
+    check = Check(name="c", quantity="position.a.b.x", statistic="max_abs", target=2, after=1, above=0.5, below=3)
+    result = check.judge(recording)
+    assert result.limit == "above 0.5 and below 3"
+    assert result.text == "largest size of position.a.b.x - 2 after 1 s"
+    with pytest.raises(ValueError, match="swap them"):
+        Check(name="c", quantity="x", above=2, below=1)
+    with pytest.raises(ValueError, match="statistic is 'median'"):
+        Check(name="c", quantity="x", statistic="median", below=1)
+
+
+def test_place_of_names_with_dots():
+    variables = {"position": ("body", "xyz"), "depth": ("body",), "energy": ()}
+    labels = {"body": ["a", "a.b", "a.x"], "xyz": ["x", "y", "z"]}
+    assert place("position.a.b.y", variables, labels) == ("position", (1, 1))
+    assert place("position.a.x", variables, labels) == ("position", (0, 0))
+    assert place("position.a.x.x", variables, labels) == ("position", (2, 0))
+    assert place("depth.a.x", variables, labels) == ("depth", (2,))
+    assert place("energy", variables, labels) == ("energy", ())
+    for wrong in ("speed", "position", "position.c.x", "position.a.b", "depth.a.y", "energy.x"):
+        with pytest.raises(KeyError):
+            place(wrong, variables, labels)
+
+
+# -- the library's scenario -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", library.scenario_names())
+def test_library_scenarios_load_and_come_back(name):
+    scenario = library.load_scenario(name)
+    assert scenario.name == name
+    assert scenario.title
+    assert scenario.checks
+    assert loads_scenario(dumps_scenario(scenario), library=library.load) == scenario
+    jsonschema.Draft202012Validator(scenario_json_schema()).validate(parse(Path(library.scenario_path(name)).read_text()).data)
+
+
+def test_sinking_chain_comes_to_rest():
+    scenario = library.load_scenario("sinking_chain")
+    run = scenario.simulation().run(scenario.duration)
+    assert [r for r in (check.judge(run.recording) for check in scenario.checks) if not r.passed] == []
+    # at rest the floor carries what weighs in water: five links of 7 kg that displace 0.004451 m³
+    weight = 5 * (7.0 - 1025.0 * 0.004451) * 9.81
+    assert float(run.recording.contact_force.sum("contact")[-1]) == pytest.approx(weight, rel=1e-6)
+    assert "the tail touches down" in run.messages[0]
+
+
+# -- JSON Schema ----------------------------------------------------------------------------------------------------------
+
+
+def test_shipped_schema_is_up_to_date():
+    """To renew, write `json.dumps(scenario_json_schema(), indent=2, ensure_ascii=False)` and a line end into the file."""
+    assert json.loads(SHIPPED.read_text(encoding="utf-8")) == scenario_json_schema()
+    jsonschema.Draft202012Validator.check_schema(scenario_json_schema())
+
+
+def test_schema_takes_good_files():
+    validator = jsonschema.Draft202012Validator(scenario_json_schema())
+    for text in (RICH, dumps_scenario(read())):
+        assert list(validator.iter_errors(parse(text).data)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("hydromechs_scenario: 1", "hydromechs_scenario: 2"),
+        ("title:", "titel:"),
+        ("duration: 60", "duration: -1"),
+        ("height: 1,", "height: 0,"),
+        ("{power_law: {depth: 30, exponent: 0.143}}", "{log: {}}"),
+        ("{throttle: {forward: 300, reverse: 250, dead_band: 0.05}}", "{throttle: {}, newtons: {}}"),
+        ("stops: none", "stops: never"),
+        ("after: 20, below: 0.3", "after: 20"),
+        ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, "),
+        ("sphere: {", "ball: {"),
+        ("relative: 1.0e-5", "rel: 1.0e-5"),
+    ],
+)
+def test_schema_and_reader_refuse_bad_files(old, new):
+    assert old in RICH
+    text = RICH.replace(old, new, 1)
+    assert not jsonschema.Draft202012Validator(scenario_json_schema()).is_valid(parse(text).data)
+    problems((old, new))
+
+
+def fields_of_schema():
+    whole = scenario_json_schema()
+    return [(n, k, f) for n, table in {"file": whole, **whole["$defs"]}.items() for k, f in table["properties"].items()]
+
+
+def test_every_key_is_described_and_in_the_documentation():
+    for name, key, entry in fields_of_schema():
+        assert entry.get("description") or "$ref" in entry, f"{name}.{key}"  # a reference has that of what it refers to
+        assert re.search(rf"[`{{, \[]{key}\b", DOC), f"{name}.{key} is not in docs/scenario_file.md"
+
+
+def test_fragments_of_the_documentation_are_right():
+    """One is a whole file; the others add keys to a small one, where they take the place of what was there."""
+    blocks = re.findall(r"^```yaml fragment\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 8
+    base = "hydromechs_scenario: 1\nname: x\nduration: 10\nmodels: [{model: tiburon_titan2}]\n"
+    needs = "materials: {seabed: {linear: {stiffness: 2.0e4}}}\nexternal: [vehicle]\n"
+    needs += "thrusters: [{frames: [thruster_1], curve: {newtons: {forward: 1, reverse: 1}}}]\n"
+    needs += "joints: {shoulder: {drive: {torque: {}}}}\n"
+    for block in blocks:
+        whole = "hydromechs_scenario" in block
+        data = parse(block).data if whole else parse(base).data | parse(needs).data | parse(block).data
+        assert read("".join(f"{flow(k)}: {flow(v)}\n" for k, v in data.items())).name
+
+
+def test_defaults_are_those_of_the_classes():
+    chain = ModelStart(model=load("sinking_chain"))
+    pairs = [
+        (parts.PowerLawEntry, hydro.PowerLaw(depth=1)),
+        (parts.CurrentEntry, hydro.Current()),
+        (parts.JonswapEntry, hydro.JonswapSea(significant_height=1, peak_period=1)),
+        (parts.LinearEntry, contact.LinearContact(stiffness=1)),
+        (parts.NonlinearEntry, contact.NonlinearContact(stiffness=1)),
+        (parts.DryFrictionEntry, contact.DryFriction(static=1, kinetic=1, stiffness=1, damping=1)),
+        (parts.ThrusterEntry, Thruster(name="x", frame="x", curve=ideal_curve(1, 1))),
+        (parts.MotorEntry, drives.Motor(resistance=1, torque_constant=1)),
+        (parts.HydraulicEntry, drives.Hydraulic(**dict.fromkeys(drives.Hydraulic.__slots__[:5], 1.0))),
+        (parts.JointFrictionEntry, drives.Friction()),
+        (parts.StopsEntry, drives.Stops(stiffness=1)),
+        (schema.DormandPrinceEntry, DormandPrince()),
+        (schema.EventEntry, Event(name="x", quantity="time", level=1)),
+        (schema.CheckEntry, Check(name="x", quantity="time", below=1)),
+        (schema.ScenarioHeader, Scenario(name="x", models=[chain])),
+        (schema.ModelStartEntry, chain),
+    ]
+    for entry, value in pairs:
+        for name, field in entry.model_fields.items():
+            if not field.is_required() and field.default is not None and name != "integrator" and not name.endswith("_deg"):
+                given = tuple(field.default) if isinstance(field.default, list | dict) else field.default
+                assert given == getattr(value, name), f"{entry.__name__}.{name}"
+
+
+# -- whatever happens to a file -------------------------------------------------------------------------------------------
+
+DATA = parse(RICH).data
+LINES = RICH.splitlines(keepends=True)
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 3),
+    st.sampled_from([10**18, -(10**400), math.nan, math.inf, -math.inf, -0.0, 1e308, 5e-324, 1e-160, 0.5, -1.5]),
+    st.sampled_from(["", " ", "none", "free", "rov", "seabed", "rk4", "rov.vehicle", "./x.yaml", "/", ".", "a:b", "time", "\0"]),
+    st.text(max_size=6),
+    st.lists(st.floats(-3, 3), max_size=7),
+    st.just([[[[]]]]),
+    st.just({}),
+    st.dictionaries(st.sampled_from(["model", "name", "t200", "plane", "linear", "é"]), st.integers(-1, 1), max_size=2),
+)
+KEYS = st.one_of(st.sampled_from(["name", "model", "frames", "frame", "curve", "stops", "plane", "box", "velocity"]), st.text(max_size=4))
+
+
+def profile(examples: int) -> settings:
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(derandomize=True, deadline=None, database=None, max_examples=examples, suppress_health_check=slow)
+
+
+def flow(value) -> str:
+    """YAML of anything on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{flow(k)}: {flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(flow(v) for v in value) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    return repr(value).lower() if value is not None else "~"
+
+
+def places(data, path=()) -> list[tuple]:
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [found for key, value in items for found in ((*path, key), *places(value, (*path, key)))]
+
+
+PLACES = places(DATA)
+
+
+@st.composite
+def changed_data(draw):
+    data = copy.deepcopy(DATA)
+    for _ in range(draw(st.integers(1, 3))):
+        *path, key = draw(st.sampled_from(PLACES))
+        holder = data
+        try:
+            for step in path:
+                holder = holder[step]
+            value = holder[key]
+        except (KeyError, IndexError, TypeError):
+            continue
+        match draw(st.sampled_from(["delete", "rename", "double", "replace", "replace", "replace", "nest"])):
+            case "delete":
+                del holder[key]
+            case "rename" if isinstance(holder, dict):
+                holder[draw(KEYS)] = holder.pop(key)
+            case "double" if isinstance(holder, list):
+                holder.append(copy.deepcopy(value))
+            case "nest":
+                holder[key] = draw(st.sampled_from([[value], {"x": value}]))
+            case "replace":
+                holder[key] = draw(ODD)
+    return data
+
+
+def outcome(text: str) -> None:
+    """A scenario, which can be written and read again, or an error with lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            scenario = read(text)
+        except ScenarioError as e:
+            assert e.problems
+            assert all(problem.startswith("line ") for problem in e.problems)
+            return
+        assert read(dumps_scenario(scenario)) == scenario
+
+
+@profile(300)
+@given(changed_data())
+def test_changed_structure(data):
+    outcome("".join(f"{flow(key)}: {flow(value)}\n" for key, value in data.items()))
+
+
+@st.composite
+def changed_text(draw):
+    lines = list(LINES)
+    for _ in range(draw(st.integers(1, 3))):
+        i = draw(st.integers(0, len(lines) - 1))
+        a = draw(st.integers(0, len(lines[i])))
+        match draw(st.sampled_from(["delete", "double", "indent", "cut", "insert", "insert"])):
+            case "delete" if len(lines) > 1:
+                del lines[i]
+            case "double":
+                lines[i:i] = lines[i : i + 1]
+            case "indent":
+                lines[i] = draw(st.sampled_from([" ", "  ", "\t", "- ", "# ", "&a ", "!t "])) + lines[i]
+            case "cut":
+                lines[i] = lines[i][:a] + lines[i][a + draw(st.integers(1, 8)) :]
+            case "insert":
+                signs = st.sampled_from([*"[]{},:-?#&*!|>'\"%@`\t\n\0 0.9e~", "\u2028", "*a", "!!int ", "<<: *a", "\\"])
+                lines[i] = lines[i][:a] + draw(st.one_of(signs, st.text(max_size=5))) + lines[i][a:]
+    return "".join(lines)
+
+
+@profile(300)
+@given(changed_text())
+def test_changed_text(text):
+    outcome(text)
