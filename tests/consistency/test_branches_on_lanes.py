@@ -16,7 +16,9 @@ EPS = np.finfo(float).eps
 
 def four_arms() -> hm.Model:
     """A floating body with four PUMA 560, a quarter turn apart: some of their numbers are 0 in one arm and not in another."""
-    base = hm.Body(name="base", inertia=hm.Inertia(mass=200.0, com=(0.05, -0.03, 0.1), tensor=(20.0, 25.0, 30.0, 1.0, -2.0, 1.5)))
+    base = hm.Body(
+        name="base", inertia=hm.Inertia(mass=200.0, com=(0.05, -0.03, 0.1), tensor=(20.0, 25.0, 30.0, 1.0, -2.0, 1.5))
+    )
     bodies = [base]
     for k in range(4):
         for body in library.load("puma560").bodies[1:]:

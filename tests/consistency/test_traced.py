@@ -75,7 +75,16 @@ SPATIAL |= {
     "path.inertia_back": (lambda q, p, a, A: path_of(q, p, a).inertia_back(A), dict(q=q1, p=p, a=a, A=A)),
     "path.pose": (lambda q, p, a: path_of(q, p, a).pose(), dict(q=q1, p=p, a=a)),
 }
-OF_CONSTANTS = {"PivotedSolution", "pivoted_solve", "axis_frame", "axis_rotation", "cos_sin", "matrix_from_rpy", "quaternion_from_matrix", "rpy_from_matrix"}
+OF_CONSTANTS = {
+    "PivotedSolution",
+    "pivoted_solve",
+    "axis_frame",
+    "axis_rotation",
+    "cos_sin",
+    "matrix_from_rpy",
+    "quaternion_from_matrix",
+    "rpy_from_matrix",
+}
 """Functions that only ever see the constants of a model, whose zeros they look for."""
 
 

@@ -47,6 +47,11 @@ class Grasp:
                 raise ValueError(f"grasp {self.name!r}: free has {direction!r}, must be of {', '.join(DIRECTIONS)}")
         if len(set(self.free)) == 6:
             raise ValueError(f"grasp {self.name!r} holds nothing: all six directions are free")
+        if sum(k in self.rows for k in (3, 4, 5)) == 1:
+            raise ValueError(
+                f"grasp {self.name!r} holds one rotation alone, which does not say in which order the two free ones turn; "
+                f"free one of rx, ry, rz, or all of them"
+            )
         for field in ("stabilisation", "tolerance"):
             value = getattr(self, field)
             if not isinstance(value, int | float) or not 0.0 <= value < math.inf:
@@ -67,6 +72,8 @@ class GraspRows(NamedTuple):
     """J̇ v, shape (c,)."""
     error: np.ndarray
     """How far the frames are apart [m, rad], shape (c,)."""
+    facing: object
+    """Cosine of the angle between them that is held: below 0, the frames face away from each other."""
 
 
 def _place(model: Model, name: str) -> tuple[int, np.ndarray, np.ndarray]:
@@ -96,8 +103,7 @@ def grasp_rows(model: Model, kin, grasp: Grasp) -> GraspRows:
     """The constraint of one grasp.
 
     With T = R_Aᵀ R_B and V_A taken where B is, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of A
-    moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A. The rotation error is the vector part of T, (T − Tᵀ)/2, which
-    is the rotation vector to second order.
+    moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A.
 
     Args:
         model: The mechanism.
@@ -123,10 +129,24 @@ def grasp_rows(model: Model, kin, grasp: Grasp) -> GraspRows:
     bias_a = dynamics.jacobian_derivative_times_velocity(model, kin, a, at)
     bias_b = dynamics.jacobian_derivative_times_velocity(model, kin, b, p_b)
     bias = turned(S, bias_b) - turned(R_a.T, bias_a) + carried
-    turn = 0.5 * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
+    turn, facing = _turn(T, grasp)
     error = np.concatenate([p, turn])
     rows = list(grasp.rows)
-    return GraspRows(J[rows], bias[rows], error[rows])
+    return GraspRows(J[rows], bias[rows], error[rows], facing)
+
+
+def _turn(T, grasp: Grasp):
+    """Rotation error about the holder's axes (3,), and the cosine of its angle.
+
+    All held: the vector part of T, (T − Tᵀ)/2. A hinge: z_A × z_B of its axes, which does not mind how far it has turned.
+    Both are the rotation vector to second order.
+    """
+    loose = [k for k in range(3) if k + 3 not in grasp.rows]
+    if len(loose) == 1:
+        (k,) = loose
+        return cross(np.eye(3)[k], T[:, k]), T[k, k]
+    turn = 0.5 * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
+    return turn, 1.0 if loose else 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0)
 
 
 def grasp_misfit(rows: GraspRows, grasp: Grasp):
@@ -137,7 +157,8 @@ def grasp_misfit(rows: GraspRows, grasp: Grasp):
         grasp: The grasp.
     """
     at = dict(zip(grasp.rows, rows.error, strict=True))
-    return norm([at.get(k, 0.0) for k in range(3)]), norm([at.get(k, 0.0) for k in range(3, 6)])
+    sine = norm([at.get(k, 0.0) for k in range(3, 6)])
+    return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)
 
 
 def grasp_impulse(M, J, v):

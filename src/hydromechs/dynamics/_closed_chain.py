@@ -127,12 +127,6 @@ def open_chains(
         H = ldl([[M[i, j] for j in dofs] for i in dofs])
         y = H.forward([tau[k] - b[k] for k in dofs])
         rows, start, onto, paths = [], [], [], []
-        if sum(len(g.rows) for g in grasps) > len(dofs):
-            name, held = model.body_names[root], sum(len(g.rows) for g in grasps)
-            raise ValueError(
-                f"the tree of {name!r} has {len(dofs)} degrees of freedom for {held} directions that it holds: it is always "
-                "singular; free some directions, or use the general solution of a simulation"
-            )
         for g in grasps:
             X = g.load_path
             if len(g.rows) == 6:
@@ -272,6 +266,12 @@ def closed_chain_dynamics(model, kin: Kinematics, bias, tau, inertia, force, loa
     chains, A, rhs = open_chains(model, kin, bias, tau, inertia, force, load, holdings)
     Lambdas = []
     for chain in chains:
+        if len(chain.mobility) > len(chain.dofs):
+            name = model.body_names[next(i for i, s in enumerate(model.v_slices) if s.start <= chain.dofs[-1] < s.stop)]
+            raise ValueError(
+                f"the tree of {name!r} has {len(chain.dofs)} degrees of freedom for {len(chain.mobility)} directions that it "
+                "holds: it is always singular; free some directions, or use `singular_chain_dynamics`"
+            )
         Lambda = inverse(chain.mobility)
         Lambdas.append(Lambda)
         pushed = Lambda @ chain.acceleration

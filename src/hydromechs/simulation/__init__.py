@@ -2,6 +2,7 @@
 
 from importlib import import_module as _import_module
 
+from ._closed_chain import closed_chain_dynamics, singular_chain_dynamics
 from ._closed_form import (
     ClosedForm,
     closed_form,
@@ -84,6 +85,7 @@ __all__ = [
     "Variable",
     "assemble",
     "bias_acceleration",
+    "closed_chain_dynamics",
     "closed_form",
     "closed_form_dynamics",
     "coriolis_matrix",
@@ -105,6 +107,7 @@ __all__ = [
     "restoring_force",
     "rollout",
     "save_recording",
+    "singular_chain_dynamics",
     "step_warnings",
     "stiff_modes",
 ]

@@ -16,7 +16,7 @@ from hydromechs.spatial import cross, ldl
 from ._equations import _balance
 from ._plant import Plant
 
-__all__ = ["Evaluation", "Water", "derivative", "evaluate", "water_at"]
+__all__ = ["Evaluation", "Water", "derivative", "evaluate", "inertia_matrix", "water_at"]
 
 
 class Water(NamedTuple):
@@ -269,6 +269,24 @@ def evaluate(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> Evaluation:
         0.0 if held is None else held.free, 1.0 if held is None else held.pivot, _row(normal), _row(gaps), rows, elastic,
         kinetic, fluid, potential,
     )  # fmt: skip
+
+
+def inertia_matrix(plant: Plant, t, q, v, inputs) -> np.ndarray:
+    """Joint-space inertia with the added mass of what is wet now and with geared rotors, for floats, shape (nv, nv).
+
+    Args:
+        plant: What is simulated.
+        t: Time [s].
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        inputs: As `plant.input_names` names them, shape (nu,).
+    """
+    na = len(plant.actuator_names)
+    kin = dynamics.kinematics(plant.model, q, v)
+    water = water_at(plant, t, kin.p_WB, inputs[na : na + 7], fluid_at)
+    b = _balance(plant.model, q, v, water.velocity, water.acceleration, None, water.elevation)
+    M = np.array(dynamics.mass_matrix(plant.model, kin, b.inertia), dtype=float)
+    return M if plant.armature is None else M + np.diag(plant.armature)
 
 
 class _Held(NamedTuple):

@@ -18,13 +18,12 @@ from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.model import Model, State
 
-from . import _equations as equations
 from ._adaptive import AdaptiveSteps, StepTooSmall
 from ._arguments import configuration, model_of
 from ._block_methods import SlidingBlock
 from ._block_steps import BlockSteps
 from ._dynamics import is_ours
-from ._evaluate import derivative, evaluate, fluid_at
+from ._evaluate import derivative, evaluate, fluid_at, inertia_matrix
 from ._events import Event, Log, happened
 from ._integrators import method_named
 from ._joint_actuation import joint_actuation
@@ -381,8 +380,7 @@ class Simulation:
             )
         self._holding[k] = 1.0
         held = [contact.grasp_rows(model, kin, g).J for g, on in zip(self.plant.grasps, self._holding, strict=True) if on]
-        M = np.array(equations.mass_matrix(model, self._q), dtype=float)
-        M = M if self.plant.armature is None else M + np.diag(self.plant.armature)
+        M = inertia_matrix(self.plant, self._t, self._q, self._x[:nv], self._inputs()[0])
         before = self._kinetic_energy()
         self._x[:nv] = contact.grasp_impulse(M, np.concatenate(held), self._x[:nv])
         lost = before - self._kinetic_energy()

@@ -1,0 +1,351 @@
+"""Closed chains by operational-space inertias (thesis Table 1) against one dense system of all equations of motion and constraints."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import compiler, contact, dynamics
+from hydromechs.library import serial_chain, star
+from hydromechs.library._generators import _random_hydro, _random_inertia
+from hydromechs.simulation._equations import _balance
+from hydromechs.spatial import Path, Screw, Turn, cross, rpy_from_matrix
+
+WHOLE = (0, 1, 2, 3, 4, 5)
+BALL, HINGE, SLIDER, PLANE, CYLINDER = (0, 1, 2), (0, 1, 2, 3, 4), (1, 2, 3, 4, 5), (2, 3, 4), (0, 1, 3, 4)
+
+
+class Case(NamedTuple):
+    """A load in the grip of trees, in a state that fits the grasps."""
+
+    model: hm.Model
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    holdings: list
+
+    @property
+    def load(self):
+        return self.model.body_index("load")
+
+
+def forest(rng, trees, *, wet: bool) -> hm.Model:
+    """Trees and a free body called load, whose centre of mass is not its origin."""
+    bodies = []
+    for k, tree in enumerate(trees):
+        for b in tree.bodies:
+            bodies.append(replace(b, name=f"t{k}_{b.name}", parent=None if b.parent is None else f"t{k}_{b.parent}"))
+    hydro = _random_hydro(rng) if wet else None
+    bodies.append(hm.Body(name="load", joint=hm.joints.Free(), inertia=_random_inertia(rng), hydro=hydro))
+    return hm.Model(name="holding", bodies=bodies, world=hm.World(axes="ENU", gravity=rng.uniform(5, 12)))
+
+
+def random_rotation(rng):
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    return Q * np.linalg.det(Q)
+
+
+def configuration(rng, model):
+    q = model.neutral()[0]
+    for body, at in zip(model.bodies, model.q_slices, strict=True):
+        if isinstance(body.joint, hm.joints.Free):
+            x = rng.normal(size=4)
+            q[at] = [*rng.normal(size=3), *(x / np.linalg.norm(x))]
+        elif isinstance(body.joint, hm.joints.Revolute):
+            q[at] = rng.uniform(-2, 2)
+    return q
+
+
+def gripped(rng, model, tips, rows=WHOLE) -> Case:
+    """Frames at random places of the tips, met by frames of the load; a velocity that keeps them together."""
+    q = configuration(rng, model)
+    kin = dynamics.kinematics(model, q, np.zeros(model.nv))
+    load, holdings = model.body_index("load"), []
+    for k, tip in enumerate(tips):
+        i = model.body_index(tip)
+        R, p = random_rotation(rng), rng.uniform(-0.3, 0.3, 3)
+        R_L = kin.R_WB[load].T @ kin.R_WB[i] @ R
+        p_L = kin.R_WB[load].T @ (kin.p_WB[i] + kin.R_WB[i] @ p - kin.p_WB[load])
+        held = rows[k] if isinstance(rows[0], tuple) else rows
+        holdings.append(dynamics.Holding(i, Path((Turn(R, p),)), Path((Turn(R_L, p_L),)), held))
+    v = rng.normal(size=model.nv)
+    J, _ = constraint(model, q, v, holdings)
+    v = v - np.linalg.pinv(J) @ (J @ v)
+    return Case(model, q, v, 5.0 * rng.normal(size=model.nv), holdings)
+
+
+def constraint(model, q, v, holdings):
+    """J and J̇ v by public functions of the model, for frames A of the holder and B of the load that coincide now.
+
+    Held are components of d = p_B − p_A and of the rotation, in axes of A. −ḋ = v_A − T v_B + ω_A × d, with d = 0 now, and
+    d/dt (T V_B) = T V̇_B + (ω_B − ω_A) × T V_B.
+    """
+    rows, drift, load = [], [], "load"
+    for h in holdings:
+        name, (R, p) = model.body_names[h.body], h.path.pose()
+        R_L, p_L = h.load_path.pose()
+
+        def seen(name, R, p):
+            J, bias = hm.jacobian(model, q, name, p), hm.bias_acceleration(model, q, v, name, p)
+            turned = np.kron(np.eye(2), R.T)
+            return turned @ J, turned @ bias
+
+        (J_A, b_A), (J_L, b_L) = seen(name, R, p), seen(load, R_L, p_L)
+        V_A, V_L = J_A @ v, J_L @ v
+        U = V_A - V_L
+        carried = -np.concatenate([cross(U[3:], V_L[:3]) + cross(U[:3], V_A[3:]), cross(U[3:], V_L[3:])])
+        rows.append((J_A - J_L)[list(h.rows)])
+        drift.append((b_A - b_L - carried)[list(h.rows)])
+    return np.concatenate(rows), np.concatenate(drift)
+
+
+def dense(case: Case, **flow):
+    """v̇ and forces from M v̇ + Jᵀ f = M v̇_free, J v̇ = −J̇ v; and the condition number of J M⁻¹ Jᵀ."""
+    model, q, v = case.model, case.q, case.v
+    M, free = hm.mass_matrix(model, q), hm.forward_dynamics(model, q, v, case.tau, **flow)
+    J, drift = constraint(model, q, v, case.holdings)
+    c = len(J)
+    x = np.linalg.solve(np.block([[M, J.T], [J, np.zeros((c, c))]]), np.concatenate([M @ free, -drift]))
+    return x[: model.nv], x[model.nv :], np.linalg.cond(J @ np.linalg.solve(M, J.T))
+
+
+def table_1(model, q, v, tau, holdings, **flow):
+    keys = ("fluid_velocity", "fluid_acceleration", "wrench")
+    b = _balance(model, q, v, *(flow.get(k) for k in keys))
+    load = model.body_index("load")
+    return dynamics.closed_chain_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, load, holdings)
+
+
+def agree(case: Case, **flow):
+    """Both solutions agree to 1e-10 of the largest acceleration, or to rounding times the condition where that is more."""
+    vdot, forces, condition = dense(case, **flow)
+    ours = table_1(case.model, case.q, case.v, case.tau, case.holdings, **flow)
+    assert ours.vdot.dtype == float
+    bound = max(1e-10, 200 * np.finfo(float).eps * condition)
+    np.testing.assert_allclose(ours.vdot, vdot, rtol=0, atol=bound * np.abs(vdot).max())
+    # trees come in the order of their first grasp, with all their grasps
+    order = dynamics.held_trees(case.model, case.load, case.holdings)
+    places, at = {}, 0
+    for h in case.holdings:
+        places[id(h)] = slice(at, at + len(h.rows))
+        at += len(h.rows)
+    for f, (_, grasps) in zip(ours.forces, order, strict=True):
+        expected = np.concatenate([forces[places[id(g)]] for g in grasps])
+        np.testing.assert_allclose(f, expected, rtol=0, atol=bound * np.abs(forces).max())
+    return ours
+
+
+def flow_of(rng, model, per_body: bool):
+    shape = (model.nb, 3) if per_body else (3,)
+    return {
+        "fluid_velocity": rng.normal(size=shape),
+        "fluid_acceleration": rng.normal(size=shape),
+        "wrench": rng.normal(size=(model.nb, 6)),
+    }
+
+
+@pytest.mark.parametrize("wet", [False, True])
+@pytest.mark.parametrize("base", ["fixed", "free"])
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_arms_of_six_joints(m, base, wet):
+    rng = np.random.default_rng([m, base == "free", wet])
+    model = forest(rng, [serial_chain(6, base=base, wet=wet, seed=3 + k) for k in range(m)], wet=wet)
+    case = gripped(rng, model, [f"t{k}_link6" for k in range(m)])
+    flow = flow_of(rng, model, per_body=m % 2 == 0)
+    agree(case, **flow)
+
+
+@pytest.mark.parametrize("wet", [False, True])
+@pytest.mark.parametrize("n", [7, 9])
+def test_arms_with_more_than_six_joints(n, wet):
+    rng = np.random.default_rng([n, wet])
+    model = forest(rng, [serial_chain(n, base="fixed", wet=wet, seed=k) for k in range(2)], wet=wet)
+    agree(gripped(rng, model, [f"t{k}_link{n}" for k in range(2)]))
+
+
+@pytest.mark.parametrize("wet", [False, True])
+def test_a_vehicle_holds_with_two_arms(wet):
+    """Two grasps on one mobile tree make one chain with twelve directions; a fixed arm holds as well."""
+    rng = np.random.default_rng(wet)
+    trees = [star(2, 6, wet=wet, seed=5), serial_chain(6, base="fixed", wet=wet, seed=6)]
+    model = forest(rng, trees, wet=wet)
+    tips = ["t0_chain1_link6", "t1_link6", "t0_chain2_link6"]
+    ours = agree(gripped(rng, model, tips), **flow_of(rng, model, per_body=False))
+    assert [len(f) for f in ours.forces] == [12, 6]
+
+
+@pytest.mark.parametrize("wet", [False, True])
+def test_short_arms_on_a_vehicle(wet):
+    """The vehicle's freedoms count: arms of three joints can hold in all six directions."""
+    rng = np.random.default_rng(wet)
+    model = forest(rng, [serial_chain(3, base="free", wet=wet, seed=k) for k in range(2)], wet=wet)
+    agree(gripped(rng, model, ["t0_link3", "t1_link3"]))
+
+
+@pytest.mark.parametrize("wet", [False, True])
+@pytest.mark.parametrize("rows", [BALL, HINGE, SLIDER, PLANE, CYLINDER, (4,), (0, 5)])
+def test_grasps_with_free_directions(rows, wet):
+    """The load turns and slides in the grip; the free directions carry no force."""
+    rng = np.random.default_rng([*rows, wet])
+    model = forest(rng, [serial_chain(6, base=b, wet=wet, seed=9) for b in ("fixed", "free")], wet=wet)
+    case = gripped(rng, model, ["t0_link6", "t1_link6"], [rows, WHOLE])
+    J, _ = constraint(model, case.q, case.v, [case.holdings[0]._replace(rows=WHOLE)])
+    assert np.abs(J @ case.v).max() > 0.1  # it does move in the free directions
+    ours = agree(case)
+    assert [len(f) for f in ours.forces] == [len(rows), 6]
+
+
+@pytest.mark.parametrize("rows", [BALL, HINGE, SLIDER, CYLINDER, PLANE, (0,), (1, 2), (0, 5)])
+def test_the_constraint_holds_along_the_motion(rows):
+    """The rate of what is held, along the motion that the accelerations give, has no slope: by differences, without J̇ v."""
+    rng = np.random.default_rng(list(rows))
+    model = forest(rng, [serial_chain(6, base="free", wet=True, seed=9)], wet=True)
+    case = gripped(rng, model, ["t0_link6"], rows)
+    vdot = table_1(*case).vdot
+    (h,) = case.holdings
+
+    def slip(dt):
+        q = hm.integrate(model, case.q, case.v + 0.5 * dt * vdot, dt)
+        kin = dynamics.kinematics(model, q, case.v + dt * vdot)
+        (R, p_A), (_, p_B) = h.path.pose(), h.load_path.pose()
+        R_A, R_L, V_A, V_L = kin.R_WB[h.body], kin.R_WB[case.load], kin.V[h.body], kin.V[case.load]
+        d = kin.p_WB[case.load] + R_L @ p_B - kin.p_WB[h.body] - R_A @ p_A
+        v_A = R_A @ (V_A[:3] + np.cross(V_A[3:], p_A)) + np.cross(R_A @ V_A[3:], d)
+        v_B = R_L @ (V_L[:3] + np.cross(V_L[3:], p_B))
+        w = R_L @ V_L[3:] - R_A @ V_A[3:]
+        return np.concatenate([(R_A @ R).T @ (v_B - v_A), (R_A @ R).T @ w])[list(rows)]
+
+    step = 1e-4
+    slope = (slip(step) - slip(-step)) / (2 * step)
+    # the difference's own error is of the order of step² times a third derivative
+    assert np.abs(slope).max() < 1e-6 * np.abs(vdot).max()
+
+
+def test_a_tree_that_holds_nothing_moves_by_itself():
+    rng = np.random.default_rng(4)
+    model = forest(
+        rng, [serial_chain(6, base="fixed", wet=True, seed=1), serial_chain(2, base="free", wet=True, seed=2)], wet=True
+    )
+    agree(gripped(rng, model, ["t0_link6"]))
+
+
+@pytest.mark.parametrize("wet", [False, True])
+def test_floats_and_traces_agree(wet):
+    rng = np.random.default_rng(wet)
+    model = forest(rng, [serial_chain(6, base="fixed", wet=wet, seed=k) for k in range(2)], wet=wet)
+    case = gripped(rng, model, ["t0_link6", "t1_link6"], [WHOLE, HINGE])
+    shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
+
+    def everything(q, v, tau):
+        out = table_1(model, q, v, tau, case.holdings)
+        return out.vdot, *out.forces
+
+    program = compiler.trace(everything, shapes, name="closed_chains")
+    expected = everything(case.q, case.v, case.tau)
+    _, _, condition = dense(case)
+    for ours, theirs in zip(program(case.q, case.v, case.tau), expected, strict=True):
+        bound = 20 * np.finfo(float).eps * condition
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=bound * np.abs(theirs).max())
+
+
+def test_the_grasps_of_a_simulation_say_the_same():
+    """`contact.grasp_rows` between two frames gives the accelerations of Table 1, for frames that are apart in free directions."""
+    rng = np.random.default_rng(12)
+    model = forest(
+        rng, [serial_chain(6, base="fixed", wet=True, seed=1), serial_chain(3, base="free", wet=True, seed=2)], wet=True
+    )
+    case = gripped(rng, model, ["t0_link6", "t1_link3"], [WHOLE, HINGE])
+
+    def framed(name, path):
+        R, p = path.pose()
+        return hm.Frame(name, hm.Origin(tuple(p), tuple(rpy_from_matrix(R))))
+
+    frames: dict = {}
+    for k, h in enumerate(case.holdings):
+        frames.setdefault(model.body_names[h.body], []).append(framed(f"hand{k}", h.path))
+        frames.setdefault("load", []).append(framed(f"grip{k}", h.load_path))
+    model = replace(model, bodies=tuple(replace(b, frames=tuple(frames.get(b.name, ()))) for b in model.bodies))
+    kin = dynamics.kinematics(model, case.q, case.v)
+    free = ((), ("rz",))
+    grasps = [contact.Grasp(name=f"g{k}", holder=f"hand{k}", held=f"grip{k}", free=free[k]) for k in range(2)]
+    rows = [contact.grasp_rows(model, kin, g) for g in grasps]
+    for g, r in zip(grasps, rows, strict=True):
+        assert max(contact.grasp_misfit(r, g)) < 1e-14
+    vdot = table_1(*case).vdot
+    J, bias = np.concatenate([r.J for r in rows]), np.concatenate([r.bias for r in rows])
+    np.testing.assert_allclose(J @ case.v, 0.0, atol=1e-13)
+    _, _, condition = dense(case)
+    bound = max(1e-10, 200 * np.finfo(float).eps * condition)
+    np.testing.assert_allclose(J @ vdot + bias, 0.0, atol=bound * np.abs(vdot).max())
+
+
+# -- operation counts -----------------------------------------------------------------------------------------------------------
+
+
+def test_operation_count_of_four_arms():
+    """Thesis Table 2 for m = 4, N = 6: [7187, 6242]; ours is [6916, 5360]. MDH parameters of general size, principal axes of the load."""
+    rng = np.random.default_rng(0)
+    bodies = []
+    for k in range(4):
+        for b in serial_chain(6, base="fixed", wet=False, seed=3 + k).bodies:
+            bodies.append(replace(b, name=f"t{k}_{b.name}", parent=None if b.parent is None else f"t{k}_{b.parent}"))
+    inertia = hm.Inertia(mass=4.0, tensor=(0.1, 0.2, 0.3, 0, 0, 0))
+    model = hm.Model(name="four_arms", bodies=[*bodies, hm.Body(name="load", joint=hm.joints.Free(), inertia=inertia)])
+    holdings = []
+    for k in range(4):
+        a, alpha, d, theta = rng.uniform(0.1, 0.4), rng.uniform(0.3, 1.2), rng.uniform(0.1, 0.4), rng.uniform(-2, 2)
+        steps = Screw(2, -d, np.cos(theta), -np.sin(theta)), Screw(0, -a, np.cos(alpha), -np.sin(alpha))  # eq. 2.27
+        holdings.append(dynamics.Holding(model.body_index(f"t{k}_link6"), Path(()), Path(steps)))
+    shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
+    program = compiler.trace(lambda q, v, tau: table_1(model, q, v, tau, holdings).vdot, shapes, name="four_arms")
+    M, A = program.count().papers
+    assert M <= 7187 and A <= 6242, (M, A)
+
+
+@pytest.mark.parametrize("method, most", [(dynamics.dual_arm, (512, 416)), (dynamics.dual_arm_without_detection, (374, 284))])
+def test_operation_count_of_two_arms(method, most):
+    """Thesis Tables 8 and 9, from symmetric Λ⁻¹ to the load's acceleration and both forces."""
+
+    def symmetric(A):
+        return np.array([[A[min(i, j), max(i, j)] for j in range(6)] for i in range(6)])
+
+    I_r = np.array([4.0, 4.0, 4.0, 0.1, 0.2, 0.3])
+    shapes = {"A": (6, 6), "B": (6, 6), "x": (6,), "y": (6,), "f": (6,)}
+    program = compiler.trace(lambda A, B, x, y, f: method(symmetric(A), symmetric(B), x, y, I_r, f), shapes, name="dual_arm")
+    count = program.count().papers
+    assert count[0] <= most[0] and count[1] <= most[1], count
+
+
+# -- what bad input gets --------------------------------------------------------------------------------------------------------
+
+
+def test_a_load_with_joints_is_refused():
+    model = forest(np.random.default_rng(0), [serial_chain(6, base="free", wet=False)], wet=False)
+    load = model.body_index("t0_vehicle")
+    with pytest.raises(ValueError, match="'t0_vehicle' must be one free body"):
+        dynamics.held_trees(model, load, [])
+    with pytest.raises(ValueError, match="'t0_link3' must be one free body"):
+        dynamics.held_trees(model, model.body_index("t0_link3"), [])
+
+
+def test_a_load_cannot_hold_itself():
+    model = forest(np.random.default_rng(0), [serial_chain(6, base="fixed", wet=False)], wet=False)
+    load = model.body_index("load")
+    with pytest.raises(ValueError, match="holds 'load' by itself"):
+        dynamics.held_trees(model, load, [dynamics.Holding(load, Path(()), Path(()))])
+
+
+def test_an_arm_with_too_few_joints_is_refused():
+    """Five joints cannot hold six directions and move as the load does; they can hold five of them."""
+    rng = np.random.default_rng(1)
+    model = forest(rng, [serial_chain(5, base="fixed", wet=False, seed=k) for k in range(2)], wet=False)
+    with pytest.raises(ValueError, match="tree of 't0_link1' has 5 degrees of freedom for 6 directions"):
+        table_1(*gripped(rng, model, ["t0_link5", "t1_link5"]))
+    agree(gripped(rng, model, ["t0_link5", "t1_link5"], HINGE))
+
+
+def test_a_load_without_inertia_is_refused():
+    with pytest.raises(hm.ModelError, match="'load'"):
+        hm.Model(name="none", bodies=[hm.Body(name="load", joint=hm.joints.Free(), inertia=hm.Inertia(mass=0.0))])
