@@ -82,6 +82,22 @@ def test_a_resumed_run_goes_on_where_the_first_ended(run, scenario, tmp_path):
     assert (whole / "state.json").read_text() == (second / "state.json").read_text()
 
 
+def test_a_folder_with_other_things_in_it_is_left_alone(run, scenario, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "report.html").write_text("precious")
+    code, _, err = run("run", scenario(), "--out", mine, "--no-pictures")
+    assert code == 1 and "mine" in err and (mine / "report.html").read_text() == "precious"
+
+
+def test_a_state_of_another_scenario_is_refused(run, scenario, tmp_path):
+    run("run", scenario(), "--out", tmp_path / "a", "--no-pictures")
+    state = tmp_path / "a" / "state.json"
+    state.write_text(state.read_text().replace("float.x", "hull.x"))
+    code, _, err = run("run", scenario(), "--out", tmp_path / "b", "--no-pictures", "--resume", state)
+    assert code == 1 and "another scenario" in err
+
+
 def test_a_seed_changes_the_gusts(run, scenario, tmp_path):
     ends = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):

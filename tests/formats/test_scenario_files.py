@@ -120,7 +120,9 @@ def test_made_in_python_and_written():
     """Angles that come from no number of degrees come back to the last digit but one."""
     wave = hydro.RegularWave(height=1, period=5, direction=0.123456789)
     chain = ModelStart(model=load("sinking_chain"), source="sinking_chain", position=(0, 0, 1), joints={"link_3": 0.1})
-    s = Scenario(name="x", models=[chain], environment=hydro.Environment(waves=[wave]), drives={"link_3": drives.Torque(limit=3)})
+    s = Scenario(
+        name="x", models=[chain], environment=hydro.Environment(waves=[wave]), drives={"link_3": drives.Torque(limit=3)}
+    )
     again = read(dumps_scenario(s))
     assert again.environment.waves[0].direction == pytest.approx(wave.direction, rel=1e-15)
     assert replace(again, environment=s.environment) == s
@@ -153,7 +155,11 @@ def test_made_in_python_and_written():
         ("sphere: {", "ball: {", "must have one of the keys plane"),
         ("[chain.tail]", "[chain.tai]", "(did you mean 'chain.tail'?)"),
         ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, ", "must be two names"),
-        ("frames: [rov.thruster_1, rov.thruster_2]", "frames: [rov.thruster_1, rov.thruster_1]", "another thruster has this name"),
+        (
+            "frames: [rov.thruster_1, rov.thruster_2]",
+            "frames: [rov.thruster_1, rov.thruster_1]",
+            "another thruster has this name",
+        ),
         ("voltage: 16", "voltage: 30", "must be less than or equal to 20"),
         ("forces: [-30, 0, 40]", "forces: [-30, 0]", "3 commands and 2 forces"),
         ("drive: {servo", "drive: {pid", "must be {torque: {...}}"),
@@ -567,14 +573,18 @@ ODD = st.one_of(
     st.booleans(),
     st.integers(-2, 3),
     st.sampled_from([10**18, -(10**400), math.nan, math.inf, -math.inf, -0.0, 1e308, 5e-324, 1e-160, 0.5, -1.5]),
-    st.sampled_from(["", " ", "none", "free", "rov", "seabed", "rk4", "rov.vehicle", "./x.yaml", "/", ".", "a:b", "time", "\0"]),
+    st.sampled_from(
+        ["", " ", "none", "free", "rov", "seabed", "rk4", "rov.vehicle", "./x.yaml", "/", ".", "a:b", "time", "\0"]
+    ),
     st.text(max_size=6),
     st.lists(st.floats(-3, 3), max_size=7),
     st.just([[[[]]]]),
     st.just({}),
     st.dictionaries(st.sampled_from(["model", "name", "t200", "plane", "linear", "é"]), st.integers(-1, 1), max_size=2),
 )
-KEYS = st.one_of(st.sampled_from(["name", "model", "frames", "frame", "curve", "stops", "plane", "box", "velocity"]), st.text(max_size=4))
+KEYS = st.one_of(
+    st.sampled_from(["name", "model", "frames", "frame", "curve", "stops", "plane", "box", "velocity"]), st.text(max_size=4)
+)
 
 
 def profile(examples: int) -> settings:

@@ -357,7 +357,6 @@ def test_rk4_diverges_on_a_stiff_servo_and_says_so():
 
 def test_diverging_tumbler_says_so_too():
     """Angles of 1e27 rad a step leave no unit quaternion; the error must be the divergence, not the quaternion."""
-    # BUG (reported): _diverged checks the quaternion and raises ValueError instead
     top = hm.Body(
         name="top",
         joint=hm.joints.Free(velocity=(0, 0, 0, 1.0, 0.5, 0.2)),
@@ -424,7 +423,6 @@ def amplification(name, h, w, d):
 @pytest.mark.parametrize("name", ["euler", "semi_implicit_euler", "rk4"])
 def test_step_limits_that_are_advised_are_the_limits_of_stability(name):
     """At the advised limit a mode does not grow (2 % below it surely); a third above it, it does, so no step is wasted."""
-    # BUG (reported): limits of the Euler methods for damped oscillations are up to 10 and 2.4 times too long, of RK4 6 %
     method = integrators.method_named(name)
     for d in (0.05, 0.1, 0.19, 0.21, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 6.0, 20.0):
         limit = Mode("mode", 30.0, 30.0 * d).limit(method)
@@ -467,7 +465,6 @@ def test_impact_beyond_the_limit_of_the_step_is_said():
     At h ω = 11 the ball would be thrown back with up to ½ (h ω)² = 60 times its speed. That must be said, and the method not be
     advised; within the limit, h ω < 2, the ball bounces back with less than it had.
     """
-    # BUG (reported): linearly_implicit counts as stable for any contact, and is even advised for impacts
     run = ball_on_rock(-0.105, 0.5, step=8e-4, record=8e-3, integrator="linearly_implicit").run(0.2)
     assert run.messages == []
     assert run.recording.v.values[:, 2].min() > -0.55

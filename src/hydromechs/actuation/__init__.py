@@ -17,7 +17,7 @@ from ._drive_equations import (
     stop_force,
     stop_loss,
 )
-from ._thruster import Thruster, thruster_rate, thruster_states, thruster_thrust
+from ._thruster import Thruster, thruster_rate, thruster_states, thruster_thrust, thruster_wet
 
 __all__ = [
     "Allocation",
@@ -45,4 +45,5 @@ __all__ = [
     "thruster_rate",
     "thruster_states",
     "thruster_thrust",
+    "thruster_wet",
 ]

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hydromechs.spatial import clamp
+
 from ._curves import ForceCurve
 from ._values import convert
 
-__all__ = ["Thruster", "thruster_rate", "thruster_states", "thruster_thrust"]
+__all__ = ["Thruster", "thruster_rate", "thruster_states", "thruster_thrust", "thruster_wet"]
 
 BLEND = 1e-4
 """Part of the highest thrust below which the shaft speed is taken linear in the thrust, so that the loss has a slope."""
@@ -29,6 +31,8 @@ class Thruster:
     """Time constant of the force after a change of the command [s]; 0: at once."""
     zero_thrust_speed: float | None = None
     """Speed through the water along the thrust at which the full forward thrust vanishes [m/s]; None: no loss to inflow."""
+    radius: float = 0.1
+    """Radius of the propeller, over which its thrust falls to zero as it leaves the water [m]."""
 
     def __post_init__(self):
         for name in ("name", "frame"):
@@ -36,7 +40,7 @@ class Thruster:
                 raise ValueError(f"Thruster.{name} is {getattr(self, name)!r}, must be a text that is not empty")
         if not isinstance(self.curve, ForceCurve):
             raise ValueError(f"Thruster.curve is {self.curve!r}, must be a ForceCurve; see linear_curve and t200_curve")
-        convert(self, not_negative="time_constant")
+        convert(self, not_negative="time_constant", positive="radius")
         if self.zero_thrust_speed is not None:
             convert(self, positive="zero_thrust_speed")
             if self.curve.limits[1] <= 0.0:
@@ -62,6 +66,17 @@ def thruster_rate(thruster: Thruster, x, target):
     if not thruster.time_constant:
         raise ValueError(f"thruster {thruster.name!r} has no lag, so no state; its thrust at rest is its target")
     return (target - x) / thruster.time_constant
+
+
+def thruster_wet(thruster: Thruster, depth):
+    """Part of the thrust that is left at a depth of the propeller's centre below the free surface: 0 in the air, 1 below it.
+
+    Args:
+        thruster: The thruster.
+        depth: Depth of its frame's origin below the surface [m].
+    """
+    x = clamp(0.5 + 0.5 * depth / thruster.radius, 0.0, 1.0)
+    return x * x * (3.0 - 2.0 * x)
 
 
 def thruster_thrust(thruster: Thruster, x, axial_speed):

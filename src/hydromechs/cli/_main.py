@@ -305,6 +305,8 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
+        if getattr(error, "__notes__", None):  # in a user's own code: show where
+            raise
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
         _print_error(f"error: {text}")
         raise SystemExit(1) from None

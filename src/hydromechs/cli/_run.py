@@ -17,6 +17,7 @@ from rich.text import Text
 from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged
 from hydromechs.simulation import RecordingWriter, Simulation, load_recording
+from hydromechs.simulation._observe import coordinate_names
 from hydromechs.simulation._state_file import load_state, save_state
 
 __all__ = ["plot", "print_scenarios", "run"]
@@ -55,16 +56,18 @@ def run(
     scenario = replace(scenario, **{k: v for k, v in changes.items() if v is not None})
     folder = Path(out or Path("runs") / scenario.name)
     state = load_state(resume) if resume else None
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in OURS[1:5]:
-        (folder / name).unlink(missing_ok=True)
+    _check_folder(folder)
     console.print(Text(scenario.title or scenario.name, "bold"))
     started = time.perf_counter()
     with console.status("compiling (cached afterwards)"):
         sim = scenario.simulation()
         if state is not None:
+            _check_layout(resume, sim)
             sim.reset(state)
         sim.compile()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in OURS[1:5]:
+        (folder / name).unlink(missing_ok=True)
     compiled = time.perf_counter() - started
     attrs = {"title": scenario.title or scenario.name, "hydromechs": __version__, "created": time.strftime("%Y-%m-%d %H:%M:%S")}
     file = Path(source if Path(source).is_file() else scenario_path(source))
@@ -81,11 +84,17 @@ def run(
         except SimulationDiverged as diverged:
             error = diverged
             save_state(getattr(error, "state", sim.state), folder / "last_finite_state.json")
+        except KeyboardInterrupt:
+            save_state(sim.state, folder / "state.json", _layout(sim))
+            samples = load_recording(folder / "recording.zarr").time.size
+            text = f"interrupted at t = {sim.state.t:g} s; {samples} samples are in {folder / 'recording.zarr'}; "
+            console.print(Text(f"{text}go on with --resume {folder / 'state.json'}", "yellow"))
+            raise
     for warning in caught:
         console.print(Text(f"warning: {warning.message}", "yellow"))
     ds = load_recording(folder / "recording.zarr")
     if error is None:
-        save_state(sim.state, folder / "state.json")
+        save_state(sim.state, folder / "state.json", _layout(sim))
     summary = summarise(scenario, sim, ds, outcome, error, compiled, real_time)
     (folder / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False, default=str))
     _print_summary(summary, console)
@@ -100,6 +109,30 @@ def run(
     if error is not None:
         console.print(Text(f"error: {error}\nlast finite state: {folder / 'last_finite_state.json'}", "red"))
     return error is None and all(c["passed"] for c in summary["checks"])
+
+
+def _check_folder(folder: Path) -> None:
+    """A folder for a run: new, empty, or that of an earlier run, which is replaced."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; --out names a folder")
+    there = [p.name for p in folder.iterdir()] if folder.exists() else []
+    if there and not (folder / "recording.zarr" / ".zattrs").exists():
+        raise ValueError(f"{folder} has other things in it ({', '.join(sorted(there)[:3])}); give another folder with --out")
+
+
+def _layout(sim: Simulation) -> str:
+    """Names of all that a state holds, so that it is not taken for another's."""
+    q, v = coordinate_names(sim.model)
+    return "; ".join([",".join(q), ",".join(v), ",".join(sim.plant.internal_names), ",".join(sim.actuators)])
+
+
+def _check_layout(path: str, sim: Simulation) -> None:
+    """That a state was left by a simulation with the same joints, actuators and internal states."""
+    layout = json.loads(Path(path).read_text()).get("layout")
+    if layout and layout != _layout(sim):
+        raise ValueError(
+            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order"
+        )
 
 
 def _with_progress(sim: Simulation, duration: float, recorder, real_time: float | None, console: Console):
@@ -128,7 +161,7 @@ def summarise(scenario, sim: Simulation, ds, outcome, error, compiled: float, re
         compiled: Seconds of compiling.
         real_time: Pace of a run in real time, or None.
     """
-    span = float(ds.time[-1] - ds.time[0]) if ds.time.size else 0.0
+    span = float(sim.state.t - ds.time[0]) if ds.time.size else 0.0
     wall = float(ds.attrs.get("wall_time", 0.0))
     checks = [c._asdict() for c in (check.judge(ds) for check in scenario.checks)] if ds.time.size else []
     audit = {str(c): float(ds.work.sel(cause=c)[-1]) for c in ds.cause.values} if "work" in ds and ds.time.size else {}

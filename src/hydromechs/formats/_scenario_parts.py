@@ -313,6 +313,7 @@ class _ThrusterEntry(Entry):
     zero_thrust_speed: Positive = Field(
         None, description="Speed through the water at which the full forward thrust vanishes [m/s]; no loss if left out."
     )
+    radius: Positive = Field(0.1, description="Radius of the propeller, over which thrust fades as it leaves the water [m].")
 
 
 class ThrusterEntry(_ThrusterEntry):

@@ -48,7 +48,9 @@ def pose_waypoints(waypoints: Sequence[Mapping]) -> Waypoints:
 
 
 def pose_law(model, body: int, inertia, gains, q, v, memory, reference):
-    """Wrench of the pose controller in body axes, shape (6,), and the error of the pose that its integral sums, shape (6,).
+    """Wrench of the pose controller in body axes, shape (6,), and the error that its integral sums, shape (6,).
+
+    The integral of the position is kept in world axes, where a current is steady also while the vehicle turns.
 
         τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q) + D(q, v_ref)
 
@@ -59,16 +61,19 @@ def pose_law(model, body: int, inertia, gains, q, v, memory, reference):
         gains: Of e, ė and ∫e for position, then for orientation, shape (2, 3).
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        memory: ∫e dt, shape (6,).
+        memory: ∫e dt, of positions in world axes, shape (6,).
         reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
     """
     iq, iv = model.q_slices[body].start, model.v_slices[body].start
     e, V, a = pose_error(q[iq : iq + 7], reference)
     rate = V - v[iv : iv + 6]
-    wanted = [a[k] + _pid(gains[k // 3], e[k], rate[k], memory[k]) for k in range(6)]
+    R = quaternion_matrix(q[iq + 3 : iq + 7])
+    summed = np.concatenate([R.T @ memory[:3], memory[3:]])
+    wanted = [a[k] + _pid(gains[k // 3], e[k], rate[k], summed[k]) for k in range(6)]
     moving = np.array([V[k - iv] if iv <= k < iv + 6 else 0.0 for k in range(model.nv)])
     known = restoring_force(model, q) + damping_force(model, q, moving)
-    return np.asarray(inertia) @ np.array(wanted) + known[iv : iv + 6], e
+    integrand = np.concatenate([reference[0, :3] - q[iq : iq + 3], e[3:]])
+    return np.asarray(inertia) @ np.array(wanted) + known[iv : iv + 6], integrand
 
 
 def _pid(gains, e, rate, integral):
@@ -117,7 +122,7 @@ class FollowPath:
         self.body, self.period = body, period
         self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
         self.memory = np.zeros(6)
-        """Integral of the error [m·s, rad·s], shape (6,)."""
+        """Integral of the error, of positions in world axes [m·s, rad·s], shape (6,)."""
 
     def start(self, simulation) -> None:
         """Look up the vehicle, its thrusters and its inertia, and compile the law.

@@ -19,6 +19,7 @@ from ._environment import (
 )
 from ._surface import BoxCell, Cell, CylinderCell, EllipsoidCell, Immersion, hull_cells, immersion
 from ._terms import (
+    LocalSurface,
     Motion,
     added_inertias,
     added_mass,
@@ -45,6 +46,7 @@ __all__ = [
     "Gusts",
     "Immersion",
     "JonswapSea",
+    "LocalSurface",
     "Motion",
     "PiersonMoskowitzSea",
     "PowerLaw",

@@ -201,10 +201,10 @@ class FluidMotion(NamedTuple):
     """Height of the surface above its mean, over that point [m]."""
 
 
-def fluid_motion(profile, components: WaveComponents, down, p, t, velocity, rate) -> FluidMotion:
+def fluid_motion(profile, components: WaveComponents, down, p, t, velocity, rate, carried=(0.0, 0.0, 0.0)) -> FluidMotion:
     """Current, gusts and waves together, v = f(d) U + v_w, and the acceleration of a water particle in them:
 
-        Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w v
+        Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w (v − c)
 
     The current carries the particle through the waves, and vertical motion through the profile.
 
@@ -216,12 +216,14 @@ def fluid_motion(profile, components: WaveComponents, down, p, t, velocity, rate
         t: Time [s].
         velocity: U: current and gusts at the surface, in world axes [m/s], shape (3,).
         rate: dU/dt [m/s²], shape (3,).
+        carried: c, velocity with which a steady current carries the waves, v_w = v_w(p − c t, t) [m/s], shape (3,).
     """
+    carried = np.asarray(carried)
     down, velocity, rate = np.asarray(down, dtype=float), np.asarray(velocity), np.asarray(rate)
     depth = down @ p
     factor = profile_factor(profile, depth)
-    waves = wave_motion(components, down, p, t)
+    waves = wave_motion(components, down, p - carried * t, t)
     current = factor * velocity
     v = current + waves.velocity
     shear = (profile_slope(profile, depth) * (down @ v)) * velocity
-    return FluidMotion(v, factor * rate + shear + waves.acceleration + waves.gradient @ current, waves.elevation)
+    return FluidMotion(v, factor * rate + shear + waves.acceleration + waves.gradient @ (current - carried), waves.elevation)

@@ -14,6 +14,7 @@ from ._drag import drag_wrench
 from ._surface import hull_cells, immersion
 
 __all__ = [
+    "LocalSurface",
     "Motion",
     "added_inertias",
     "added_mass",
@@ -49,7 +50,16 @@ class Motion(NamedTuple):
     """Mean depth of the wet volume, see `Immersion.head` [m]; None for a body under water."""
 
 
-def body_motions(model, kin, velocities, a_fg, elevation=None) -> list[Motion]:
+class LocalSurface(NamedTuple):
+    """The free surface near one body."""
+
+    elevation: object
+    """Height over its mean [m]."""
+    down: object
+    """Unit vector across it, into the water, in world axes, shape (3,)."""
+
+
+def body_motions(model, kin, velocities, a_fg, surface=None) -> list[Motion]:
     """Motion of every body.
 
     Args:
@@ -57,16 +67,17 @@ def body_motions(model, kin, velocities, a_fg, elevation=None) -> list[Motion]:
         kin: Its kinematics (poses).
         velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
         a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
-        elevation: Height of the free surface over its mean at each body [m]; None where the water has no end.
+        surface: The free surface at each body, a `LocalSurface`; None where the water has no end.
     """
     down, density = model.world.down, model.world.water_density
     out = [Motion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
-    if elevation is None:
+    if surface is None:
         return out
     for i, (body, motion) in enumerate(zip(model.bodies, out, strict=True)):
         cells = hull_cells(body)
         if cells:
-            wet = immersion(cells, motion.R_WB.T @ down, motion.depth + elevation[i])
+            height, across = surface[i]
+            wet = immersion(cells, motion.R_WB.T @ across, (motion.depth + height) * (across @ down))
             out[i] = motion._replace(wet=wet.fraction, wet_moment=wet.moment, head=wet.head)
     return out
 

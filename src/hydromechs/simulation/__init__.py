@@ -41,7 +41,7 @@ _LATER = {  # compile with CasADi and LLVM
     "ModelStart": "_assemble",
     "Plant": "_plant",
     "Rollout": "_rollout",
-    "Run": "_simulation",
+    "Run": "_results",
     "RungeKutta4": "_integrators",
     "Scenario": "_scenario",
     "SemiImplicitEuler": "_integrators",

@@ -55,11 +55,11 @@ class Energy(NamedTuple):
         return self.kinetic_body + self.kinetic_fluid + self.potential
 
 
-def _in_water(model, q, v, fluid_velocity, fluid_acceleration, elevation=None):
+def _in_water(model, q, v, fluid_velocity, fluid_acceleration, surface=None):
     """Kinematics, and the motion of every body and of the water around it.
 
-    A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes. `elevation` is
-    that of the free surface at each body, None where the water has no end.
+    A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes. `surface` is
+    the free surface at each body, None where the water has no end.
     """
     gravity = model.world.gravity_vector
     uniform = fluid_velocity.ndim == 1
@@ -72,7 +72,7 @@ def _in_water(model, q, v, fluid_velocity, fluid_acceleration, elevation=None):
         a_fg = dynamics.world_vector(model, kin, fluid_acceleration - gravity)
     else:
         a_fg = [R.T @ (fluid_acceleration[i] - gravity) for i, R in enumerate(kin.R_WB)]
-    return kin, hydro.body_motions(model, kin, velocities, a_fg, elevation)
+    return kin, hydro.body_motions(model, kin, velocities, a_fg, surface)
 
 
 class _Balance(NamedTuple):
@@ -89,7 +89,7 @@ class _Balance(NamedTuple):
     """Motion of each body in the water; None for a dry mechanism."""
 
 
-def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, elevation=None) -> _Balance:
+def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, surface=None) -> _Balance:
     """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
 
     A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
@@ -102,7 +102,7 @@ def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, elevation=
         bias, inertia = kin.zeta, [None if r is None else r.matrix for r in model.rigid]
         force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
     else:
-        kin, motions = _in_water(model, q, v, v_f, a_f, elevation)
+        kin, motions = _in_water(model, q, v, v_f, a_f, surface)
         bias, inertia, force = kin.c, [], []
         for i, (body, motion, rigid) in enumerate(zip(model.bodies, motions, model.rigid, strict=True)):
             H, F = None if rigid is None else rigid.matrix, np.zeros(6)

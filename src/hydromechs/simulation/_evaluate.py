@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs import actuation, compiler, contact, dynamics, hydro
 from hydromechs.model import Hydro
-from hydromechs.spatial import cross, ldl
+from hydromechs.spatial import cross, ldl, norm
 
 from ._equations import _balance
 from ._plant import Plant
@@ -26,8 +26,8 @@ class Water(NamedTuple):
     """In world axes [m/s], shape (3,) or (nb, 3)."""
     acceleration: object
     """Of the water's particles [m/s²], shaped alike."""
-    elevation: list | None
-    """Height of the free surface over its mean at each body [m]; None where the water has no end."""
+    surface: list | None
+    """The free surface at each body, a `hydro.LocalSurface`; None where the water has no end."""
     gradient: list | None
     """∂v_i/∂x_j at each body [1/s], shape (3, 3) each; None where it is uniform."""
 
@@ -97,16 +97,26 @@ def water_at(plant: Plant, t, points, flow, motion) -> Water:
     if plant.streams:
         rate = np.array(flow[3:6])
         U = np.array(flow[:3]) + rate * (t - flow[6])
+    down = plant.model.world.down
     surface = plant.environment.surface is not None
     if plant.uniform:
-        return Water(U, rate, [0.0] * plant.model.nb if surface else None, None)
+        return Water(U, rate, [hydro.LocalSurface(0.0, down)] * plant.model.nb if surface else None, None)
     v, a, eta, G = [], [], [], []
     for body, p in zip(plant.model.bodies, points, strict=True):
         dry = body.hydro is None and not any(plant.model.frames[x.frame][1] in body.frames for x in plant.thrusters)
         here = (np.zeros(3), np.zeros(3), 0.0, np.zeros((3, 3))) if dry else motion(plant, p, t, U, rate)
         for rows, row in zip((v, a, eta, G), here, strict=True):
             rows.append(row)
-    return Water(np.stack(v), np.stack(a), eta if surface else None, G)
+    local = [hydro.LocalSurface(e, _below(plant, a_i)) for e, a_i in zip(eta, a, strict=True)] if surface else None
+    return Water(np.stack(v), np.stack(a), local, G)
+
+
+def _below(plant: Plant, acceleration):
+    """Unit vector into the water across its surface, along g − a_f: in waves the surface lies across that."""
+    if not plant.environment.waves:
+        return plant.model.world.down
+    n = plant.model.world.gravity_vector - acceleration
+    return n / norm(n)
 
 
 def fluid_at(plant: Plant, p, t, U, rate):
@@ -114,13 +124,15 @@ def fluid_at(plant: Plant, p, t, U, rate):
     down, profile, waves = plant.model.world.down, plant.environment.profile, plant.waves
     if waves is None:
         waves = hydro.wave_components(hydro.Environment(), plant.model.world.gravity, 0)
-    here = hydro.fluid_motion(profile, waves, down, p, t, U, rate)
+    current = plant.environment.current
+    carried = np.zeros(3) if current is None else np.array(current.velocity)
+    here = hydro.fluid_motion(profile, waves, down, p, t, U, rate, carried)
     shear = hydro.profile_slope(profile, down @ p) * np.asarray(U)
     return (
         here.velocity,
         here.acceleration,
         here.elevation,
-        np.outer(shear, down) + hydro.wave_motion(waves, down, p, t).gradient,
+        np.outer(shear, down) + hydro.wave_motion(waves, down, p - carried * t, t).gradient,
     )
 
 
@@ -168,13 +180,17 @@ def evaluate(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> Evaluation:
         i, frame = model.frames[thruster.frame]
         d, p = frame.origin.R[:, 0], np.array(frame.origin.xyz)
         velocity = d @ (kin.V[i][:3] + cross(kin.V[i][3:], p))
-        flow = water.velocity if water.velocity.ndim == 1 else water.velocity[i]
+        flow, away = water.velocity if water.velocity.ndim == 1 else water.velocity[i], kin.R_WB[i] @ p
+        if water.gradient is not None:  # from the body's origin to the thruster
+            flow = flow + water.gradient[i] @ away
         advance = velocity - d @ (kin.R_WB[i].T @ flow)
         x = target
         if actuation.thruster_states(thruster):
             x = z_left.pop(0)
             zdot.append(actuation.thruster_rate(thruster, x, target))
         T = actuation.thruster_thrust(thruster, x, advance)
+        if water.surface is not None:  # in the air a propeller gives nothing
+            T = T * actuation.thruster_wet(thruster, down @ (kin.p_WB[i] + away) + water.surface[i].elevation)
         thrust[i] = thrust[i] + np.concatenate([T * d, T * np.cross(p, d)])
         forces.append(T)
         power["thrusters"] = power["thrusters"] + T * velocity
@@ -230,7 +246,7 @@ def evaluate(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> Evaluation:
         power["external"] = power["external"] + F @ kin.V[i]
 
     wrench = np.stack([thrust[i] + touching[i] + external[i] for i in range(nb)])
-    b = _balance(model, q, v, water.velocity, water.acceleration, wrench, water.elevation)
+    b = _balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface)
     tau = np.array(tau)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     held = None
@@ -284,7 +300,7 @@ def inertia_matrix(plant: Plant, t, q, v, inputs) -> np.ndarray:
     na = len(plant.actuator_names)
     kin = dynamics.kinematics(plant.model, q, v)
     water = water_at(plant, t, kin.p_WB, inputs[na : na + 7], fluid_at)
-    b = _balance(plant.model, q, v, water.velocity, water.acceleration, None, water.elevation)
+    b = _balance(plant.model, q, v, water.velocity, water.acceleration, None, water.surface)
     M = np.array(dynamics.mass_matrix(plant.model, kin, b.inertia), dtype=float)
     return M if plant.armature is None else M + np.diag(plant.armature)
 
@@ -314,7 +330,7 @@ def _held(plant: Plant, kin, balance, v, vdot, closed) -> _Held:
         g = contact.grasp_rows(model, kin, grasp)
         alpha = grasp.stabilisation
         wanted = g.bias + 2.0 * alpha * (g.J @ v) + alpha**2 * g.error
-        rows += [row * flag for row in g.J]
+        rows += list(g.J)
         rhs += [-flag * (row @ vdot + w) for row, w in zip(g.J, wanted, strict=True)]
         flags += [flag] * len(wanted)
         counts.append(len(wanted))
@@ -325,9 +341,8 @@ def _held(plant: Plant, kin, balance, v, vdot, closed) -> _Held:
     A = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i, n):
-            A[i][j] = A[j][i] = W[:, i] @ scaled[:, j]
-        A[i][i] = A[i][i] + (1.0 - flags[i])
-    lam, rank, pivot = compiler.solve_semidefinite(np.array(A), np.array(rhs))
+            A[i][j] = A[j][i] = W[:, i] @ scaled[:, j] * (1.0 if i == j else flags[i] * flags[j])
+    lam, rank, pivot = compiler.solve_semidefinite(np.array(A), np.array(rhs))  # 0 for grasps that are open
     forces, at = [], 0
     for grasp, c in zip(plant.grasps, counts, strict=True):
         known = dict(zip(grasp.rows, lam[at : at + c], strict=True))
@@ -351,7 +366,7 @@ def _energies(plant: Plant, kin, motions, v):
         if body.hydro is not None and moves:
             fluid = fluid + 0.5 * (motion.velocity @ (hydro.added_mass(body, motion) @ motion.velocity))
             still = motion._replace(a_fg=motion.R_WB.T @ -model.world.gravity_vector)
-            if not plant.waves_move_surface:
+            if isinstance(body.hydro, Hydro) and not plant.waves_move_surface:  # all of a user's own work is booked as drag
                 potential = potential + hydro.water_potential(body, still)
     return kinetic, fluid, potential
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -109,6 +110,17 @@ class Event:
     """Names of grasps that open when it happens."""
 
     def __post_init__(self):
+        if isinstance(self.level, bool) or not isinstance(self.level, int | float) or not math.isfinite(self.level):
+            raise ValueError(f"event {self.name!r}: level is {self.level!r}, must be a finite number")
+        for key in ("command", "wrench"):
+            value = getattr(self, key)
+            object.__setattr__(self, key, tuple(value.items()) if isinstance(value, Mapping) else tuple(map(tuple, value)))
+        for body, wrench in self.wrench:
+            if len(wrench) != 6 or not all(math.isfinite(x) for x in wrench):
+                raise ValueError(f"event {self.name!r}: the wrench on {body!r} is {wrench!r}, must be 6 finite numbers")
+        for key in ("grasp", "release"):
+            value = getattr(self, key)
+            object.__setattr__(self, key, (value,) if isinstance(value, str) else tuple(value))
         if self.direction not in ("rising", "falling", "either"):
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r}, must be rising, falling or either")
 
@@ -177,28 +189,32 @@ def happened(watch, before, log: Log) -> str | None:
         before: State at the last look.
         log: Where to say it.
     """
-    found = sorted(((w.instant(before), w) for w in watch), key=lambda pair: np.inf if pair[0] is None else pair[0].t)
+    found = [(instant, w) for instant, w in ((w.instant(before), w) for w in watch) if instant is not None]
+    acting = [instant for instant, w in found if w.event.acts]
+    first = min(acting, key=lambda state: state.t) if acting else None
     stopped = None
-    for instant, watched in found:
-        if instant is None:
-            break
+    if first is not None:
+        _put(watch[0].sim, first)
+        together = first.t + 1e-8 * max(1.0, abs(first.t))
+        found = [(instant, w) for instant, w in found if instant.t <= together]
+    for instant, watched in sorted(found, key=lambda pair: pair[0].t):
         event = watched.event
         log.say(f"t = {instant.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
-        if not event.acts:
-            continue
-        sim = watched.sim
-        _put(sim, instant)
-        if event.command:
-            sim.command = dict(event.command)
-        for body, wrench in event.wrench:
-            sim.set_wrench(body, wrench)
-        for name in event.release:
-            sim.release(name)
-        for name in event.grasp:
-            lost = sim.grasp(name)
-            log.say(f"t = {instant.t:.6f} s: grasp {name!r} closes; {lost:.3g} J are lost in the impact")
-        stopped = f"{event.name} at t = {instant.t:.6f} s" if event.stop else None
-        break
+        _act(watched.sim, event, log)
+        stopped = stopped or (f"{event.name} at t = {instant.t:.6f} s" if event.stop else None)
     for watched in watch:
         watched.last = watched.value() - watched.event.level
     return stopped
+
+
+def _act(sim, event: Event, log: Log) -> None:
+    """Do what an event asks for."""
+    if event.command:
+        sim.command = dict(event.command)
+    for body, wrench in event.wrench:
+        sim.set_wrench(body, wrench)
+    for name in event.release:
+        sim.release(name)
+    for name in event.grasp:
+        lost = sim.grasp(name)
+        log.say(f"t = {sim.state.t:.6f} s: grasp {name!r} closes; {lost:.3g} J are lost in the impact")

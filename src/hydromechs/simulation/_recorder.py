@@ -43,6 +43,7 @@ class Recorder:
         self._count, self._flushed = 0, time.perf_counter()
         self._orientation: np.ndarray | None = None
         self._start: dict[str, float] | None = None
+        self._newest: float | None = None
 
     def times(self, t: float, t_end: float) -> np.ndarray:
         """Sampling times after t and up to t_end [s]."""
@@ -54,6 +55,11 @@ class Recorder:
         """The state now, if it is on the grid of samples (the start of a run always is)."""
         inputs, _ = self.sim._inputs()
         self.rows(np.array([self.sim._t]), self.sim._q[None], self.sim._x[None], inputs)
+
+    def last(self) -> None:
+        """The state at the end of the run, unless it is recorded already."""
+        if self._newest is None or abs(self.sim._t - self._newest) > 1e-9 * max(1.0, abs(self.sim._t)):
+            self.sample()
 
     def rows(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> None:
         """Take samples with the same inputs.
@@ -67,6 +73,7 @@ class Recorder:
         held = (inputs, self.sim._command.copy(), self.sim._saturated())
         self._rows.append((np.array(times), np.array(q), np.array(x), held))
         self._count += len(times)
+        self._newest = float(times[-1])
 
     def commit(self) -> None:
         """Hand samples on if there are many, or if it is time."""

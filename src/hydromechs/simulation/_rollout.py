@@ -9,6 +9,7 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.compiler import Argument
+from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep
 
 from . import _equations as equations
 from ._block_methods import SlidingBlock
@@ -74,8 +75,8 @@ def rollout(dyn: Dynamics, q, v, inputs, dt: float, steps: int, *, method="rk4",
     for name, x, n in (("q", q, model.nq), ("v", v, model.nv)):
         if x.ndim < 1 or x.shape[-1] != n:
             raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
+    _check_start(model, q)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    worlds = int(np.prod(batch))
     arrays = [_worlds(np.asarray(given[name], dtype=float), name, shape_of(name, model), batch, steps) for name in names]
     batch = np.broadcast_shapes(batch, *(lead for _, lead in arrays))
     worlds = int(np.prod(batch))
@@ -100,6 +101,23 @@ def rollout(dyn: Dynamics, q, v, inputs, dt: float, steps: int, *, method="rk4",
         for start, path in zip(state[1:], paths, strict=True)
     )
     return Rollout(dt * record * np.arange(rows + 1), q_all, v_all, result.good.reshape(batch))
+
+
+def _check_start(model, q: np.ndarray) -> None:
+    """Quaternions at the start must have unit length; numbers that are not finite only stop their world."""
+    for body, steps in zip(model.bodies, model.steps, strict=True):
+        for step in steps:
+            if isinstance(step, FreeStep | BallStep):
+                at = step.iq + (3 if isinstance(step, FreeStep) else 0)
+                length = np.linalg.norm(q[..., at : at + 4], axis=-1)
+                bad = np.abs(length - 1.0) > UNIT_TOLERANCE
+                if bad.any():
+                    where = tuple(int(k) for k in np.argwhere(bad)[0])
+                    world = f" of world {where}" if where else ""
+                    raise ValueError(
+                        f"q[..., {at}:{at + 4}], the quaternion of body {body.name!r}{world}, has length {length[where]:.6g}; "
+                        "it must be a unit quaternion (w, x, y, z)"
+                    )
 
 
 def _worlds(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, ...], steps: int):

@@ -370,6 +370,9 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
     if scenario.environment.gusts is not None:
         times["environment", "gusts", "interval"] = scenario.environment.gusts.interval
     out = []
+    if scenario.record > scenario.duration:
+        text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
+        out.append(Fault(("record",), text))
     for path, value in times.items():
         ratio = value / scenario.step
         if scenario.integrator.name != "dormand_prince" and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
@@ -408,6 +411,18 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         look(("commands", name), "commands", name, actuators, "actuator")
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
+    if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
+        out.append(Fault(("name",), f"name is {scenario.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
+    spec = scenario.controller
+    if isinstance(spec, ControllerSpec) and ":" not in spec.type and spec.type not in CONTROLLERS:
+        text = f"controller.type: no controller {spec.type!r}{nearest(spec.type, CONTROLLERS)}"
+        out.append(
+            Fault(("controller", "type"), f"{text}; name one of {', '.join(CONTROLLERS)}, or 'module:Name', 'file.py:Name'")
+        )
+    for i, event in enumerate(scenario.events):
+        if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
+            text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
+            out.append(Fault(("events", i, "level"), f"{text}; for something at the start use commands"))
     held = [grasp.name for grasp in scenario.grasps]
     for i, grasp in enumerate(scenario.grasps):
         for key in ("holder", "held"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,48 +29,19 @@ from ._joint_actuation import joint_actuation
 from ._observe import observer
 from ._plant import Plant
 from ._recorder import Recorder
+from ._results import Controller, Run
 from ._stepper import Stepper
 from ._stiffness import step_warnings
 from ._ticks import Ticks, is_multiple, positive
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 __all__ = ["Controller", "Run", "Simulation"]
 
 
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
-
-
-class Controller(Protocol):
-    """A controller: any callable from the state to commands. What it remembers must be in `memory`: a run can be resumed.
-
-    `period` [s] and `memory` (an array that can be set) are optional, as is `start(simulation)`, called before the first tick.
-    """
-
-    def __call__(self, state: State) -> Mapping[str, float] | Sequence[float] | None:
-        """Commands by actuator name (those not named stay), or all of them in order, or None for no change."""
-
-
-@dataclass
-class Run:
-    """What became of a run."""
-
-    recording: xarray.Dataset
-    """The recording."""
-    state: State
-    """The state at the end."""
-    stopped: str | None
-    """Why it ended before its time, or None."""
-    messages: list[str] = field(default_factory=list)
-    """What happened: events, warnings."""
-    wall_time: float = 0.0
-    """Seconds that it took."""
-    real_time_factor: float = 0.0
-    """Simulated over real time."""
-    late: int = 0
-    """Looks at the clock that came late, of a run in real time."""
 
 
 class Simulation:
@@ -162,6 +132,7 @@ class Simulation:
         identity = repr(self.plant) if is_ours(self.plant) else None
         self._stepper = self._make_stepper(identity)
         self._observer = observer(self.plant, self._motion, identity)
+        self._check_events()
         self._bound = None
         self._adaptive = AdaptiveSteps(self._stepper, self._work_mask()) if self._stepper.adaptive else None
         self._blocks = BlockSteps(self._stepper) if isinstance(self.method, SlidingBlock) else None
@@ -206,6 +177,21 @@ class Simulation:
         counted = [not name.startswith("work.") for name in self.plant.internal_names]
         return np.array([1.0] * (2 * self.plant.model.nv) + counted)
 
+    def _check_events(self) -> None:
+        """Names in the actions of events."""
+        known = {
+            "command": self.actuators,
+            "wrench": self.plant.external,
+            "grasp": [g.name for g in self.plant.grasps],
+            "release": [g.name for g in self.plant.grasps],
+        }
+        for event in self.events:
+            for key, names in known.items():
+                for item in getattr(event, key):
+                    name = item if isinstance(item, str) else item[0]
+                    if name not in names:
+                        raise KeyError(f"event {event.name!r}: no {key} {name!r}; there are {', '.join(names) or 'none'}")
+
     # -- state --------------------------------------------------------------------------------------------------------------
 
     @property
@@ -217,6 +203,9 @@ class Simulation:
     def actuators(self) -> tuple[str, ...]:
         """Names of the actuators, in the order of commands: thrusters, then driven joints."""
         return self.plant.actuator_names
+
+    def __reduce__(self):
+        raise TypeError("a Simulation cannot be pickled or copied; pickle its Scenario and its state, and build it there")
 
     def reset(self, state: State | None = None) -> State:
         """Put the simulation into a state: the one given, or the model's initial one at time 0.
@@ -253,14 +242,21 @@ class Simulation:
                 raise ValueError(f"state.{name} must have shape {shape}, got {np.shape(x)}; is it of another simulation?")
             if not np.isfinite(x).all():
                 raise ValueError(f"state.{name} is {x}; its numbers must be finite")
+        old = {
+            k: v for k, v in self.__dict__.items() if k in ("_t", "_q", "_x", "_wrenches", "_command", "_steady", "_holding")
+        }
         self._t, self._q, self._wrenches = float(given.t), q, wrench.copy()
         self._x = np.concatenate([np.asarray(given.v, dtype=float), internal])
         self._command, self._steady = command.copy(), None
         self._holding = holding.copy()
         if np.size(given.grasps) == 0:
-            for grasp in self.plant.grasps:
-                if grasp.closed:
-                    self.grasp(grasp.name)
+            try:
+                for grasp in self.plant.grasps:
+                    if grasp.closed:
+                        self.grasp(grasp.name)
+            except ValueError:
+                self.__dict__.update(old)
+                raise
         if self.controller is not None:
             start = getattr(self.controller, "start", None)
             if start is not None:
@@ -381,10 +377,13 @@ class Simulation:
         self._holding[k] = 1.0
         held = [contact.grasp_rows(model, kin, g).J for g, on in zip(self.plant.grasps, self._holding, strict=True) if on]
         M = inertia_matrix(self.plant, self._t, self._q, self._x[:nv], self._inputs()[0])
-        before = self._kinetic_energy()
-        self._x[:nv] = contact.grasp_impulse(M, np.concatenate(held), self._x[:nv])
-        lost = before - self._kinetic_energy()
-        self._x[nv + self.plant.internal_names.index("work.grasps")] -= lost
+        before, v = self._kinetic_energy(), self._x[:nv].copy()
+        self._x[:nv] = contact.grasp_impulse(M, np.concatenate(held), v)
+        change = self._x[:nv] - v
+        lost = 0.5 * float(change @ M @ change)
+        given = self._kinetic_energy() - before + lost  # by water that flows: the impulse moves its added mass too
+        for cause, work in (("grasps", -lost), ("water" if "water" in self.plant.causes else "grasps", given)):
+            self._x[nv + self.plant.internal_names.index(f"work.{cause}")] += work
         return lost
 
     def _kinetic_energy(self) -> float:
@@ -425,9 +424,10 @@ class Simulation:
             command: Commands, by name or in order; as they are unless given.
             duration: How long [s]; one step unless given.
         """
+        duration = self.step_size if duration is None else positive(duration, "duration")
         self.compile()
         self.command = command
-        self._advance(self._t + (self.step_size if duration is None else duration), None)
+        self._advance(self._t + duration, None)
         return self.state
 
     def run(
@@ -477,9 +477,11 @@ class Simulation:
             log.say(str(error))
             self._finish(recording, started, t_start, ticks, log, finished=0)
             raise
-        except BaseException:
+        except BaseException as error:
+            log.say(f"t = {self._t:g} s: the run was broken off by {type(error).__name__}: {error}")
             self._finish(recording, started, t_start, ticks, log, finished=0)
             raise
+        recording.last()
         wall = self._finish(recording, started, t_start, ticks, log, finished=1)
         factor = (self._t - t_start) / wall if wall else math.inf
         return Run(recording.dataset(), self.state, stopped, log.messages, wall, factor, ticks.late)
@@ -501,7 +503,11 @@ class Simulation:
     def _tick(self) -> None:
         """Ask the controller if its time has come."""
         if self.controller is not None and is_multiple(self._t, self.period, self.step_size):
-            self.command = self.controller(self.state)
+            try:
+                self.command = self.controller(self.state)
+            except Exception as error:
+                error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._t:g} s")
+                raise
 
     def _advance(self, t_end: float, recording: Recorder | None) -> None:
         """To a time, with held commands."""

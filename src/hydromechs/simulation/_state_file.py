@@ -14,17 +14,18 @@ from hydromechs.model import State
 __all__ = ["load_state", "save_state"]
 
 
-def save_state(state: State, path: str | os.PathLike) -> Path:
+def save_state(state: State, path: str | os.PathLike, layout: str = "") -> Path:
     """Write a state, so that a run can be resumed from it.
 
     Args:
         state: The state.
         path: A file, by custom with suffix .json.
+        layout: A text that names what the numbers are, for `hydromechs run --resume` to compare.
     """
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps({"hydromechs_state": 1, **content}))
+    part.write_text(json.dumps({"hydromechs_state": 1, "layout": layout, **content}))
     part.replace(path)
     return path
 
@@ -39,6 +40,7 @@ def load_state(path: str | os.PathLike) -> State:
         content = json.loads(Path(path).read_text())
         if content.pop("hydromechs_state") != 1:
             raise KeyError("hydromechs_state")
+        content.pop("layout", None)
         t = float(content.pop("t"))
         arrays = {name: np.array(value, dtype=float) for name, value in content.items()}
         if "wrench" in arrays:

@@ -48,13 +48,15 @@ def stiff_modes(plant: Plant, q: np.ndarray) -> list[Mode]:
         q: Configuration, shape (nq,).
     """
     model = plant.model
+    stabilised = [(g.name, g.stabilisation) for g in plant.grasps if g.stabilisation]
+    grasps = [Mode(f"stabilisation of grasp {name!r}", rate, 2.0 * rate) for name, rate in stabilised]
     if not (plant.contacts or plant.joints or plant.thrusters):
-        return []
+        return grasps
     M = np.array(equations.mass_matrix(model, q), dtype=float)
     if plant.armature is not None:
         M = M + np.diag(plant.armature)
     inverse = np.linalg.inv(M) if model.nv else M
-    out = [Mode(f"lag of thruster {t.name!r}", 0.0, 1.0 / t.time_constant) for t in plant.thrusters if t.time_constant]
+    out = grasps + [Mode(f"lag of thruster {t.name!r}", 0.0, 1.0 / t.time_constant) for t in plant.thrusters if t.time_constant]
     for joint in plant.joints:
         iv = model.v_slices[model.body_index(joint.joint)].start
         mobility = float(inverse[iv, iv])

@@ -17,7 +17,10 @@ class Ticks:
         self.late = 0
         self.t_start, self.clock = sim._t, time.perf_counter()
         self.told = self.clock
-        looks = [x for x in (sim.period, sim.record if sim.events else None, 0.01 if self.pace else None) if x]
+        pace = (
+            max(1, round(0.01 / sim.step_size)) * sim.step_size if self.pace else None
+        )  # whole steps: the numbers stay the same
+        looks = [x for x in (sim.period, sim.record if sim.events else None, pace) if x]
         self.looks = looks or [100.0 * sim.record]
 
     def next(self) -> float:

@@ -1,0 +1,122 @@
+"""Bodies at and near the surface in a simulation: slopes of waves, waves on a current, thrusters that come out, books of energy."""
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.gnc import FollowPath
+from hydromechs.hydro import Current, Environment, FreeSurface, RegularWave, fluid_motion, wave_components
+
+
+@pytest.mark.parametrize("axes", ["NED", "ENU"])
+@pytest.mark.parametrize("com", [0.15, -0.05])
+def test_a_float_follows_the_slope_of_a_long_wave(axes, com):
+    """Verify that pitch over slope is 1 in a wave 100 times as long as the barge, with its weight above or below buoyancy."""
+    down = 1.0 if axes == "NED" else -1.0
+    length, width, height, draft = 2.0, 1.0, 0.4, 0.2
+    mass = 1025.0 * length * width * draft
+    tensor = mass / 12.0 * np.array([width**2 + height**2, length**2 + height**2, length**2 + width**2])
+    barge = hm.Body(
+        name="barge",
+        joint=hm.joints.Free(),
+        inertia=hm.Inertia(mass=mass, com=(0, 0, -down * com), tensor=(*tensor, 0, 0, 0)),
+        hydro=hm.Hydro(
+            volume=length * width * height,
+            added_mass=hm.added_mass.Diagonal((20, 50, 400, 10, 100, 10)),
+            drag=hm.drag.Damping(linear=(20, 20, 900, 150, 400, 100)),
+        ),
+        shapes=(hm.shapes.Box(size=(length, width, height)),),
+    )
+    model = hm.Model(name="barge", bodies=[barge], world=hm.World(axes=axes))
+    period, wave = 12.0, 1.0
+    k = (2 * np.pi / period) ** 2 / 9.81
+    water = Environment(waves=[RegularWave(height=wave, period=period)], surface=FreeSurface())
+    ds = hm.Simulation(model, environment=water, step=0.01, record=0.1).run(5 * period).recording
+    t, x, q = ds.time.values, ds.position.values[:, 0, 0], ds.orientation.values[:, 0]
+    late = t > 3 * period
+    slope = -k * wave / 2 * np.sin(k * x - 2 * np.pi / period * t) * down  # bow up is +y in NED, −y in ENU
+    pitch = 2 * q[:, 2] / q[:, 0]
+    ratio = (slope[late] @ pitch[late]) / (slope[late] @ slope[late])
+    # the barge is 1/112 of the wave's length and its pitch resonance 0.1 of the wave's period: both change the ratio by about 1 %
+    assert ratio == pytest.approx(1.0, abs=0.02)
+
+
+def test_waves_on_a_current_still_fit_their_surface():
+    """Verify Dv/Dt = −g ∇η at the mean surface for waves that a steady current carries along, to second order in the steepness."""
+    height, U = 0.01, np.array([1.5, -0.4, 0.0])
+    waves = wave_components(Environment(waves=[RegularWave(height=height, period=4.0, direction=0.3)]), 9.81, 0)
+    uniform, down, t, h = Environment().profile, np.array([0.0, 0.0, 1.0]), 3.7, 1e-4
+
+    def at(p):
+        return fluid_motion(uniform, waves, down, np.asarray(p, dtype=float), t, U, np.zeros(3), U)
+
+    p = np.array([2.0, 1.0, 0.0])
+    slope = [(at(p + h * e).elevation - at(p - h * e).elevation) / (2 * h) for e in np.eye(3)[:2]]
+    # (v·∇)v of the wave itself is of the order a² ω² k, 2e-3 of the linear part here
+    np.testing.assert_allclose(at(p).acceleration[:2], -9.81 * np.array(slope), atol=3e-3 * 9.81 * np.abs(slope).max())
+
+
+def test_a_thruster_in_the_air_gives_nothing():
+    body = hm.Body(name="hull", joint=hm.joints.Free(), inertia=hm.Inertia(mass=10.0, tensor=(1, 1, 1, 0, 0, 0)), frames=(hm.Frame("jet"),),
+                   hydro=hm.Hydro(volume=0.01), shapes=(hm.shapes.Sphere(radius=0.13),))  # fmt: skip
+    model = hm.Model(name="hull", bodies=[body])
+    jet = hm.Thruster(name="jet", frame="jet", curve=hm.actuation.ideal_curve(50.0, 50.0), radius=0.2)
+    forces = []
+    for depth in (-5.0, -0.1, 0.0, 0.1, 5.0):
+        start = model.initial()
+        start.q[2] = depth
+        sim = hm.Simulation(model, thrusters=[jet], environment=Environment(surface=FreeSurface()), state=start)
+        sim.command = {"jet": 50.0}
+        forces.append(float(sim.observe()["actuator_force"][0]))
+    assert forces[0] == 0.0 and forces[4] == 50.0 and forces[2] == pytest.approx(25.0)
+    assert 0.0 < forces[1] < 25.0 < forces[3] < 50.0
+
+
+class Spring:
+    """Hydrodynamics of a user: a buoyancy that grows with depth, with its potential."""
+
+    def added_mass(self, body, motion):
+        return np.diag([5.0, 6.0, 7.0, 0.1, 0.1, 0.1])
+
+    def wrench(self, body, motion):
+        down = motion.R_WB.T @ np.array([0.0, 0.0, 1.0])
+        return np.concatenate([-(150.0 * motion.depth) * down - 3.0 * motion.velocity[:3], np.zeros(3)])
+
+    def potential_energy(self, body, motion):
+        return 75.0 * motion.depth * motion.depth
+
+
+def test_the_books_close_with_hydrodynamics_of_a_user():
+    body = hm.Body(
+        name="hull", joint=hm.joints.Free(), inertia=hm.Inertia(mass=10.0, tensor=(1, 1, 1, 0, 0, 0)), hydro=Spring()
+    )
+    model = hm.Model(name="hull", bodies=[body])
+    run = hm.Simulation(model, step=0.002).run(2.0)
+    assert float(np.abs(run.recording.kinetic_energy_body).max()) > 5.0
+    assert float(np.abs(run.recording.energy_residual).max()) < 1e-9  # rk4 at h ω = 0.006
+
+
+def test_a_turn_does_not_turn_the_integral():
+    """Verify that a vehicle that turns about in a current is pushed off by less than when it met the current first."""
+    model = hm.load("bluerov2_heavy_alpha5")
+    frames = [name for name in model.frames if name.startswith("thruster")]
+    curve = hm.actuation.ideal_curve(60.0, 60.0)
+    turn = [
+        {"t": 0, "position": [0, 0, 0]},
+        {"t": 40, "position": [0, 0, 0]},
+        {"t": 46, "position": [0, 0, 0], "heading_deg": 180},
+    ]
+    sim = hm.Simulation(
+        model,
+        environment=Environment(current=Current(velocity=(0.3, 0.2, 0.0))),
+        thrusters=[hm.Thruster(name=f, frame=f, curve=curve) for f in frames],
+        drives={joint: hm.drives.Servo(stiffness=5.0, damping=0.2) for joint in ("shoulder", "upper_arm", "elbow")},
+        friction={"wrist": hm.drives.Friction(viscous=0.01)},
+        controller=FollowPath(waypoints=turn, frequency=1.5, period=0.05),
+        step=0.002,
+        record=0.05,
+    )
+    ds = sim.run(60.0).recording
+    off = np.linalg.norm(ds.position.sel(body="vehicle").values[:, :2], axis=1)
+    t = ds.time.values
+    assert off[t > 40].max() < 0.5 * off[t < 20].max()
