@@ -113,3 +113,8 @@ def test_random_states_are_valid():
         if limits is not None:
             assert (q[:, at] >= limits[0]).all()
             assert (q[:, at] <= limits[1]).all()
+
+
+def test_simulation_bench_runs_and_reports(run):
+    code, text, _ = run("bench", "simulation", "--quick")
+    assert code == 0 and "station_keeping" in text and "real time" in text and "a quick run says nothing" in text

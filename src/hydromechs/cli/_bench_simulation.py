@@ -63,6 +63,7 @@ def measure_simulation(*, quick: bool = False) -> dict:
     return {
         "machine": where,
         "versions": versions(),
+        "quick": quick,
         "rollouts": rows,
         "scenario": scenario,
         "mujoco_step_us": mujoco,

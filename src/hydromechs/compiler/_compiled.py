@@ -6,7 +6,6 @@ import math
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from ._cache import cached, fingerprint, source_hash
 from ._llvm import LoadedCode, object_code, target
 from ._llvm_text import llvm_text
 from ._program import Argument, Program
+from ._workers import Workers
 
 __all__ = ["Compiled", "Recipe"]
 
@@ -61,8 +61,7 @@ class Compiled:
         self._sizes = [a.size for a in (*recipe.inputs, *recipe.outputs)]
         self._program = program
         self._code: dict[int, LoadedCode] = {}
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_of = 0
+        self._workers: Workers | None = None
         self._lock = threading.RLock()  # several threads may ask for the same code at once; it is made once
         self.share = SMALL
         """Worlds per thread below which a batch is not shared."""
@@ -147,15 +146,16 @@ class Compiled:
             table += [y.ctypes.data, size]
         worlds = math.prod(batch)
         if worlds:
-            self.run(np.array(table, dtype=np.int64), worlds)
+            self.run(np.array(table, dtype=np.int64), worlds, (keep, outs))
         return outs
 
-    def run(self, table: np.ndarray, worlds: int) -> None:
+    def run(self, table: np.ndarray, worlds: int, keep: object) -> None:
         """The compiled loop over all worlds, split over threads in blocks of whole lanes.
 
         Args:
             table: Addresses and strides of all arrays, as the loop wants them.
             worlds: How many there are.
+            keep: The arrays; every thread holds on to them, also if this one is interrupted before it knows of the others.
         """
         loop, address = self.code(self.lanes if worlds > 1 else 1).loop, table.ctypes.data
         parts = min(self.threads, -(-worlds // self.share))
@@ -163,23 +163,12 @@ class Compiled:
             loop(address, 0, worlds)
             return
         with self._lock:
-            if self._pool is None or self._pool_of != os.getpid():  # threads do not survive a fork
-                self._pool, self._pool_of = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="hydromechs"), os.getpid()
-            pool = self._pool
+            if self._workers is None or self._workers.process != os.getpid():  # threads do not survive a fork
+                self._workers = Workers(self.threads - 1)
+            workers = self._workers
         block = -(-worlds // (parts * self.lanes)) * self.lanes
         bounds = [(b, min(b + block, worlds)) for b in range(0, worlds, block)]
-        others = [pool.submit(loop, address, *b) for b in bounds[1:]]
-        try:
-            loop(address, *bounds[0])
-        finally:  # the arrays must outlive every thread that works on them, also when this one is interrupted
-            interrupted = None
-            while not all(other.done() for other in others):
-                try:
-                    wait(others)
-                except BaseException as signal:
-                    interrupted = signal
-            if interrupted is not None:
-                raise interrupted
+        workers.share(lambda begin, end: loop(address, begin, end), bounds, (table, keep))
 
 
 def _version(package: str) -> str:

@@ -81,7 +81,8 @@ class March(Compiled):
         for x, a in zip(ends, self.recipe.outputs, strict=True):
             table += [x.ctypes.data, a.size]
         if worlds:
-            self.run(np.array([*table, good.ctypes.data], dtype=np.int64), worlds)
+            arrays = (state, keep, records, ends, good)
+            self.run(np.array([*table, good.ctypes.data], dtype=np.int64), worlds, arrays)
         return MarchResult(records, ends, good)
 
     def bound(self, rows: int) -> BoundMarch:

@@ -1,0 +1,89 @@
+"""Threads that share the worlds of a batch, and survive that the thread that asks them is interrupted at any instruction.
+
+A signal's exception can strike between any two instructions of the main thread. So nothing here depends on two of them: a part
+of the work is one object that is put into a queue in one step; whoever takes its `claim`, the worker or the interrupted
+owner, decides in one step whether it is done; and the part itself holds on to all memory that it works on.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+
+__all__ = ["Workers"]
+
+
+class _Part:
+    """A range of worlds for one thread."""
+
+    def __init__(self, work: Callable[[int, int], None], begin: int, end: int, keep: object):
+        self.work, self.begin, self.end, self.keep = work, begin, end, keep
+        self.claim, self.done = threading.Lock(), threading.Lock()
+        self.done.acquire()
+        self.finished = False
+
+
+def _serve(queue: SimpleQueue) -> None:
+    while True:
+        part = queue.get()
+        if part is None:
+            return
+        if part.claim.acquire(blocking=False):
+            try:
+                part.work(part.begin, part.end)
+            finally:
+                part.finished = True
+                part.done.release()
+        del part  # nothing is held on to while waiting
+
+
+class Workers:
+    """A few threads that wait for parts of batches.
+
+    Args:
+        count: Number of threads besides the one that asks.
+    """
+
+    def __init__(self, count: int):
+        self.process = os.getpid()
+        """Process in which the threads live."""
+        self._queue: SimpleQueue = SimpleQueue()
+        for _ in range(count):
+            threading.Thread(target=_serve, args=(self._queue,), name="hydromechs", daemon=True).start()
+        weakref.finalize(self, _stop, self._queue, count)
+
+    def share(self, work: Callable[[int, int], None], bounds: list[tuple[int, int]], keep: object) -> None:
+        """Do a piece of work for all ranges, the first in this thread; when this ends, in whatever way, no thread is at it.
+
+        Args:
+            work: Called with the bounds of a range.
+            bounds: The ranges.
+            keep: What must live until all threads are done.
+        """
+        parts = [_Part(work, *b, keep) for b in bounds[1:]]
+        broken = True
+        try:
+            for part in parts:
+                self._queue.put(part)
+            work(*bounds[0])
+            broken = False
+        finally:
+            waiting = None
+            for part in parts:
+                if broken and part.claim.acquire(blocking=False):
+                    continue  # nobody has begun with it, and nobody will
+                while not part.finished:
+                    try:
+                        part.done.acquire()
+                    except BaseException as signal:
+                        waiting = signal
+            if waiting is not None:
+                raise waiting
+
+
+def _stop(queue: SimpleQueue, count: int) -> None:
+    for _ in range(count):
+        queue.put(None)
