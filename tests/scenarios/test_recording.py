@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
 from hydromechs.simulation._recording import (
     MemoryRecorder,
@@ -20,8 +21,6 @@ from hydromechs.simulation._recording import (
     load_recording,
     save_recording,
 )
-
-xarray = pytest.importorskip("xarray")
 
 COORDS = {"body": ["vehicle", "Ünterarm"], "xyz": ["x", "y", "z"], "actuator": ["t1"], "contact": []}
 SCHEMA = [

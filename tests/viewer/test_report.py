@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image  # comes with matplotlib
 
 from hydromechs.viewer import plot_recording, plot_variable, write_report
 from hydromechs.viewer._plots import depth, roll_pitch_yaw
 from hydromechs.viewer._report import _number, _percent, _seconds
 from hydromechs.viewer._style import thinned
-
-Image = pytest.importorskip("PIL.Image")
 
 VOID = {"meta", "img", "br", "hr"}
 

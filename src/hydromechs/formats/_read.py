@@ -30,7 +30,7 @@ from hydromechs.model import (
 
 from . import _schema as schema
 from ._messages import dotted, nearest, sentences
-from ._yaml import Document, Problem, UnreadableText, parse, show
+from ._yaml import Document, Problem, UnreadableText, parse, read_text, show
 
 __all__ = ["load_file", "loads"]
 
@@ -61,19 +61,7 @@ def load_file(path: str | Path) -> Model:
         The model; every fault of the file is listed in one `ModelError`.
     """
     path = Path(path)
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no model file {str(path)!r}; give the path of a YAML file") from None
-    except IsADirectoryError:
-        raise ModelError(str(path), ["this is a folder; give the path of a YAML file"]) from None
-    except (OSError, ValueError) as e:  # no permission, a path through a file, a path with a null character
-        raise ModelError(str(path), [f"the file cannot be read: {e}"]) from None
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as e:
-        line = raw.count(b"\n", 0, e.start) + 1
-        raise ModelError(str(path), [f"line {line}: byte 0x{raw[e.start]:02x} is not UTF-8; save the file as UTF-8"]) from None
+    text = read_text(path, "model", ModelError)
     return loads(text, str(path), path.parent)
 
 

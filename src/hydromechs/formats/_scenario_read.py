@@ -30,7 +30,7 @@ from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from ._messages import dotted, nearest, sentences
 from ._read import load_file
 from ._scenario_schema import ScenarioFile
-from ._yaml import Document, Problem, UnreadableText, parse, show
+from ._yaml import Document, Problem, UnreadableText, parse, read_text, show
 
 __all__ = ["load_scenario_file", "loads_scenario"]
 
@@ -64,20 +64,7 @@ def load_scenario_file(path: str | Path, library: Callable[[str], Model] | None 
         The scenario; every fault of the file is listed in one `ScenarioError`.
     """
     path = Path(path)
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no scenario file {str(path)!r}; give the path of a YAML file") from None
-    except IsADirectoryError:
-        raise ScenarioError(str(path), ["this is a folder; give the path of a YAML file"]) from None
-    except (OSError, ValueError) as e:  # no permission, a path through a file, a path with a null character
-        raise ScenarioError(str(path), [f"the file cannot be read: {e}"]) from None
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as e:
-        line = raw.count(b"\n", 0, e.start) + 1
-        words = f"line {line}: byte 0x{raw[e.start]:02x} is not UTF-8; save the file as UTF-8"
-        raise ScenarioError(str(path), [words]) from None
+    text = read_text(path, "scenario", ScenarioError)
     return loads_scenario(text, str(path), path.parent, library)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import yaml
@@ -19,7 +21,7 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-__all__ = ["Document", "Problem", "UnreadableText", "parse", "show"]
+__all__ = ["Document", "Problem", "UnreadableText", "parse", "read_text", "show"]
 
 MAX_DEPTH = 32
 """Levels of nesting; a model file has at most 9."""
@@ -265,3 +267,27 @@ def _shown(value, levels: int) -> str:
         items = list(value.items())[:40]
         return "{" + ", ".join(f"{k}: {_shown(v, levels - 1)}" for k, v in items) + "}" if levels else "{...}"
     return repr(value)
+
+
+def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception]) -> str:
+    """The text of a file in UTF-8.
+
+    Args:
+        path: The file.
+        kind: What it should be, "model" or "scenario".
+        fault: Makes the error of a file that is there but cannot be read, from its name and a list of faults.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}; give the path of a YAML file") from None
+    except IsADirectoryError:
+        raise fault(str(path), ["this is a folder; give the path of a YAML file"]) from None
+    except (OSError, ValueError) as e:  # no permission, a path through a file, a path with a null character
+        raise fault(str(path), [f"the file cannot be read: {e}"]) from None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        words = f"line {line}: byte 0x{raw[e.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise fault(str(path), [words]) from None

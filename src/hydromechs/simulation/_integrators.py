@@ -27,6 +27,7 @@ __all__ = [
     "SemiImplicitEuler",
     "System",
     "dense_output",
+    "fastest_root",
     "method_named",
     "step",
 ]
@@ -61,7 +62,7 @@ class Euler:
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond."""
         if decay < 2.0 * frequency:
             return decay / frequency**2
-        return 2.0 / _fastest(frequency, decay)
+        return 2.0 / fastest_root(frequency, decay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class RungeKutta4:
     @staticmethod
     def longest_step(frequency: float, decay: float) -> float:
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the least over all damping ratios."""
-        return 2.6 / max(_fastest(frequency, decay), 1e-300)
+        return 2.6 / max(fastest_root(frequency, decay), 1e-300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +134,7 @@ class LinearlyImplicit:
         return np.inf
 
 
-def _fastest(frequency: float, decay: float) -> float:
+def fastest_root(frequency: float, decay: float) -> float:
     """Largest |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
     if decay < 2.0 * frequency:
         return frequency

@@ -7,6 +7,7 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.model import joints
+from hydromechs.spatial import quaternion_from_matrix
 
 from ._evaluate import evaluate, fluid_at
 from ._plant import Plant
@@ -155,24 +156,11 @@ def observed(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> tuple:
 
 def quaternions(R: np.ndarray, before: np.ndarray | None) -> np.ndarray:
     """Quaternions (time, nb, 4) of rotation matrices (time, nb, 3, 3); the sign never jumps, nor from `before` (nb, 4)."""
-    q = _shepperd(R)
+    q = quaternion_from_matrix(R)
     first = np.array([1.0, 0.0, 0.0, 0.0]) if before is None else before
     chain = np.concatenate([np.broadcast_to(first, (1, *q.shape[1:])), q])
     flips = np.where(np.sum(chain[1:] * chain[:-1], axis=-1) < 0.0, -1.0, 1.0)
     return q * np.cumprod(flips, axis=0)[..., None]
-
-
-def _shepperd(R: np.ndarray) -> np.ndarray:
-    """Quaternions of rotation matrices (..., 3, 3) by their largest component, shape (..., 4)."""
-    xx, yy, zz = (R[..., k, k] for k in range(3))
-    four = np.stack([1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz], axis=-1)
-    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
-    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
-    rows = [[four[..., 0], wx, wy, wz], [wx, four[..., 1], xy, xz], [wy, xy, four[..., 2], yz], [wz, xz, yz, four[..., 3]]]
-    candidates = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-    largest = np.argmax(four, axis=-1)[..., None, None]
-    q = np.take_along_axis(candidates, largest, axis=-2)[..., 0, :]
-    return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
 def observer(plant: Plant, motion, identity: str | None) -> Compiled:

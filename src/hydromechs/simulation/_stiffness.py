@@ -11,6 +11,7 @@ from hydromechs import contact, dynamics
 from hydromechs.actuation import drives
 
 from . import _equations as equations
+from ._integrators import fastest_root
 from ._plant import Plant
 
 __all__ = ["Mode", "step_warnings", "stiff_modes"]
@@ -31,8 +32,7 @@ class Mode(NamedTuple):
     @property
     def fastest(self) -> float:
         """Largest |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
-        w, d = self.frequency, self.decay
-        return w if d < 2.0 * w else 0.5 * d + math.sqrt(0.25 * d * d - w * w)
+        return fastest_root(self.frequency, self.decay)
 
     def limit(self, method) -> float:
         """Longest stable step [s]; 3/|λ| for an impact, also with a method that is stable otherwise."""

@@ -114,23 +114,17 @@ def quaternion_matrix(quaternion):
 
 
 def quaternion_from_matrix(R):
-    """Unit quaternion with w ≥ 0 of a rotation matrix of floats, shape (4,) (Shepperd's choice of the largest component)."""
+    """Unit quaternions (..., 4) with w ≥ 0 of rotation matrices of floats (..., 3, 3), by the largest component (Shepperd)."""
     R = np.asarray(R, dtype=float)
-    four = np.array(
-        [
-            1.0 + R[0, 0] + R[1, 1] + R[2, 2],
-            1.0 + R[0, 0] - R[1, 1] - R[2, 2],
-            1.0 - R[0, 0] + R[1, 1] - R[2, 2],
-            1.0 - R[0, 0] - R[1, 1] + R[2, 2],
-        ]
-    )
-    k = int(np.argmax(four))
-    q = np.empty(4)
-    wx, wy, wz = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    xy, xz, yz = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
-    q[:] = [[four[0], wx, wy, wz], [wx, four[1], xy, xz], [wy, xy, four[2], yz], [wz, xz, yz, four[3]]][k]
-    q /= np.linalg.norm(q)
-    return -q if q[0] < 0 else q
+    xx, yy, zz = (R[..., k, k] for k in range(3))
+    four = np.stack([1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz], axis=-1)
+    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    rows = [[four[..., 0], wx, wy, wz], [wx, four[..., 1], xy, xz], [wy, xy, four[..., 2], yz], [wz, xz, yz, four[..., 3]]]
+    candidates = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    q = np.take_along_axis(candidates, np.argmax(four, axis=-1)[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(q[..., :1] < 0.0, -q, q)
 
 
 def quaternion_product(a, b):
