@@ -5,7 +5,7 @@ python docs/pictures/make_block_methods.py
 
 from pathlib import Path
 
-from hydromechs.cli._block_study import BENCHMARK, arms, draw, measure, time_to
+from hydromechs.studies._block_study import BENCHMARK, arms, draw, measure, time_to
 
 
 def main() -> None:

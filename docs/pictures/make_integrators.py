@@ -11,7 +11,7 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs.hydro import Current, Environment
-from hydromechs.simulation import DormandPrince
+from hydromechs.integrators import DormandPrince
 
 T = 2.0
 """Time that is simulated [s]."""

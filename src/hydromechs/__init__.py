@@ -10,26 +10,8 @@
 `hm.forward_dynamics(model, ...)` and the like are the same equations uncompiled: slow, checked, readable.
 """
 
-from importlib import import_module as _import_module
-
-from .errors import ModelError, ScenarioError, SimulationDiverged, UnsupportedFeature
-from .model import (
-    Body,
-    Frame,
-    Hydro,
-    HydroModel,
-    Inertia,
-    Mdh,
-    Model,
-    Origin,
-    State,
-    World,
-    added_mass,
-    drag,
-    joints,
-    shapes,
-)
-from .simulation import (
+from ._lazy import lazy_names as _lazy_names
+from .equations import (
     BodyMotion,
     ClosedForm,
     Energy,
@@ -50,33 +32,50 @@ from .simulation import (
     momentum,
     restoring_force,
 )
+from .errors import ModelError, ScenarioError, SimulationDiverged, UnsupportedFeature
+from .model import (
+    Body,
+    Frame,
+    Hydro,
+    HydroModel,
+    Inertia,
+    Mdh,
+    Model,
+    Origin,
+    State,
+    World,
+    added_mass,
+    drag,
+    joints,
+    shapes,
+)
 
 __version__ = "0.1.0"
 
 _LATER = {
     # compile with CasADi and LLVM
-    "Dynamics": "hydromechs.simulation._dynamics",
-    "compile": "hydromechs.simulation._dynamics:compile_model",
-    "operation_count": "hydromechs.simulation._dynamics",
-    "Event": "hydromechs.simulation._events",
-    "Simulation": "hydromechs.simulation._simulation",
-    "rollout": "hydromechs.simulation._rollout",
+    "Dynamics": ".equations",
+    "compile": ".equations",
+    "operation_count": ".equations",
+    "Event": ".simulation",
+    "Simulation": ".simulation",
+    "rollout": ".simulation",
     # water and actuators
-    "Environment": "hydromechs.hydro",
-    "Thruster": "hydromechs.actuation",
-    "drives": "hydromechs.actuation",
+    "Environment": ".hydro",
+    "Thruster": ".actuation",
+    "drives": ".actuation",
     # recordings
-    "load_recording": "hydromechs.simulation._recording",
-    "load_state": "hydromechs.simulation._state_file",
-    "save_recording": "hydromechs.simulation._recording",
-    "save_state": "hydromechs.simulation._state_file",
+    "load_recording": ".recording",
+    "load_state": ".simulation",
+    "save_recording": ".recording",
+    "save_state": ".simulation",
     # scenarios
-    "Scenario": "hydromechs.simulation._scenario",
-    "load_scenario": "hydromechs.library",
-    "save_scenario": "hydromechs.formats",
+    "Scenario": ".scenario",
+    "load_scenario": ".library",
+    "save_scenario": ".formats",
     # read files with pydantic and yaml, which take long to import
-    "load": "hydromechs.library",
-    "save": "hydromechs.formats",
+    "load": ".library",
+    "save": ".formats",
 }
 
 __all__ = [
@@ -138,17 +137,24 @@ __all__ = [
 ]
 
 
-_PACKAGES = ("actuation", "contact", "dynamics", "gnc", "hydro", "viewer")
+_PACKAGES = (
+    "actuation",
+    "compiler",
+    "contact",
+    "dynamics",
+    "equations",
+    "formats",
+    "gnc",
+    "hydro",
+    "integrators",
+    "library",
+    "model",
+    "recording",
+    "scenario",
+    "simulation",
+    "spatial",
+    "studies",
+    "viewer",
+)
 
-
-def __getattr__(name: str):
-    if name in _PACKAGES:
-        return _import_module(f"hydromechs.{name}")
-    if name in _LATER:
-        module, _, other = _LATER[name].partition(":")
-        return getattr(_import_module(module), other or name)
-    raise AttributeError(f"module 'hydromechs' has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted([*globals(), *_LATER])
+__getattr__, __dir__ = _lazy_names(__name__, {**_LATER, **{name: f".{name}:" for name in _PACKAGES}})

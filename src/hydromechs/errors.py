@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature"]
+__all__ = ["FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature"]
 
 
 class ModelError(ValueError):
@@ -46,7 +46,28 @@ class ScenarioError(ValueError):
 
 
 class SimulationDiverged(RuntimeError):
-    """The state stopped being finite."""
+    """The state stopped being finite; `state` is the last one that was, `recording` what was recorded in memory, if any."""
+
+    state: object = None
+    recording: object = None
+
+
+class FieldError(ValueError):
+    """A value that a field cannot have.
+
+    Args:
+        name: The field, as "Thruster.radius".
+        value: What was given.
+        must: What it must be, in words, as "must be finite and > 0; leave it out for none".
+    """
+
+    def __init__(self, name: str, value: object, must: str):
+        self.name, self.value, self.must = name, value, must
+        shown = f"{value:.6g}" if isinstance(value, float) else str(value) if isinstance(value, list) else repr(value)
+        super().__init__(f"{name} is {shown}, {must}")
+
+    def __reduce__(self):
+        return FieldError, (self.name, self.value, self.must)
 
 
 class UnsupportedFeature(ValueError):

@@ -121,7 +121,7 @@ def test_crosscheck_passes(run):
 
 def test_backends_compares_machine_code(run, monkeypatch, tmp_path):
     """One small tree through lanes, threads and C; the whole comparison is the command itself."""
-    from hydromechs.cli import _backends
+    from hydromechs.studies import _backends as _backends
 
     monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
     monkeypatch.setattr(_backends.library, "names", lambda: ())

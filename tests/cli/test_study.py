@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.cli import _study
+from hydromechs.studies import _decoupled as _study
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 import hydromechs as hm
 from hydromechs import compiler, library
 from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.equations import BranchesOnLanes
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.simulation._spatial import BranchesOnLanes
 
 EPS = np.finfo(float).eps
 

@@ -12,10 +12,9 @@ import pytest
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.cli import main
-from hydromechs.cli._export import FUNCTIONS, export_c
 from hydromechs.compiler import trace
 from hydromechs.compiler._c_text import Case, CFile, CFunction, c_header, c_literal, c_source, c_test
-from hydromechs.simulation._table import shape_of
+from hydromechs.equations import FUNCTIONS, export_c, shape_of
 from hydromechs.spatial import maximum, minimum, where
 
 CC = shutil.which("gcc") or shutil.which("cc")

@@ -8,9 +8,9 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import compiler, contact, dynamics
+from hydromechs.equations import balance
 from hydromechs.library import serial_chain, star
 from hydromechs.library._generators import _random_hydro, _random_inertia
-from hydromechs.simulation._equations import _balance
 from hydromechs.spatial import Path, Screw, Turn, cross, rpy_from_matrix
 
 WHOLE = (0, 1, 2, 3, 4, 5)
@@ -113,7 +113,7 @@ def dense(case: Case, **flow):
 
 def table_1(model, q, v, tau, holdings, **flow):
     keys = ("fluid_velocity", "fluid_acceleration", "wrench")
-    b = _balance(model, q, v, *(flow.get(k) for k in keys))
+    b = balance(model, q, v, *(flow.get(k) for k in keys))
     load = model.body_index("load")
     return dynamics.closed_chain_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, load, holdings)
 

@@ -17,8 +17,8 @@ import hydromechs as hm
 from hydromechs import dynamics, library
 from hydromechs.compiler import trace
 from hydromechs.dynamics import _closed_form as cf
+from hydromechs.equations import _closed_form as sim
 from hydromechs.library import random_tree, serial_chain
-from hydromechs.simulation import _closed_form as sim
 from hydromechs.spatial import quaternion_exp, quaternion_matrix, quaternion_product
 
 TREES = range(int(os.environ.get("HYDROMECHS_TREES", "40")))

@@ -6,10 +6,9 @@ import pytest
 import hydromechs as hm
 from hydromechs import dynamics
 from hydromechs.compiler import trace
+from hydromechs.equations import arm_dynamics, balance, decoupled_dynamics
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.library import random_tree, serial_chain, star
-from hydromechs.simulation._decoupled import arm_dynamics, decoupled_dynamics
-from hydromechs.simulation._equations import _balance
 
 
 def one_root(seed, wet):
@@ -87,7 +86,7 @@ def test_geared_rotors_count():
     q, _ = model.neutral()
     v, tau = rng.normal(size=(2, model.nv))
     armature = np.array([0.0] * 6 + [0.5, 1.0, 2.0])
-    b = _balance(model, q, v, None, None, None)
+    b = balance(model, q, v, None, None, None)
     expected = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, armature)
     ours = dynamics.arm_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, expected[:6], armature)
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-11 * np.abs(expected).max())

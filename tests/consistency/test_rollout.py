@@ -5,7 +5,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import dynamics
-from hydromechs.simulation import _integrators as integrators
+from hydromechs.integrators import _methods as integrators
 from hydromechs.simulation._rollout import _stepper
 
 EPS = np.finfo(float).eps

@@ -11,8 +11,8 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import compiler, dynamics
-from hydromechs.simulation import ModelStart, assemble
-from hydromechs.simulation._equations import _balance
+from hydromechs.equations import balance
+from hydromechs.scenario import ModelStart, assemble
 from hydromechs.spatial import Path, Turn, pivoted_solve, quaternion_from_matrix, quaternion_matrix
 
 PUMA = hm.load("puma560")
@@ -113,7 +113,7 @@ class Held(NamedTuple):
         return dynamics.singular_chain_dynamics(*self._arguments(), **options)
 
     def _arguments(self):
-        b = _balance(self.model, self.q, self.v, None, None, None)
+        b = balance(self.model, self.q, self.v, None, None, None)
         load = self.model.body_index("load.load")
         return self.model, b.kin, b.bias, self.tau, b.inertia, b.force, load, self.holdings
 

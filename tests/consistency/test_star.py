@@ -6,11 +6,10 @@ import pytest
 import hydromechs as hm
 from hydromechs import dynamics
 from hydromechs.compiler import trace
+from hydromechs.equations import balance, star_dynamics
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.library._generators import _random_hydro, _random_inertia, _random_joint
-from hydromechs.simulation._equations import _balance
-from hydromechs.simulation._star import star_dynamics
 
 BASES = ("free", "fixed", "revolute", "ball", "world")
 
@@ -75,7 +74,7 @@ def test_dry_star_by_full_inertias_is_the_same(seed):
     model = random_star(rng, base="free", wet=False)
     q, v, tau = model.initial().q, model.initial().v, rng.normal(size=model.nv)
     wrench, armature = rng.normal(size=(model.nb, 6)), np.concatenate([np.zeros(6), rng.uniform(0, 2, model.nv - 6)])
-    b = _balance(model, q, v, None, None, wrench)
+    b = balance(model, q, v, None, None, wrench)
     expected = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, armature)
     full = dynamics.star_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, armature)
     rigid = dynamics.rigid_star_dynamics(model, b.kin, tau, wrench, armature)
@@ -89,7 +88,7 @@ def test_rigid_inverse_dynamics_equals_the_general_one(seed):
     rng = np.random.default_rng(seed)
     model = random_tree(rng, wet=False)
     state, vdot, wrench = model.initial(), rng.normal(size=model.nv), rng.normal(size=(model.nb, 6))
-    b = _balance(model, state.q, state.v, None, None, wrench)
+    b = balance(model, state.q, state.v, None, None, wrench)
     expected = dynamics.inverse_dynamics(model, b.kin, b.bias, vdot, b.inertia, b.force)
     ours = dynamics.rigid_inverse_dynamics(model, b.kin, vdot, wrench)
     # sums of some hundred terms of the size of the largest force

@@ -7,10 +7,10 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import dynamics
-from hydromechs.cli.peers._pinocchio import PinocchioPeer
+from hydromechs.equations import balance
 from hydromechs.library import serial_chain, star
-from hydromechs.simulation._equations import _balance
 from hydromechs.spatial import Path, Turn
+from hydromechs.studies.peers._pinocchio import PinocchioPeer
 
 TOLERANCE = 1e-8
 """Relative to the largest acceleration, as the issue asks; the arms here are not singular."""
@@ -56,7 +56,7 @@ class Held:
         self.tau = 5.0 * rng.normal(size=model.nv)
 
     def ours(self, solver):
-        b = _balance(self.model, self.q, self.v, None, None, None)
+        b = balance(self.model, self.q, self.v, None, None, None)
         return solver(self.model, b.kin, b.bias, self.tau, b.inertia, b.force, self.load, self.holdings)
 
 

@@ -21,14 +21,17 @@ from hypothesis import strategies as st
 
 from hydromechs import contact, hydro, library
 from hydromechs.actuation import Thruster, drives, ideal_curve
+from hydromechs.equations import kinematics
 from hydromechs.errors import ScenarioError, UnsupportedFeature
 from hydromechs.formats import _scenario_parts as parts
 from hydromechs.formats import _scenario_schema as schema
 from hydromechs.formats import dumps_scenario, load_scenario_file, loads_scenario, save_scenario, scenario_json_schema
 from hydromechs.formats._yaml import parse
+from hydromechs.integrators import DormandPrince
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints
-from hydromechs.simulation import Check, ControllerSpec, DormandPrince, Event, ModelStart, Scenario, assemble, kinematics
-from hydromechs.simulation._events import place
+from hydromechs.recording import Check, place
+from hydromechs.scenario import ControllerSpec, ModelStart, Scenario, assemble
+from hydromechs.simulation import Event
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
 RICH = (Path(__file__).parent / "scenario_rich.yaml").read_text()

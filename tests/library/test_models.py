@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import hydromechs
+from hydromechs.equations import inverse_dynamics, kinematics, mass_matrix
 from hydromechs.formats import load_file
 from hydromechs.hydro import added_mass_matrix
-from hydromechs.simulation import inverse_dynamics, kinematics, mass_matrix
 from hydromechs.spatial import tensor_matrix
 
 FOLDER = Path(hydromechs.__file__).parent / "library" / "models"

@@ -13,14 +13,7 @@ import numpy as np
 import pytest
 import xarray
 
-from hydromechs.simulation._recording import (
-    MemoryRecorder,
-    RecordingError,
-    RecordingWriter,
-    Variable,
-    load_recording,
-    save_recording,
-)
+from hydromechs.recording import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
 
 COORDS = {"body": ["vehicle", "Ünterarm"], "xyz": ["x", "y", "z"], "actuator": ["t1"], "contact": []}
 SCHEMA = [
@@ -115,7 +108,7 @@ KILLED = """
 import sys
 sys.path.insert(0, {here!r})
 import numpy as np
-from hydromechs.simulation._recording import RecordingWriter, Variable
+from hydromechs.recording import RecordingWriter, Variable
 names = [f"v{{i}}" for i in range(20)]
 schema = [Variable(name=n, dims=("time", "body"), units="m", long_name=n) for n in names]
 writer = RecordingWriter({path!r}, schema, {{"body": ["a", "b", "c"]}}, {{}}, chunk=64)

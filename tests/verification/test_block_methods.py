@@ -14,14 +14,8 @@ import hydromechs as hm
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.errors import SimulationDiverged
-from hydromechs.simulation._block_methods import (
-    SlidingBlock,
-    amplification,
-    block_named,
-    corrector_weights,
-    predictor_weights,
-)
-from hydromechs.simulation._integrators import method_named
+from hydromechs.integrators import SlidingBlock, block_named, corrector_weights, method_named, predictor_weights
+from hydromechs.integrators._block_methods import amplification
 
 SPEC = importlib.util.spec_from_file_location("integrators_tested", Path(__file__).with_name("test_integrators.py"))
 SHARED = importlib.util.module_from_spec(SPEC)

@@ -13,11 +13,10 @@ from scipy.integrate import solve_ivp
 
 import hydromechs as hm
 from hydromechs import actuation, contact, dynamics
-from hydromechs.simulation import _integrators as integrators
-from hydromechs.simulation._adaptive import AdaptiveSteps
+from hydromechs.integrators import AdaptiveSteps, Stepper
+from hydromechs.integrators import _methods as integrators
+from hydromechs.simulation import Mode
 from hydromechs.simulation._rollout import _stepper
-from hydromechs.simulation._stepper import Stepper
-from hydromechs.simulation._stiffness import Mode
 from hydromechs.spatial import quaternion_matrix
 
 EPS = np.finfo(float).eps

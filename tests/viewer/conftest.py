@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hydromechs.simulation._recording import MemoryRecorder, Variable
+from hydromechs.recording import MemoryRecorder, Variable
 
 XYZ, WXYZ, SIX = list("xyz"), list("wxyz"), ["X", "Y", "Z", "K", "M", "N"]
 FORCES = ("drag", "added_mass", "buoyancy", "weight", "contact", "thrust", "external")

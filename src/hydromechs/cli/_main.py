@@ -133,7 +133,7 @@ def crosscheck(
 
     DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
     """
-    from ._crosscheck import print_crosscheck
+    from hydromechs.studies import print_crosscheck
 
     if not print_crosscheck(trees, seed, Console()):
         raise typer.Exit(1)
@@ -151,9 +151,8 @@ def export(
     """Write a model's equations as C99 for an embedded target, with a check."""
     import shlex
 
+    from hydromechs.equations import FORMATS, export_c
     from hydromechs.library import load
-
-    from ._export import FORMATS, export_c
 
     if format not in FORMATS:
         raise typer.BadParameter(f"{format!r} is no format; there are {', '.join(FORMATS)}", param_hint="--format")
@@ -180,22 +179,22 @@ def count(
         raise typer.BadParameter("give either a model or --papers")
     import json
 
-    from . import _count
+    from hydromechs import studies
 
     if papers:
-        found = list(_count.compare_with_papers())
+        found = list(studies.compare_with_papers())
         if as_json:
             print(json.dumps([{**c._asdict(), "ratio": c.ratio} for c in found], indent=2, ensure_ascii=False))
         else:
-            _count.print_papers(found, Console())
+            studies.print_papers(found, Console())
         return
     from hydromechs.library import load
 
     mechanism = load(model)
     if as_json:
-        print(json.dumps({"model": mechanism.name, "operations": _count.model_counts(mechanism)}, indent=2))
+        print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))
     else:
-        _count.print_counts(mechanism, Console())
+        studies.print_counts(mechanism, Console())
 
 
 @app.command()
@@ -205,7 +204,7 @@ def papers(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Our reproduction of the papers' tables: operation counts, block methods, speedups on lanes."""
-    from ._papers import measure_papers, print_papers_tables
+    from hydromechs.studies import measure_papers, print_papers_tables
 
     notes = Console(stderr=True)
     _report(measure_papers(quick=quick, picture=picture, tell=notes.print), print_papers_tables, as_json)
@@ -223,8 +222,7 @@ def bench_dynamics(
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
     from hydromechs.library import load
-
-    from ._bench import measure_dynamics, print_dynamics
+    from hydromechs.studies import measure_dynamics, print_dynamics
 
     _report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
 
@@ -237,8 +235,7 @@ def bench_gpu(
 ) -> None:
     """Time forward dynamics in water on a GPU (needs CuPy)."""
     from hydromechs.library import load
-
-    from ._bench_gpu import measure_gpu, print_gpu
+    from hydromechs.studies import measure_gpu, print_gpu
 
     _report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
 
@@ -249,7 +246,7 @@ def bench_simulation(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time rollouts and a whole scenario with its recording."""
-    from ._bench_simulation import measure_simulation, print_simulation
+    from hydromechs.studies import measure_simulation, print_simulation
 
     _report(measure_simulation(quick=quick), print_simulation, as_json)
 
@@ -265,7 +262,7 @@ def study_decoupled(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Errors of the decoupled model of vehicle and arm, over mass ratios and bandwidths."""
-    from ._study import QUICK, measure_decoupled, plot_decoupled, print_decoupled
+    from hydromechs.studies import QUICK, measure_decoupled, plot_decoupled, print_decoupled
 
     report = measure_decoupled(**(QUICK if quick else {}))
     _report(report, print_decoupled, as_json)
@@ -294,7 +291,7 @@ def backends(
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
     """Compare machine code (lanes, threads, C) with the float reference on every equation."""
-    from ._backends import print_backends
+    from hydromechs.studies import print_backends
 
     if not print_backends(trees, seed, Console()):
         raise typer.Exit(1)

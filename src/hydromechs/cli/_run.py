@@ -16,9 +16,8 @@ from rich.text import Text
 
 from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged
-from hydromechs.simulation import RecordingWriter, Simulation, load_recording
-from hydromechs.simulation._observe import coordinate_names
-from hydromechs.simulation._state_file import load_state, save_state
+from hydromechs.recording import RecordingWriter, load_recording
+from hydromechs.simulation import Simulation, coordinate_names, load_state, save_state
 
 __all__ = ["plot", "print_scenarios", "run"]
 

@@ -1,36 +1,46 @@
 """From a NumPy function to machine code: trace, program, back ends, cache, derivatives."""
 
-from importlib import import_module as _import_module
+from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._program import Argument, Operation, OperationCount, Program
 
 _LATER = {  # each back end alone: machine code from the cache needs no CasADi, CUDA no LLVM
-    "BoundMarch": "_march",
-    "Compiled": "_compiled",
-    "Hoisted": "_hoist",
-    "CudaKernel": "_cuda",
-    "March": "_march",
-    "MarchResult": "_march",
-    "Recipe": "_compiled",
-    "native_lanes": "_llvm",
-    "Symbol": "_symbol",
-    "call": "_symbol",
-    "call_on_lanes": "_symbol",
-    "hoist": "_hoist",
-    "jacobian_program": "_derivative",
-    "jvp_program": "_derivative",
-    "linearized": "_derivative",
-    "merge": "_hoist",
-    "solve": "_symbol",
-    "solve_semidefinite": "_symbol",
-    "symbols": "_symbol",
-    "trace": "_trace",
-    "vjp_program": "_derivative",
+    "BoundMarch": "._march",
+    "CFile": "._c_text",
+    "CFunction": "._c_text",
+    "Case": "._c_text",
+    "c_header": "._c_text",
+    "c_identifier": "._c_text",
+    "c_source": "._c_text",
+    "c_test": "._c_text",
+    "Compiled": "._compiled",
+    "Hoisted": "._hoist",
+    "CudaKernel": "._cuda",
+    "March": "._march",
+    "MarchResult": "._march",
+    "Recipe": "._compiled",
+    "native_lanes": "._llvm",
+    "Symbol": "._symbol",
+    "call": "._symbol",
+    "call_on_lanes": "._symbol",
+    "hoist": "._hoist",
+    "jacobian_program": "._derivative",
+    "jvp_program": "._derivative",
+    "linearized": "._derivative",
+    "merge": "._hoist",
+    "solve": "._symbol",
+    "solve_semidefinite": "._symbol",
+    "symbols": "._symbol",
+    "trace": "._trace",
+    "vjp_program": "._derivative",
 }
 
 __all__ = [
     "Argument",
     "BoundMarch",
+    "CFile",
+    "CFunction",
+    "Case",
     "Compiled",
     "CudaKernel",
     "Hoisted",
@@ -41,6 +51,10 @@ __all__ = [
     "Program",
     "Recipe",
     "Symbol",
+    "c_header",
+    "c_identifier",
+    "c_source",
+    "c_test",
     "call",
     "call_on_lanes",
     "hoist",
@@ -56,8 +70,4 @@ __all__ = [
     "vjp_program",
 ]
 
-
-def __getattr__(name: str):
-    if name in _LATER:
-        return getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy_names(__name__, _LATER)

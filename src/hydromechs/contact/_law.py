@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model._values import number
 from hydromechs.spatial import stick_slip, where
+from hydromechs.values import number
 
 __all__ = [
     "DryFriction",

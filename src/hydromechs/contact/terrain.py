@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from hydromechs.model import Origin
-from hydromechs.model._values import floats, is_finite
+from hydromechs.values import floats, is_finite
 
 from ._law import Material, set_number
 

@@ -35,6 +35,8 @@ from ._generalized_force import generalized_force
 from ._inverse_dynamics import accelerations, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
 from ._kinematics import Bias, Kinematics, integrate, kinematics, world_vector
+from ._lanes import Branch, inward, outward
+from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
     LoadSolution,
     condition_numbers,
@@ -49,11 +51,13 @@ __all__ = [
     "Bias",
     "Blocks",
     "BodyJacobian",
+    "Branch",
     "ClosedChains",
     "Holding",
     "Kinematics",
     "LoadSolution",
     "OpenChain",
+    "PseudoInertia",
     "Star",
     "accelerations",
     "ad_matrix",
@@ -76,6 +80,7 @@ __all__ = [
     "held_trees",
     "integrate",
     "inverse_dynamics",
+    "inward",
     "jacobian",
     "jacobian_derivative_times_velocity",
     "jacobian_derivatives",
@@ -87,7 +92,9 @@ __all__ = [
     "mass_matrix_from_jacobians",
     "momentum",
     "momentum_matrix",
+    "moved_back",
     "open_chains",
+    "outward",
     "potential_energy",
     "retract",
     "rigid_bias",

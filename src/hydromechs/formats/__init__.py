@@ -1,17 +1,17 @@
 """Model files and scenario files: native YAML, read and written without loss, and their JSON Schemas."""
 
-from importlib import import_module as _import_module
+from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._read import load_file, loads
 from ._schema import json_schema
 from ._write import dumps, save
 
 _LATER = {  # need the simulation, which takes longer to import than a model needs
-    "dumps_scenario": "_scenario_write",
-    "load_scenario_file": "_scenario_read",
-    "loads_scenario": "_scenario_read",
-    "save_scenario": "_scenario_write",
-    "scenario_json_schema": "_scenario_schema",
+    "dumps_scenario": "._scenario_write",
+    "load_scenario_file": "._scenario_read",
+    "loads_scenario": "._scenario_read",
+    "save_scenario": "._scenario_write",
+    "scenario_json_schema": "._scenario_schema",
 }
 
 __all__ = [
@@ -27,8 +27,4 @@ __all__ = [
     "scenario_json_schema",
 ]
 
-
-def __getattr__(name: str):
-    if name in _LATER:
-        return getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy_names(__name__, _LATER)

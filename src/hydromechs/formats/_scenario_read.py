@@ -23,8 +23,11 @@ from hydromechs.hydro import (
     PowerLaw,
     RegularWave,
 )
+from hydromechs.integrators import DormandPrince
 from hydromechs.model import Model, Origin
-from hydromechs.simulation import Check, ControllerSpec, DormandPrince, Event, ModelStart, Scenario
+from hydromechs.recording import Check
+from hydromechs.scenario import ControllerSpec, ModelStart, Scenario
+from hydromechs.simulation import Event
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
 from ._messages import dotted, nearest, sentences

@@ -11,7 +11,7 @@ from hydromechs.contact import Material, terrain
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import Environment, Uniform
 from hydromechs.model import Origin
-from hydromechs.simulation import ControllerSpec, ModelStart, Scenario
+from hydromechs.scenario import ControllerSpec, ModelStart, Scenario
 
 from ._emit import Block, Rows, emit
 from ._scenario_read import DRIVES, LAWS, PROFILES, SOLIDS, WAVES, curve_of

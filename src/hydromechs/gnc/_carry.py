@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs import compiler, contact, dynamics
 from hydromechs.actuation import drives
-from hydromechs.simulation import inverse_dynamics
+from hydromechs.equations import inverse_dynamics
 from hydromechs.spatial import cross, ldl, quaternion_matrix
 
 from ._pose_control import pose_error, pose_waypoints

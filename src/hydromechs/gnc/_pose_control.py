@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hydromechs.actuation import Allocator, allocation_matrix
+from hydromechs.equations import damping_force, mass_matrix, restoring_force
 from hydromechs.model import joints
-from hydromechs.simulation import damping_force, mass_matrix, restoring_force
 from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
 
 from ._reference import JointMotion, Waypoints

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from hydromechs.model._values import floats, number
+from hydromechs.values import floats, number
 
 __all__ = [
     "Current",

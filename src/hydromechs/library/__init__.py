@@ -13,7 +13,7 @@ from hydromechs.model import Model
 from ._generators import random_tree, serial_chain, star
 
 if TYPE_CHECKING:
-    from hydromechs.simulation import Scenario
+    from hydromechs.scenario import Scenario
 
 __all__ = [
     "load",

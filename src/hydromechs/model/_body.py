@@ -8,10 +8,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from hydromechs.spatial import rigid_inertia, tensor_matrix
+from hydromechs.values import floats, number
 
 from . import added_mass, drag
 from ._placement import Origin
-from ._values import floats, number
 from .joints import Composite, Free, Joint
 from .shapes import Shape
 

@@ -7,12 +7,12 @@ from dataclasses import fields
 import numpy as np
 
 from hydromechs.spatial import tensor_matrix
+from hydromechs.values import is_finite, plain
 
 from . import added_mass, drag, shapes
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._fault import Fault
 from ._placement import Mdh, Origin
-from ._values import is_finite, plain
 from .joints import Ball, Composite, Fixed, Free, Prismatic, Revolute
 
 __all__ = ["TOO_LARGE", "UNIT_TOLERANCE", "body_faults", "given_added_mass", "header_faults", "is_small", "world_faults"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from hydromechs.spatial import Path, skew
+from hydromechs.values import plain
 
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
 from ._checks import TOO_LARGE, is_small
 from ._fault import Fault
 from ._steps import motion_subspace, transformation
-from ._values import plain
 from .joints import Ball, Composite, Free
 
 __all__ = ["mechanism_faults", "warnings_of"]

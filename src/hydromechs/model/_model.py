@@ -13,13 +13,13 @@ import numpy as np
 
 from hydromechs.errors import ModelError
 from hydromechs.spatial import Path
+from hydromechs.values import number
 
 from ._body import Body, Frame
 from ._checks import body_faults, header_faults, world_faults
 from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
 from ._tree import topological_order, tree_faults
-from ._values import number
 
 __all__ = ["Model", "RigidBody", "State", "World"]
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydromechs.spatial import Screw, Shift, cos_sin, matrix_from_rpy, planar_rotation
-
-from ._values import floats, number
+from hydromechs.values import floats, number
 
 __all__ = ["Mdh", "Origin", "constant_screw", "rotation_steps"]
 

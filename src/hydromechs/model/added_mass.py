@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hydromechs.values import floats, matrix, number
+
 from ._placement import Origin
-from ._values import floats, matrix, number
 
 __all__ = ["Box", "Cylinder", "Diagonal", "Ellipsoid", "Matrix", "Sphere"]
 

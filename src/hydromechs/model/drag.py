@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hydromechs.values import floats, matrix, number
+
 from ._placement import Origin
-from ._values import floats, matrix, number
 
 __all__ = ["Box", "Cylinder", "Damping", "Ellipsoid", "Foil", "Sphere"]
 

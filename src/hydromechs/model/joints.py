@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hydromechs.spatial import Screw, Shift
+from hydromechs.values import floats, number
 
 from ._placement import Mdh, Origin, rotation_steps
 from ._steps import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
-from ._values import floats, number
 
 __all__ = ["Ball", "Composite", "Fixed", "Free", "Joint", "Prismatic", "Revolute"]
 

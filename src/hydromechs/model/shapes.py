@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hydromechs.values import floats, number
+
 from ._placement import Origin
-from ._values import floats, number
 
 __all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Shape", "Sphere"]
 

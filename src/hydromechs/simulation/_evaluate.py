@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import actuation, compiler, contact, dynamics, hydro
+from hydromechs.equations import balance
 from hydromechs.model import Hydro
 from hydromechs.spatial import cross, ldl, norm
 
-from ._equations import _balance
 from ._plant import Plant
 
 __all__ = ["Evaluation", "Water", "derivative", "evaluate", "inertia_matrix", "water_at"]
@@ -246,7 +246,7 @@ def evaluate(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> Evaluation:
         power["external"] = power["external"] + F @ kin.V[i]
 
     wrench = np.stack([thrust[i] + touching[i] + external[i] for i in range(nb)])
-    b = _balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface)
+    b = balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface)
     tau = np.array(tau)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     held = None
@@ -300,7 +300,7 @@ def inertia_matrix(plant: Plant, t, q, v, inputs) -> np.ndarray:
     na = len(plant.actuator_names)
     kin = dynamics.kinematics(plant.model, q, v)
     water = water_at(plant, t, kin.p_WB, inputs[na : na + 7], fluid_at)
-    b = _balance(plant.model, q, v, water.velocity, water.acceleration, None, water.surface)
+    b = balance(plant.model, q, v, water.velocity, water.acceleration, None, water.surface)
     M = np.array(dynamics.mass_matrix(plant.model, kin, b.inertia), dtype=float)
     return M if plant.armature is None else M + np.diag(plant.armature)
 

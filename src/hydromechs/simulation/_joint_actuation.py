@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hydromechs import equations
 from hydromechs.actuation import drives
 from hydromechs.model import Model, State, joints
 
-from . import _equations as equations
 from ._plant import JointActuation
 
 __all__ = ["joint_actuation"]

@@ -7,11 +7,11 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.model import joints
+from hydromechs.recording import Variable
 from hydromechs.spatial import quaternion_from_matrix
 
 from ._evaluate import evaluate, fluid_at
 from ._plant import Plant
-from ._recording import Variable
 
 __all__ = ["coordinate_names", "coordinates", "observed", "observer", "quaternions", "schema"]
 

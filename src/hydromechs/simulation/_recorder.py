@@ -6,8 +6,9 @@ import time
 
 import numpy as np
 
+from hydromechs.recording import MemoryRecorder
+
 from ._observe import ENERGIES, coordinates, quaternions, schema
-from ._recording import MemoryRecorder
 
 __all__ = ["Recorder"]
 

@@ -7,17 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import dynamics
+from hydromechs import dynamics, equations
 from hydromechs.compiler import Argument
+from hydromechs.equations import FLUID, Dynamics, is_ours, shape_of
+from hydromechs.integrators import BlockSteps, SlidingBlock, Stepper, method_named
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep
-
-from . import _equations as equations
-from ._block_methods import SlidingBlock
-from ._block_steps import BlockSteps
-from ._dynamics import FLUID, Dynamics, is_ours
-from ._integrators import method_named
-from ._stepper import Stepper
-from ._table import shape_of
 
 __all__ = ["Rollout", "rollout"]
 

@@ -13,26 +13,22 @@ import numpy as np
 from hydromechs import compiler, contact, dynamics
 from hydromechs.actuation import Thruster, drives
 from hydromechs.compiler import Argument
+from hydromechs.equations import configuration, is_ours, model_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
+from hydromechs.integrators import AdaptiveSteps, BlockSteps, SlidingBlock, Stepper, StepTooSmall, method_named
 from hydromechs.model import Model, State
+from hydromechs.values import positive
 
-from ._adaptive import AdaptiveSteps, StepTooSmall
-from ._arguments import configuration, model_of
-from ._block_methods import SlidingBlock
-from ._block_steps import BlockSteps
-from ._dynamics import is_ours
 from ._evaluate import derivative, evaluate, fluid_at, inertia_matrix
 from ._events import Event, Log, happened
-from ._integrators import method_named
 from ._joint_actuation import joint_actuation
 from ._observe import observer
 from ._plant import Plant
 from ._recorder import Recorder
 from ._results import Controller, Run
-from ._stepper import Stepper
 from ._stiffness import step_warnings
-from ._ticks import Ticks, is_multiple, positive
+from ._ticks import Ticks, is_multiple
 
 if TYPE_CHECKING:
     pass

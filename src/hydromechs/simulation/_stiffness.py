@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import contact, dynamics
+from hydromechs import contact, dynamics, equations
 from hydromechs.actuation import drives
+from hydromechs.integrators import fastest_root
 
-from . import _equations as equations
-from ._integrators import fastest_root
 from ._plant import Plant
 
 __all__ = ["Mode", "step_warnings", "stiff_modes"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import time
 
-__all__ = ["Ticks", "is_multiple", "next_multiple", "positive"]
+from hydromechs.values import positive
+
+__all__ = ["Ticks", "is_multiple", "next_multiple"]
 
 
 class Ticks:
@@ -40,17 +42,6 @@ class Ticks:
         if self.progress is not None and now - self.told > 0.1:
             self.told = now
             self.progress(self.sim._t)
-
-
-def positive(value, name: str) -> float:
-    """`value` as a number above 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}, must be a number above 0") from None
-    if not 0.0 < number < math.inf:
-        raise ValueError(f"{name} is {value!r}, must be a number above 0")
-    return number
 
 
 def is_multiple(t: float, period: float, step: float) -> bool:

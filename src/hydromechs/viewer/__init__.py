@@ -2,5 +2,6 @@
 
 from ._plots import plot_recording, plot_variable
 from ._report import write_report
+from ._style import figure
 
-__all__ = ["plot_recording", "plot_variable", "write_report"]
+__all__ = ["figure", "plot_recording", "plot_variable", "write_report"]

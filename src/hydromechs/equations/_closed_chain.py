@@ -8,7 +8,7 @@ from hydromechs import dynamics
 from hydromechs.spatial import Path, Shift, Turn
 
 from . import _arguments as arguments
-from ._equations import _balance
+from ._equations import balance
 
 __all__ = ["closed_chain_dynamics", "singular_chain_dynamics"]
 
@@ -76,5 +76,5 @@ def _arguments(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench) -> 
     q = arguments.configuration(model, q)
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
     tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
-    b = _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+    b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return model, b.kin, b.bias, tau, b.inertia, b.force

@@ -15,8 +15,10 @@ from hydromechs.spatial import cross, pose_matrix
 from . import _arguments as arguments
 
 __all__ = [
+    "Balance",
     "BodyMotion",
     "Energy",
+    "balance",
     "bias_acceleration",
     "energy",
     "forward_dynamics",
@@ -75,7 +77,7 @@ def _in_water(model, q, v, fluid_velocity, fluid_acceleration, surface=None):
     return kin, hydro.body_motions(model, kin, velocities, a_fg, surface)
 
 
-class _Balance(NamedTuple):
+class Balance(NamedTuple):
     """What the recursions need of every body."""
 
     kin: dynamics.Kinematics
@@ -89,7 +91,7 @@ class _Balance(NamedTuple):
     """Motion of each body in the water; None for a dry mechanism."""
 
 
-def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, surface=None) -> _Balance:
+def balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, surface=None) -> Balance:
     """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
 
     A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
@@ -125,7 +127,7 @@ def _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, surface=No
     if wrench is not None:
         external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
         force = [F + external[i] for i, F in enumerate(force)]
-    return _Balance(kin, bias, inertia, force, motions)
+    return Balance(kin, bias, inertia, force, motions)
 
 
 def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
@@ -149,7 +151,7 @@ def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleratio
     q = arguments.configuration(model, q)
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
     tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
-    b = _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+    b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force)
 
 
@@ -175,7 +177,7 @@ def inverse_dynamics(model, q, v, vdot, *, fluid_velocity=None, fluid_accelerati
         if wrench is not None:
             wrench = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
         return dynamics.rigid_inverse_dynamics(model, dynamics.kinematics(model, q, v), vdot, wrench)
-    b = _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+    b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return dynamics.inverse_dynamics(model, b.kin, b.bias, vdot, b.inertia, b.force)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydromechs import dynamics
 
 from . import _arguments as arguments
-from ._equations import _balance
+from ._equations import balance
 
 __all__ = ["arm_dynamics", "decoupled_dynamics"]
 
@@ -62,4 +62,4 @@ def _prepared(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench):
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
     tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
     dynamics.base_bodies(model)  # several bases are an error before any work
-    return model, tau, _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+    return model, tau, balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)

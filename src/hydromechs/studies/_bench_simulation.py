@@ -15,7 +15,7 @@ from rich.text import Text
 
 import hydromechs as hm
 from hydromechs import compiler
-from hydromechs.simulation import RecordingWriter
+from hydromechs.recording import RecordingWriter
 
 from ._bench import machine, print_heading, print_targets, random_states, table_of, target, versions
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hydromechs import simulation
-from hydromechs.compiler import trace
-from hydromechs.compiler._c_text import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test
+from hydromechs.compiler import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test, trace
 from hydromechs.model import Model
-from hydromechs.simulation._table import EQUATIONS, Equation, shape_of
+
+from . import _equations as equations
+from ._table import EQUATIONS, Equation, shape_of
 
 __all__ = ["DEFAULT", "FORMATS", "FUNCTIONS", "export_c"]
 
@@ -63,7 +63,7 @@ def _recipe(model: Model, name: str) -> Equation:
     kind, _, place = name.partition(":")
     if kind == "jacobian" and place in (*model.body_names, *model.frames):
         purpose = f"Jacobian of the origin of {place}."
-        return Equation(lambda model, q: simulation.jacobian(model, q, place), ("q",), ("J",), purpose)
+        return Equation(lambda model, q: equations.jacobian(model, q, place), ("q",), ("J",), purpose)
     if name not in FUNCTIONS:
         places = ", ".join(dict.fromkeys((*model.body_names, *model.frames)))
         raise ValueError(
@@ -161,7 +161,7 @@ def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], se
     results = results if isinstance(results, tuple) else (results,)
     tolerance = 1e-12
     if "vdot" in recipe.outputs and model.nv:
-        condition = np.linalg.cond(simulation.mass_matrix(model, inputs["q"]))
+        condition = np.linalg.cond(equations.mass_matrix(model, inputs["q"]))
         tolerance = max(tolerance, 200 * np.finfo(float).eps * float(condition))
     return Case(tuple(inputs.values()), tuple(np.asarray(y, dtype=float) for y in results), tolerance)
 

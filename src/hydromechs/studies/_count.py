@@ -17,10 +17,10 @@ from rich.text import Text
 
 from hydromechs import dynamics
 from hydromechs.compiler import trace
-from hydromechs.dynamics._pseudo_inertia import PseudoInertia, moved_back
+from hydromechs.dynamics import PseudoInertia, moved_back
+from hydromechs.equations import operation_count
 from hydromechs.library import load, serial_chain, star
 from hydromechs.model import Body, Inertia, Model, joints
-from hydromechs.simulation._dynamics import operation_count
 from hydromechs.spatial import Path, Screw
 
 __all__ = ["ALGORITHMS", "Comparison", "arms_on_load", "compare_with_papers", "model_counts", "print_counts", "print_papers"]

@@ -6,12 +6,11 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,20 +18,18 @@ from hydromechs import contact
 from hydromechs.actuation import Thruster
 from hydromechs.errors import ScenarioError
 from hydromechs.hydro import Environment
+from hydromechs.integrators import method_named
 from hydromechs.model import Fault, Model, State, joints
-from hydromechs.model._values import number
+from hydromechs.recording import Check, place
+from hydromechs.simulation import Controller, Event, Plant, Simulation, coordinates, joint_actuation, schema, watchable
+from hydromechs.values import nearest, positive
 
-from ._assemble import ModelStart, assemble, nearest, pairs, start_faults
-from ._events import Event, place, watchable
-from ._integrators import method_named
-from ._observe import coordinates, schema
-from ._plant import Plant
-from ._simulation import Controller, Simulation, joint_actuation
+from ._assemble import ModelStart, assemble, pairs, start_faults
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
-__all__ = ["Check", "CheckResult", "ControllerSpec", "ModelStart", "Scenario", "assemble"]
+__all__ = ["CONTROLLERS", "ControllerSpec", "Scenario"]
 
 CONTROLLERS = {
     "hold_pose": "hydromechs.gnc:HoldPose",
@@ -42,92 +39,8 @@ CONTROLLERS = {
 }
 """Controllers of the library, as module and name."""
 
-STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
-    "last": ("last value of {}", lambda x: x[-1]),
-    "min": ("lowest value of {}", np.min),
-    "max": ("highest value of {}", np.max),
-    "mean": ("mean of {}", np.mean),
-    "rms": ("root mean square of {}", lambda x: np.sqrt(np.mean(x * x))),
-    "max_abs": ("largest size of {}", lambda x: np.max(np.abs(x))),
-}
-"""What a check can look at, in words and as a function of the samples."""
-
-
 OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
 """Dimensions of a recording that the model alone decides."""
-
-
-class CheckResult(NamedTuple):
-    """What a check has found."""
-
-    name: str
-    """Name of the check."""
-    passed: bool
-    """Whether the value is within its limits."""
-    value: float
-    """What was found; NaN where there was nothing to look at."""
-    limit: str
-    """What it must be, in words: "below 0.3"."""
-    text: str
-    """What was looked at, in words."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """Something that must be true of a recording: a statistic of a quantity, less a target, within limits."""
-
-    name: str
-    """What to call it."""
-    quantity: str
-    """A recorded quantity, as "position.vehicle.x", "q.elbow", "energy_residual"."""
-    target: float = 0.0
-    """What is taken off the quantity first, in its unit."""
-    statistic: str = "last"
-    """"last", "min", "max", "mean", "rms" or "max_abs"."""
-    after: float = 0.0
-    """Samples before this time are left out [s]."""
-    below: float | None = None
-    """The statistic must be below this."""
-    above: float | None = None
-    """The statistic must be above this."""
-
-    def __post_init__(self):
-        label = f"check {self.name!r}"
-        if self.statistic not in STATISTICS:
-            raise ValueError(f"{label}: statistic is {self.statistic!r}, must be one of {', '.join(STATISTICS)}")
-        if self.below is None and self.above is None:
-            raise ValueError(f"{label}: it has no limit; give below, above or both")
-        for key in ("target", "after", "below", "above"):
-            value = getattr(self, key)
-            if value is not None:
-                object.__setattr__(self, key, _finite(value, f"{label}: {key}"))
-        if self.below is not None and self.above is not None and not self.above < self.below:
-            raise ValueError(f"{label}: above is {self.above:g}, must be less than below, {self.below:g}; swap them?")
-
-    def judge(self, dataset: xarray.Dataset) -> CheckResult:
-        """Whether a recording is as it should be.
-
-        Args:
-            dataset: The recording.
-        """
-        variables = {"time": (), **{str(name): v.dims[1:] for name, v in dataset.data_vars.items()}}
-        labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
-        head, index = place(self.quantity, variables, labels)
-        chosen = dataset["time"].values >= self.after
-        x = np.asarray(dataset[head].values, dtype=float)[(chosen, *index)] - self.target
-        words, function = STATISTICS[self.statistic]
-        value = float(function(x)) if x.size else math.nan
-        passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
-        off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
-        text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
-        text += "" if x.size else "; the run ended before"
-        return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text)
-
-    @property
-    def limit(self) -> str:
-        """What the statistic must be, in words."""
-        both = (("above", self.above), ("below", self.below))
-        return " and ".join(f"{word} {value:g}" for word, value in both if value is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +57,7 @@ class ControllerSpec:
     def __post_init__(self):
         if not isinstance(self.type, str):
             raise ValueError(f"controller.type is {self.type!r}, must be a text")
-        object.__setattr__(self, "period", _above_zero(self.period, "controller.period"))
+        object.__setattr__(self, "period", positive(self.period, "controller.period"))
         object.__setattr__(self, "parameters", dict(pairs(self.parameters, "controller.parameters")))
 
     def make(self) -> Controller:
@@ -271,7 +184,7 @@ class Scenario:
             object.__setattr__(self, name, pairs(getattr(self, name), name))
         object.__setattr__(self, "integrator", method_named(self.integrator))
         for name in ("step", "record", "duration"):
-            object.__setattr__(self, name, _above_zero(getattr(self, name), name))
+            object.__setattr__(self, name, positive(getattr(self, name), name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed is {self.seed!r}, must be a whole number of 0 or more")
         faults = scenario_faults(self)
@@ -455,17 +368,3 @@ def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable) -> list
             except KeyError as e:
                 out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {e.args[0]}"))
     return out
-
-
-def _finite(value, name: str) -> float:
-    value = number(value, name)
-    if not math.isfinite(value):
-        raise ValueError(f"{name} is {value}, must be finite")
-    return value
-
-
-def _above_zero(value, name: str) -> float:
-    value = _finite(value, name)
-    if value <= 0.0:
-        raise ValueError(f"{name} is {value:g}, must be above 0")
-    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._integrators import dense_output
+from ._methods import dense_output
 from ._stepper import Stepper
 
 __all__ = ["AdaptiveSteps", "StepTooSmall"]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hydromechs.model import Model
+from hydromechs.values import nearest
 
 from . import _closed_form as closed
 from . import _equations as equations
@@ -13,7 +14,10 @@ from . import _fossen as fossen
 from ._decoupled import arm_dynamics, decoupled_dynamics
 from ._star import star_dynamics
 
-__all__ = ["EQUATIONS", "FORMULATIONS", "Equation", "shape_of"]
+__all__ = ["EQUATIONS", "FLUID", "FORMULATIONS", "Equation", "shape_of"]
+
+FLUID = ("fluid_velocity", "fluid_acceleration")
+"""Inputs that say how the water moves."""
 
 
 class Equation(NamedTuple):
@@ -78,9 +82,12 @@ _SHAPES = {
     "A": lambda m: (2 * m.nv, 2 * m.nv),
     "B": lambda m: (2 * m.nv, m.nv),
     **{name: lambda m: () for name in equations.Energy._fields},
+    **{name: lambda m: (m.nv,) for name in ("v", "tau", "vdot", "D", "g")},
 }
 
 
 def shape_of(name: str, model: Model) -> tuple[int, ...]:
-    """Shape of an argument or result by its name; one entry per degree of freedom unless it is known as something else."""
-    return _SHAPES.get(name, lambda m: (m.nv,))(model)
+    """Shape of an argument or result of a model's equations by its name."""
+    if name not in _SHAPES:
+        raise KeyError(f"no argument or result {name!r}{nearest(name, _SHAPES)}")
+    return _SHAPES[name](model)

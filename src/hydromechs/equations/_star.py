@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydromechs import dynamics
 
 from . import _arguments as arguments
-from ._equations import _balance
+from ._equations import balance
 
 __all__ = ["star_dynamics"]
 
@@ -37,5 +37,5 @@ def star_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=N
         if wrench is not None:
             wrench = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
         return dynamics.rigid_star_dynamics(model, dynamics.kinematics(model, q, v), tau, wrench)
-    b = _balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+    b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return dynamics.star_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force)

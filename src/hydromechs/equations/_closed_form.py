@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics, hydro
-from hydromechs.dynamics import _closed_form as closed
 from hydromechs.model import Hydro
 from hydromechs.spatial import cross, ldl
 
@@ -51,7 +50,7 @@ def _bodies(model, q, v, v_f, a_f) -> _Bodies:
     """Jacobians, inertias and relative motions of all bodies."""
     gravity = model.world.gravity_vector
     kin = dynamics.kinematics(model, q, v)
-    jacobians = closed.body_jacobians(model, kin, v)
+    jacobians = dynamics.body_jacobians(model, kin, v)
     rows_v, rows_a = (np.broadcast_to(x, (model.nb, 3)) for x in (v_f, a_f))
     carried = [R.T @ u for R, u in zip(kin.R_WB, rows_v, strict=True)]
     relative = [np.concatenate([V[:3] - u, V[3:]]) for V, u in zip(kin.V, carried, strict=True)]
@@ -90,7 +89,7 @@ def coriolis_matrix(model, q, v, *, fluid_velocity=None):
     """
     model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, None)
     b = _bodies(model, q, v, v_f, a_f)
-    return closed.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b))
+    return dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b))
 
 
 def coriolis_matrix_lagrange(model, q, v):
@@ -107,7 +106,7 @@ def coriolis_matrix_lagrange(model, q, v):
     """
     model, q, v, v_f, a_f = _arguments(model, q, v, None, None)
     b = _bodies(model, q, v, v_f, a_f)
-    return closed.coriolis_matrix_lagrange(model, b.jacobians, b.inertia, v)
+    return dynamics.coriolis_matrix_lagrange(model, b.jacobians, b.inertia, v)
 
 
 def closed_form(model, q, v, *, fluid_velocity=None, fluid_acceleration=None) -> ClosedForm:
@@ -152,11 +151,11 @@ def _terms(model, b: _Bodies) -> ClosedForm:
         restoring.append(-static if weight is None else weight - static)
         M_A, u = b.added[i], np.concatenate([b.carried[i], np.zeros(3)])
         turning = cross(b.kin.V[i][3:], b.carried[i]) - (motion.a_fg - still.a_fg)
-        flow.append(M_A[:, :3] @ turning - closed.momentum_matrix(M_A @ motion.velocity) @ u - moving)
+        flow.append(M_A[:, :3] @ turning - dynamics.momentum_matrix(M_A @ motion.velocity) @ u - moving)
     return ClosedForm(
-        closed.mass_matrix_from_jacobians(model, b.jacobians, b.inertia),
-        closed.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b)),
-        *(closed.transposed_times(model, b.jacobians, terms) for terms in (damping, restoring, flow)),
+        dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia),
+        dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b)),
+        *(dynamics.transposed_times(model, b.jacobians, terms) for terms in (damping, restoring, flow)),
     )
 
 
@@ -182,7 +181,7 @@ def closed_form_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceler
     rest = tau - terms.C @ v - terms.D - terms.N - terms.F
     if wrench is not None:
         external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
-        rest = rest + closed.transposed_times(model, b.jacobians, external)
+        rest = rest + dynamics.transposed_times(model, b.jacobians, external)
     return ldl(terms.M).solve(rest)
 
 

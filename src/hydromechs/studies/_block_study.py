@@ -16,12 +16,9 @@ import numpy as np
 import hydromechs as hm
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument
+from hydromechs.equations import BranchesOnLanes
+from hydromechs.integrators import BlockSteps, DormandPrince, SlidingBlock, Stepper, method_named
 from hydromechs.library import star
-from hydromechs.simulation._block_methods import SlidingBlock
-from hydromechs.simulation._block_steps import BlockSteps
-from hydromechs.simulation._integrators import DormandPrince, method_named
-from hydromechs.simulation._spatial import BranchesOnLanes
-from hydromechs.simulation._stepper import Stepper
 
 __all__ = ["BENCHMARK", "arms", "draw", "lane_ratio", "measure", "time_to"]
 

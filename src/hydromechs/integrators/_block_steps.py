@@ -14,7 +14,7 @@ from hydromechs.compiler import Argument, March, Recipe
 from hydromechs.model import BallStep, FreeStep
 
 from ._block_methods import BlockSystem, block_step
-from ._integrators import embedded_step
+from ._methods import embedded_step
 from ._stepper import Stepper
 
 __all__ = ["BlockPath", "BlockSteps"]

@@ -17,10 +17,8 @@ from rich.table import Table
 
 import hydromechs as hm
 from hydromechs import library
+from hydromechs.equations import FLOW, FUNCTIONS, export_c, shape_of
 from hydromechs.model import Model
-from hydromechs.simulation._table import shape_of
-
-from ._export import FLOW, FUNCTIONS, export_c
 
 __all__ = ["Agreement", "compare_backends", "print_backends"]
 

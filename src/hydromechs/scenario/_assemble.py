@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hydromechs.errors import ScenarioError
 from hydromechs.model import UNIT_TOLERANCE, Body, Fault, Model, Origin, State, joints
-from hydromechs.model._values import floats, number
 from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
+from hydromechs.values import floats, nearest, number
 
-__all__ = ["ModelStart", "assemble", "nearest", "pairs", "start_faults", "start_names"]
+__all__ = ["ModelStart", "assemble", "pairs", "start_faults", "start_names"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,19 +66,6 @@ def pairs(value, name: str) -> tuple[tuple, ...]:
     if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
         raise ValueError(f"{name} has the names {keys}, must be different texts")
     return out
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint at the nearest of the known words, and all of them.
-
-    Args:
-        word: What was written.
-        known: What could have been meant.
-    """
-    known = list(known)
-    close = difflib.get_close_matches(word, known, 1, 0.6)
-    listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
-    return (f" (did you mean {close[0]!r}?)" if close else "") + f"; there are {listed or 'none'}"
 
 
 def start_names(starts: Sequence[ModelStart]) -> list[str]:

@@ -18,11 +18,9 @@ from . import _equations as equations
 from . import _fossen as fossen
 from ._arguments import model_of
 from ._parameters import parameter_value, with_parameters
-from ._table import EQUATIONS, FORMULATIONS, Equation, shape_of
+from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
 __all__ = ["Dynamics", "compile_model", "is_ours", "operation_count"]
-
-FLUID = ("fluid_velocity", "fluid_acceleration")
 
 
 def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> Dynamics:

@@ -11,8 +11,8 @@ from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, March, Recipe
 from hydromechs.model import Model
 
-from . import _integrators as integrators
-from ._integrators import DormandPrince, LinearlyImplicit, System
+from . import _methods as integrators
+from ._methods import DormandPrince, LinearlyImplicit, System
 
 __all__ = ["Stepper"]
 

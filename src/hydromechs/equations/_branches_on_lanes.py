@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import compiler, dynamics, hydro
-from hydromechs.dynamics import Bias
-from hydromechs.dynamics._lanes import Branch, inward, outward
+from hydromechs.dynamics import Bias, Branch, inward, outward
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Hydro, Model, RevoluteStep
 from hydromechs.spatial import Path, Turn

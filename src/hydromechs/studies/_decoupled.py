@@ -15,12 +15,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs import simulation
+from hydromechs import equations
 from hydromechs.compiler import Argument, Compiled, Recipe, native_lanes
+from hydromechs.equations import decoupled_dynamics, forward_dynamics, frame_pose, inverse_dynamics, mass_matrix
 from hydromechs.library import load
 from hydromechs.model import Body, Model, Origin, added_mass, drag
-from hydromechs.simulation._decoupled import decoupled_dynamics
-from hydromechs.simulation._equations import forward_dynamics, frame_pose, inverse_dynamics, mass_matrix
 from hydromechs.spatial import quaternion_matrix, quaternion_product
 
 __all__ = ["measure_decoupled", "plot_decoupled", "print_decoupled", "scaled_vehicle"]
@@ -90,7 +89,7 @@ def scaled_vehicle(ratio: float, *, with_arm: bool) -> Model:
         return plain
     q = np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], START])
     excess, moment = mass, mass * com  # of mass over displaced mass, and its first moment, all but the vehicle's volume
-    poses = simulation.kinematics(plain, q, np.zeros(plain.nv)).X_WB
+    poses = equations.kinematics(plain, q, np.zeros(plain.nv)).X_WB
     for X, b in zip(poses[1:], arm, strict=True):
         displaced = density * b.hydro.volume
         excess = excess + b.inertia.mass - displaced
@@ -253,7 +252,7 @@ def plot_decoupled(report: dict, out: str | Path) -> Path:
     """
     from matplotlib.colors import LogNorm
 
-    from hydromechs.viewer._style import figure
+    from hydromechs.viewer import figure
 
     out = Path(out)
     kinds = (("tool", "Error of the tool's position [mm]", 1000.0), ("attitude", "Error of the vehicle's attitude [deg]", 1.0))

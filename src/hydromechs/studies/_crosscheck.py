@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from hydromechs.equations import bias_acceleration, forward_dynamics, inverse_dynamics, jacobian, mass_matrix
 from hydromechs.library import random_tree
 from hydromechs.model import Model
-from hydromechs.simulation import bias_acceleration, forward_dynamics, inverse_dynamics, jacobian, mass_matrix
 
 from .peers import DartPeer, MujocoPeer, PinocchioPeer, import_peer
 

@@ -1,0 +1,100 @@
+"""Dynamics and hydrodynamics put together: equations of motion as functions of a model and its state, and compiled."""
+
+from hydromechs._lazy import lazy_names as _lazy_names
+
+from ._arguments import configuration, model_of
+from ._closed_chain import closed_chain_dynamics, singular_chain_dynamics
+from ._closed_form import (
+    ClosedForm,
+    closed_form,
+    closed_form_dynamics,
+    coriolis_matrix,
+    coriolis_matrix_lagrange,
+)
+from ._decoupled import arm_dynamics, decoupled_dynamics
+from ._equations import (
+    Balance,
+    BodyMotion,
+    Energy,
+    balance,
+    bias_acceleration,
+    energy,
+    forward_dynamics,
+    frame_pose,
+    integrate,
+    inverse_dynamics,
+    jacobian,
+    kinematics,
+    mass_matrix,
+    momentum,
+)
+from ._fossen import damping_force, restoring_force
+from ._star import star_dynamics
+
+_LATER = {  # compile with CasADi and LLVM
+    "BranchesOnLanes": "._branches_on_lanes",
+    "Dynamics": "._dynamics",
+    "EQUATIONS": "._table",
+    "Equation": "._table",
+    "FLUID": "._table",
+    "FLOW": "._export",
+    "FORMATS": "._export",
+    "FORMULATIONS": "._table",
+    "FUNCTIONS": "._export",
+    "compile": "._dynamics:compile_model",
+    "export_c": "._export",
+    "is_ours": "._dynamics",
+    "operation_count": "._dynamics",
+    "parameter_value": "._parameters",
+    "shape_of": "._table",
+    "with_parameters": "._parameters",
+}
+
+__all__ = [
+    "EQUATIONS",
+    "FLOW",
+    "FLUID",
+    "FORMATS",
+    "FORMULATIONS",
+    "FUNCTIONS",
+    "Balance",
+    "BodyMotion",
+    "BranchesOnLanes",
+    "ClosedForm",
+    "Dynamics",
+    "Energy",
+    "Equation",
+    "arm_dynamics",
+    "balance",
+    "bias_acceleration",
+    "closed_chain_dynamics",
+    "closed_form",
+    "closed_form_dynamics",
+    "compile",
+    "configuration",
+    "coriolis_matrix",
+    "coriolis_matrix_lagrange",
+    "damping_force",
+    "decoupled_dynamics",
+    "energy",
+    "export_c",
+    "forward_dynamics",
+    "frame_pose",
+    "integrate",
+    "inverse_dynamics",
+    "is_ours",
+    "jacobian",
+    "kinematics",
+    "mass_matrix",
+    "model_of",
+    "momentum",
+    "operation_count",
+    "parameter_value",
+    "restoring_force",
+    "shape_of",
+    "singular_chain_dynamics",
+    "star_dynamics",
+    "with_parameters",
+]
+
+__getattr__, __dir__ = _lazy_names(__name__, _LATER)

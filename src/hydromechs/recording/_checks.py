@@ -1,0 +1,102 @@
+"""Checks: what must be true of a recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hydromechs.values import finite
+
+from ._quantities import place
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["STATISTICS", "Check", "CheckResult"]
+
+STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
+    "last": ("last value of {}", lambda x: x[-1]),
+    "min": ("lowest value of {}", np.min),
+    "max": ("highest value of {}", np.max),
+    "mean": ("mean of {}", np.mean),
+    "rms": ("root mean square of {}", lambda x: np.sqrt(np.mean(x * x))),
+    "max_abs": ("largest size of {}", lambda x: np.max(np.abs(x))),
+}
+"""What a check can look at, in words and as a function of the samples."""
+
+
+class CheckResult(NamedTuple):
+    """What a check has found."""
+
+    name: str
+    """Name of the check."""
+    passed: bool
+    """Whether the value is within its limits."""
+    value: float
+    """What was found; NaN where there was nothing to look at."""
+    limit: str
+    """What it must be, in words: "below 0.3"."""
+    text: str
+    """What was looked at, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something that must be true of a recording: a statistic of a quantity, less a target, within limits."""
+
+    name: str
+    """What to call it."""
+    quantity: str
+    """A recorded quantity, as "position.vehicle.x", "q.elbow", "energy_residual"."""
+    target: float = 0.0
+    """What is taken off the quantity first, in its unit."""
+    statistic: str = "last"
+    """"last", "min", "max", "mean", "rms" or "max_abs"."""
+    after: float = 0.0
+    """Samples before this time are left out [s]."""
+    below: float | None = None
+    """The statistic must be below this."""
+    above: float | None = None
+    """The statistic must be above this."""
+
+    def __post_init__(self):
+        label = f"check {self.name!r}"
+        if self.statistic not in STATISTICS:
+            raise ValueError(f"{label}: statistic is {self.statistic!r}, must be one of {', '.join(STATISTICS)}")
+        if self.below is None and self.above is None:
+            raise ValueError(f"{label}: it has no limit; give below, above or both")
+        for key in ("target", "after", "below", "above"):
+            value = getattr(self, key)
+            if value is not None:
+                object.__setattr__(self, key, finite(value, f"{label}: {key}"))
+        if self.below is not None and self.above is not None and not self.above < self.below:
+            raise ValueError(f"{label}: above is {self.above:g}, must be less than below, {self.below:g}; swap them?")
+
+    def judge(self, dataset: xarray.Dataset) -> CheckResult:
+        """Whether a recording is as it should be.
+
+        Args:
+            dataset: The recording.
+        """
+        variables = {"time": (), **{str(name): v.dims[1:] for name, v in dataset.data_vars.items()}}
+        labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
+        head, index = place(self.quantity, variables, labels)
+        chosen = dataset["time"].values >= self.after
+        x = np.asarray(dataset[head].values, dtype=float)[(chosen, *index)] - self.target
+        words, function = STATISTICS[self.statistic]
+        value = float(function(x)) if x.size else math.nan
+        passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
+        off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
+        text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
+        text += "" if x.size else "; the run ended before"
+        return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text)
+
+    @property
+    def limit(self) -> str:
+        """What the statistic must be, in words."""
+        both = (("above", self.above), ("below", self.below))
+        return " and ".join(f"{word} {value:g}" for word, value in both if value is not None)

@@ -1,0 +1,6 @@
+"""A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
+
+from ._assemble import ModelStart, assemble
+from ._scenario import CONTROLLERS, ControllerSpec, Scenario
+
+__all__ = ["CONTROLLERS", "ControllerSpec", "ModelStart", "Scenario", "assemble"]
