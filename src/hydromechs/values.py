@@ -21,19 +21,21 @@ import math
 import operator
 from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from .errors import FieldError
 
 __all__ = [
+    "Array",
     "Bound",
     "Finite",
     "Limit",
     "NotNegative",
     "Number",
     "Positive",
+    "Scalar",
     "Vector3",
     "Vector4",
     "Vector6",
@@ -49,6 +51,11 @@ __all__ = [
     "positive",
     "whole",
 ]
+
+Array: TypeAlias = np.ndarray[Any, Any]
+"""An array of floats, or of symbols where an equation is traced."""
+Scalar: TypeAlias = Any
+"""A float, or a symbol where an equation is traced."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

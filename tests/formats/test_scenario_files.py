@@ -399,6 +399,7 @@ def test_controller_that_cannot_be_made(tmp_path, type_, parameters, words):
 @pytest.fixture(scope="module")
 def recording():
     import xarray
+
     t = np.arange(5.0)
     position = np.zeros((5, 2, 3))
     position[:, 1, 0] = [0.0, -3.0, 2.0, 1.0, 1.0]

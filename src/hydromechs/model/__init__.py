@@ -5,7 +5,7 @@ from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._fault import Fault
-from ._model import Model, RigidBody, State, World
+from ._model import Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin
 from ._steps import (
     BallStep,
@@ -31,6 +31,7 @@ __all__ = [
     "Mdh",
     "Model",
     "Origin",
+    "Place",
     "PrismaticStep",
     "RevoluteStep",
     "RigidBody",

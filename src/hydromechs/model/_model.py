@@ -13,7 +13,7 @@ import numpy as np
 
 from hydromechs.errors import ModelError
 from hydromechs.spatial import Path
-from hydromechs.values import number
+from hydromechs.values import nearest, number
 
 from ._body import Body, Frame
 from ._checks import body_faults, header_faults, world_faults
@@ -21,7 +21,7 @@ from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
 from ._tree import topological_order, tree_faults
 
-__all__ = ["Model", "RigidBody", "State", "World"]
+__all__ = ["Model", "Place", "RigidBody", "State", "World"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,17 @@ class State:
     """1 for grasps that hold, else 0, shape (ng,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """What the controller remembers, shape (nm,)."""
+
+
+class Place(NamedTuple):
+    """A frame on a body."""
+
+    body: int
+    """Index of the body."""
+    p: np.ndarray
+    """Origin of the frame in the body's axes, from the body's origin [m], shape (3,)."""
+    R: np.ndarray
+    """Axes of the frame in the body's, shape (3, 3)."""
 
 
 class RigidBody(NamedTuple):
@@ -201,6 +212,20 @@ class Model:
     def frames(self) -> dict[str, tuple[int, Frame]]:
         """Named frames: name to (body index, frame)."""
         return {f.name: (i, f) for i, b in enumerate(self.bodies) for f in b.frames}
+
+    def locate(self, name: str) -> Place:
+        """Where a frame or a body is: its body, and its place on that body.
+
+        Args:
+            name: Name of a frame or of a body.
+        """
+        if name in self.frames:
+            i, frame = self.frames[name]
+            return Place(i, np.array(frame.origin.xyz), frame.origin.R)
+        if name not in self.body_names:
+            known = nearest(name, [*self.frames, *self.body_names])
+            raise KeyError(f"no frame or body {name!r} in {self.name}{known}")
+        return Place(self.body_index(name), np.zeros(3), np.eye(3))
 
     def body_index(self, name: str) -> int:
         """Index of the body called `name`."""
