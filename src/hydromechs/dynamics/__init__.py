@@ -35,7 +35,6 @@ from ._generalized_force import generalized_force
 from ._inverse_dynamics import accelerations, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
 from ._kinematics import Bias, Kinematics, integrate, kinematics, world_vector
-from ._lanes import Branch, inward, outward
 from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
     LoadSolution,
@@ -46,12 +45,13 @@ from ._singular_chains import (
     singular_chain_dynamics,
 )
 from ._star import Star, rigid_star_dynamics, star_dynamics, star_of
+from ._sweeps import Articulated, inward, outward, world_acceleration
 
 __all__ = [
+    "Articulated",
     "Bias",
     "Blocks",
     "BodyJacobian",
-    "Branch",
     "ClosedChains",
     "Holding",
     "Kinematics",
@@ -108,5 +108,6 @@ __all__ = [
     "transposed_times",
     "vehicle_blocks",
     "velocity_force",
+    "world_acceleration",
     "world_vector",
 ]

@@ -18,6 +18,7 @@ from ._articulated_body import articulated_body
 from ._composite_body import mass_matrix
 from ._inverse_dynamics import accelerations, inverse_dynamics
 from ._kinematics import Kinematics
+from ._sweeps import world_acceleration
 
 __all__ = ["ClosedChains", "Holding", "OpenChain", "closed_chain_dynamics", "held_trees", "open_chains", "tip_jacobian"]
 
@@ -115,11 +116,10 @@ def open_chains(
     Returns:
         Open chains, I_r of the load (6, 6), and the sum of all other forces on it less its bias, for a' = a − g, shape (6,).
     """
-    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
     still = np.zeros(model.nv)
     M = mass_matrix(model, kin, inertia)
     b = inverse_dynamics(model, kin, bias, still, inertia, force)
-    a = accelerations(model, kin, bias, still, world)
+    a = accelerations(model, kin, bias, still, world_acceleration(model))
     true = bias is kin.zeta
     out = []
     for root, grasps in held_trees(model, load, holdings):
@@ -311,8 +311,7 @@ def _joined(model, kin, bias, load, chains, Lambdas, a_r, alone) -> ClosedChains
 
 def load_vdot(model, kin, bias, load: int, a_r, vdot: list):
     """v̇ with that of the load, from its biased acceleration a'_r, shape (nv,)."""
-    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
-    own = accelerations(model, kin, bias, np.zeros(model.nv), world)[load]
+    own = accelerations(model, kin, bias, np.zeros(model.nv), world_acceleration(model))[load]
     for k, i in enumerate(range(model.nv)[model.v_slices[load]]):
         vdot[i] = a_r[k] - own[k]
     return np.array(vdot)

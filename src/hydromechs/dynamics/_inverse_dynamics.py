@@ -10,11 +10,11 @@ import numpy as np
 
 from hydromechs.spatial import Path, Screw, Shift, shift_wrench
 
-from ._articulated_body import shifted
 from ._composite_body import body_inertias, pass_axis_masses, turning_axis
 from ._generalized_force import generalized_force
 from ._kinematics import Kinematics
 from ._pseudo_inertia import moment_of_spin, moved_back, spin_matrix
+from ._sweeps import arriving, world_acceleration
 
 __all__ = ["accelerations", "inverse_dynamics", "rigid_inverse_dynamics"]
 
@@ -37,7 +37,7 @@ def accelerations(model, kin: Kinematics, bias, vdot, world, known: Mapping = NO
         if i in known:
             a.append(known[i])
             continue
-        a_i = path.motion(shifted(world if parent < 0 else a[parent], bias[i].swing)) + bias[i].own
+        a_i = arriving(path, bias[i], world if parent < 0 else a[parent])
         if phi.shape[1]:
             a_i = a_i + phi @ vdot[model.v_slices[i]]
         a.append(a_i)
@@ -61,8 +61,7 @@ def inverse_dynamics(model, kin: Kinematics, bias, vdot, inertia, force, known: 
     Returns:
         τ, shape (nv,).
     """
-    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
-    a = accelerations(model, kin, bias, vdot, world, known)
+    a = accelerations(model, kin, bias, vdot, world_acceleration(model), known)
     balance = [-F if I is None else I @ a_i - F for I, a_i, F in zip(inertia, a, force, strict=True)]
     return generalized_force(model, kin, balance)
 

@@ -21,10 +21,10 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.spatial import ldl
 
-from ._articulated_body import FREE, shifted
 from ._composite_body import mass_matrix
 from ._inverse_dynamics import inverse_dynamics, rigid_inverse_dynamics
 from ._kinematics import Kinematics
+from ._sweeps import FREE, arriving, world_acceleration
 
 __all__ = ["Star", "rigid_star_dynamics", "star_dynamics", "star_of"]
 
@@ -151,8 +151,7 @@ def _accelerations(model, star: Star, kin: Kinematics, bias, M, rest, armature):
         for i, value in zip(chain, factor.back(z), strict=True):
             vdot[i] = value
     if _base_at_rest(model):
-        world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
-        a_r = a_r - (kin.paths[0].motion(shifted(world, bias[0].swing)) + bias[0].own)
+        a_r = a_r - arriving(kin.paths[0], bias[0], world_acceleration(model))
     for i, value in zip(base, a_r, strict=True):
         vdot[i] = value
     return np.array(vdot)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import compiler, dynamics, hydro
-from hydromechs.dynamics import Bias, Branch, inward, outward
+from hydromechs.dynamics import Bias, inward, outward, world_acceleration
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Hydro, Model, RevoluteStep
 from hydromechs.spatial import Path, Turn
@@ -100,10 +100,9 @@ class BranchesOnLanes:
         for k in range(n):
             I = I + _full(seen[k])
             F = F + beta[k]
-        vdot_0 = dynamics.articulated_body(base, kin, bias, tau[: base.nv], [I], [F])
-        a_0 = kin.paths[0].motion(np.concatenate([bias[0].swing - gravity, np.zeros(3)])) + bias[0].own
-        a_0 = a_0 + kin.subspaces[0] @ vdot_0
-        (vdot,) = self._outward(q_own, _all(a_0, n), carry)
+        got = inward(base, kin, bias, tau[: base.nv], {0: I}, {0: F}, members=[0])
+        vdot_0, a = outward(base, kin, bias, got.gains, got.parts, {-1: world_acceleration(base)}, members=[0])
+        (vdot,) = self._outward(q_own, _all(a[0], n), carry)
         out = np.concatenate([vdot_0, np.ravel(vdot)])
         order = np.argsort(np.concatenate([np.arange(base.nv), at_v.ravel()]))
         return out[order]
@@ -143,10 +142,11 @@ class BranchesOnLanes:
             kin = self._kinematics(branch, q, v, V_0)
             a_fg = dynamics.world_vector(branch, kin, a_fg_0)
             bias, inertia, force = _balance(branch, kin, a_fg, self.wet, range(1, branch.nb))
-            got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), inertia, force)
+            known = dict(enumerate(inertia)) | {0: None}, dict(enumerate(force)) | {0: np.zeros(6)}  # what body 0 carries only
+            got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
             carry: list = []
             template[:] = [_packed(part, carry) for part in (got.gains, got.parts, bias)]
-            return np.array([got.inertia[i, j] for i, j in PAIRS]), got.force, np.array(carry)
+            return np.array([got.inertia[0][i, j] for i, j in PAIRS]), got.force[0], np.array(carry)
 
         return self._traced(one, {"v": None, "tau": None, "V_0": (6,), "a_fg_0": (3,)}, "inward", ("inertia", "force", "carry"))
 
@@ -159,7 +159,8 @@ class BranchesOnLanes:
             branch = self._branch(numbers, k)
             kin = self._kinematics(branch, q, np.zeros(branch.nv - 6), np.zeros(6))
             gains, parts, bias = (_unpacked(part, carry) for part in self._template)
-            return outward(branch, kin.paths, kin.subspaces, [Bias(*b) for b in bias], Branch(None, None, gains, parts), a_0)
+            members = range(1, branch.nb)
+            return outward(branch, kin, [Bias(*b) for b in bias], gains, parts, {0: a_0}, members=members)[0]
 
         return self._traced(one, {"a_0": (6,), "carry": carried}, "outward", ("vdot",))
 
@@ -256,6 +257,8 @@ def _same(things: list, number: Callable):
 
 def _packed(thing, carry: list):
     """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape."""
+    if isinstance(thing, dict):
+        return {k: _packed(part, carry) for k, part in thing.items()}
     if isinstance(thing, tuple | list):
         return tuple(_packed(part, carry) for part in thing)
     if isinstance(thing, np.ndarray):
@@ -268,6 +271,8 @@ def _packed(thing, carry: list):
 
 def _unpacked(shape, carry):
     """Nested arrays from `_packed`."""
+    if isinstance(shape, dict):
+        return {k: _unpacked(part, carry) for k, part in shape.items()}
     if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], list):
         return np.array([carry[x] if isinstance(x, int) else x for x in shape[1]]).reshape(shape[0])
     return tuple(_unpacked(part, carry) for part in shape) if isinstance(shape, tuple) else shape
