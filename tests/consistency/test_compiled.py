@@ -208,7 +208,7 @@ def test_odd_arguments_of_single_calls():
         with pytest.raises(ValueError) as error:
             call()
         assert words in str(error.value)
-    with pytest.raises(KeyError, match="no body or frame 'gripper'"):
+    with pytest.raises(KeyError, match="no frame or body 'gripper'"):
         dyn.jacobian(q, "gripper")
     with pytest.raises(TypeError, match=r"must be a hydromechs\.Model"):
         hm.compile("puma560")

@@ -3,6 +3,7 @@
 from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._arguments import configuration, model_of
+from ._balance import Balance, balance
 from ._closed_chain import closed_chain_dynamics, singular_chain_dynamics
 from ._closed_form import (
     ClosedForm,
@@ -13,10 +14,8 @@ from ._closed_form import (
 )
 from ._decoupled import arm_dynamics, decoupled_dynamics
 from ._equations import (
-    Balance,
     BodyMotion,
     Energy,
-    balance,
     bias_acceleration,
     energy,
     forward_dynamics,

@@ -24,6 +24,7 @@ from hydromechs.model import Hydro, Model, RevoluteStep
 from hydromechs.spatial import Path, Turn
 
 from . import _arguments as arguments
+from ._balance import forces_on_bodies
 
 __all__ = ["BranchesOnLanes"]
 
@@ -71,7 +72,6 @@ class BranchesOnLanes:
         )
         """The carrying body with each of its branches."""
         self._steps, self._offsets = _alike([branch.steps for branch in self.branches], self.branches[0].nq)
-        self.wet = any(body.hydro is not None for body in model.bodies)
         own = [body.name for body in model.bodies if not isinstance(body.hydro, Hydro | None)]
         if own:
             raise UnsupportedFeature(f"body {own[0]!r} has hydrodynamics of its own; on lanes there is the built-in one only")
@@ -88,9 +88,9 @@ class BranchesOnLanes:
         """
         q, v, tau, u_f, a_f = (np.asarray(a) for a in (q, v, tau, fluid_velocity, fluid_acceleration))
         base, gravity, n = self.base, self.model.world.gravity_vector, len(self.groups)
-        kin = dynamics.kinematics(base, q[: base.nq], v[: base.nv], u_f if self.wet else np.zeros(3))
+        kin = dynamics.kinematics(base, q[: base.nq], v[: base.nv], u_f if self.model.wet else np.zeros(3))
         a_fg = dynamics.world_vector(base, kin, a_f - gravity)
-        bias, inertia, force = _balance(base, kin, a_fg, self.wet, range(1))
+        bias, inertia, force = self._forces(base, kin, a_fg)
 
         at_q = np.array([[k for i in g for k in _range(self.model.q_slices[i])] for g in self.groups])
         at_v = np.array([[k for i in g for k in _range(self.model.v_slices[i])] for g in self.groups])
@@ -132,6 +132,11 @@ class BranchesOnLanes:
         """Kinematics of a branch as seen by a base that is at the origin and moves with V_0."""
         return dynamics.kinematics(branch, np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], q]), np.concatenate([V_0, v]))
 
+    def _forces(self, part, kin, a_fg):
+        """Bias, inertias and forces of the base or of a branch; all of it is in water if any body is."""
+        motions = hydro.body_motions(part, kin, kin.V, a_fg) if self.model.wet else None
+        return forces_on_bodies(part, kin, motions, uniform=True)
+
     @cached_property
     def _inward(self) -> OnLanes:
         """Inertia (21,) and force (6,) at the base, and what the way back needs, of one branch."""
@@ -141,7 +146,7 @@ class BranchesOnLanes:
             branch = self._branch(numbers, k)
             kin = self._kinematics(branch, q, v, V_0)
             a_fg = dynamics.world_vector(branch, kin, a_fg_0)
-            bias, inertia, force = _balance(branch, kin, a_fg, self.wet, range(1, branch.nb))
+            bias, inertia, force = self._forces(branch, kin, a_fg)
             known = dict(enumerate(inertia)) | {0: None}, dict(enumerate(force)) | {0: np.zeros(6)}  # what body 0 carries only
             got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
             carry: list = []
@@ -175,26 +180,6 @@ class BranchesOnLanes:
         before, after = compiler.hoist(program, "numbers")
         known = np.array(self._differing).reshape(len(self._differing), m).T
         return OnLanes(after, np.array([before(np.concatenate(row))[0] for row in zip(known, table, strict=True)]))
-
-
-def _balance(model, kin, a_fg, wet: bool, which: range):
-    """Bias, inertia and force of some bodies, as in `equations`."""
-    inertia, force = [None] * model.nb, [None] * model.nb
-    for i in which:
-        rigid = model.rigid[i]
-        inertia[i] = None if rigid is None else rigid.matrix
-        if not wet:
-            force[i] = np.zeros(6) if rigid is None else dynamics.rigid_bias(rigid, kin.V[i])
-            continue
-        force[i], body = np.zeros(6), model.bodies[i]
-        if body.hydro is not None:
-            motion = hydro.Motion(kin.V[i], a_fg[i], kin.R_WB[i], kin.p_WB[i], 0.0, model.world.water_density)
-            M_A = hydro.added_mass(body, motion)
-            force[i] = hydro.water_wrench(body, motion, M_A)
-            inertia[i] = M_A if inertia[i] is None else inertia[i] + M_A
-        if inertia[i] is not None:
-            force[i] = force[i] + dynamics.velocity_force(inertia[i], kin.V[i])
-    return (kin.c if wet else kin.zeta), inertia, force
 
 
 def _branches(model: Model) -> list[list[int]]:

@@ -336,7 +336,7 @@ class Dynamics:
         """
         made = self._made.get(("jacobian", (), name))
         if made is None:
-            equations._place(self.model, name, (0.0, 0.0, 0.0))  # an unknown name is an error now, not in the trace
+            self.model.locate(name)  # an unknown name is an error now, not in the trace
             equation = Equation(lambda m, q, point: equations.jacobian(m, q, name, point), ("q", "point"), ("J",), "")
             made = self._compiled("jacobian", equation, variant=name)
         return self._call(made, [q, np.asarray(point, dtype=float)], parameters, out)[0]
@@ -531,6 +531,6 @@ def operation_count(model: Model, algorithm: str) -> OperationCount:
     if algorithm not in names:
         raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(names)}")
     equation = (EQUATIONS | FORMULATIONS)[names[algorithm]]
-    wet = "dynamics" in names[algorithm] and any(b.hydro is not None for b in model.bodies)
+    wet = "dynamics" in names[algorithm] and model.wet
     inputs = {x: shape_of(x, model) for x in (*equation.inputs, *(FLUID if wet else ()))}
     return compiler.trace(lambda **arrays: equation.function(model, **arrays), inputs, name=algorithm).count()

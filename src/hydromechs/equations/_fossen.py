@@ -9,7 +9,8 @@ from hydromechs.model import BallStep, FreeStep, Hydro
 from hydromechs.spatial import cross, motion_cross
 
 from . import _arguments as arguments
-from ._equations import _in_water, forward_dynamics
+from ._balance import in_water
+from ._equations import forward_dynamics
 
 __all__ = ["damping_force", "perturbed_dynamics", "restoring_force", "velocity_coupling"]
 
@@ -26,7 +27,7 @@ def damping_force(model, q, v, *, fluid_velocity=None):
     model = arguments.model_of(model)
     q = arguments.configuration(model, q)
     v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    kin, motions = _in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
+    kin, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
     wrenches = []
     for body, motion in zip(model.bodies, motions, strict=True):
         F = np.zeros(6)
@@ -46,7 +47,7 @@ def restoring_force(model, q):
         q: Configuration, shape (nq,).
     """
     model = arguments.model_of(model)
-    kin, motions = _in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
+    kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     wrenches = []
     for body, motion, rigid in zip(model.bodies, motions, model.rigid, strict=True):
         F = np.zeros(6)

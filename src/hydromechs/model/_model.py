@@ -209,6 +209,11 @@ class Model:
         return tuple(out)
 
     @cached_property
+    def wet(self) -> bool:
+        """Whether any body has hydrodynamics."""
+        return any(b.hydro is not None for b in self.bodies)
+
+    @cached_property
     def frames(self) -> dict[str, tuple[int, Frame]]:
         """Named frames: name to (body index, frame)."""
         return {f.name: (i, f) for i, b in enumerate(self.bodies) for f in b.frames}
