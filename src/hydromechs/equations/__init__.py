@@ -28,6 +28,7 @@ from ._equations import (
     momentum,
 )
 from ._fossen import damping_force, restoring_force
+from ._identity import identity_of, is_ours
 from ._star import star_dynamics
 
 _LATER = {  # compile with CasADi and LLVM
@@ -42,7 +43,6 @@ _LATER = {  # compile with CasADi and LLVM
     "FUNCTIONS": "._export",
     "compile": "._dynamics:compile_model",
     "export_c": "._export",
-    "is_ours": "._dynamics",
     "operation_count": "._dynamics",
     "parameter_value": "._parameters",
     "shape_of": "._table",
@@ -79,6 +79,7 @@ __all__ = [
     "export_c",
     "forward_dynamics",
     "frame_pose",
+    "identity_of",
     "integrate",
     "inverse_dynamics",
     "is_ours",

@@ -4,6 +4,7 @@ from . import added_mass, drag, joints, shapes
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
+from ._definition import definition
 from ._fault import Fault
 from ._model import Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin
@@ -41,6 +42,7 @@ __all__ = [
     "added_mass",
     "added_mass_matrix",
     "body_faults",
+    "definition",
     "drag",
     "joints",
     "motion_subspace",

@@ -1,0 +1,33 @@
+"""What fixes the compiled code of a model, or of something built on one: a text by which code is found in the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydromechs.hydro import drag_wrench
+from hydromechs.model import added_mass_matrix, definition
+
+__all__ = ["identity_of", "is_ours"]
+
+
+def identity_of(thing: Any) -> str | None:
+    """A text with every number and class of a model, or of a dataclass that holds models: equal texts, equal equations.
+
+    Args:
+        thing: The model or dataclass.
+
+    Returns:
+        The text; None where a user's own class is inside, or where a user's own handler computes an element's drag or added
+        mass: then only the traced program itself can tell.
+    """
+    handlers = (*drag_wrench.registry.values(), *added_mass_matrix.registry.values())
+    return definition(thing) if all(h.__module__.startswith("hydromechs.") for h in handlers) else None
+
+
+def is_ours(thing: Any) -> bool:
+    """Whether a model, down to its last element, consists of this package's own classes with this package's own equations.
+
+    Args:
+        thing: The model, or a dataclass that holds models.
+    """
+    return identity_of(thing) is not None
