@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
+from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, where
+from hydromechs.values import Array
 
 __all__ = ["chart_rate", "difference", "retract"]
 
@@ -17,7 +18,7 @@ SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 4790016
 """(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; cut off, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
 
 
-def retract(model, q, u):
+def retract(model: Model, q: Array, u: Array) -> Array:
     """q ⊕ u, shape (nq,).
 
     Args:
@@ -41,7 +42,7 @@ def retract(model, q, u):
     return np.array(out)
 
 
-def chart_rate(model, q, u, v):
+def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
     """u̇ at the configuration q ⊕ u that moves with v, shape (nv,).
 
     Angles: u̇ = v. Orientations: u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the
@@ -68,7 +69,7 @@ def chart_rate(model, q, u, v):
     return np.array(out)
 
 
-def _turning(u, w):
+def _turning(u: Array, w: Array) -> Array:
     """Rate of the exponential coordinates u of an orientation that turns with ω, shape (3,)."""
     u, w = np.asarray(u), np.asarray(w)
     square = u @ u
@@ -79,7 +80,7 @@ def _turning(u, w):
     return w + 0.5 * across + c * cross(u, across)
 
 
-def difference(model, q, q_other):
+def difference(model: Model, q: Array, q_other: Array) -> Array:
     """u with q ⊕ u = q_other; angles of orientations at most π, shape (nv,).
 
     Args:
@@ -103,7 +104,7 @@ def difference(model, q, q_other):
     return np.array(out)
 
 
-def _turn_between(a, b):
+def _turn_between(a: Array, b: Array) -> Array:
     """Rotation vector that leads from one unit quaternion to another, in the axes of the first, shape (3,).
 
     With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ comes from tan(θ/4) = |ε|/(1 + w), halved

@@ -10,18 +10,20 @@ which branches differ are inputs, one set for each lane, and those that all shar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import compiler, dynamics, hydro
-from hydromechs.dynamics import Bias, inward, outward, world_acceleration
+from hydromechs.dynamics import Bias, Kinematics, inward, outward, world_acceleration
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Hydro, Model, RevoluteStep
 from hydromechs.spatial import Path, Turn
+from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import forces_on_bodies
@@ -39,10 +41,10 @@ class OnLanes(NamedTuple):
 
     program: compiler.Program
     """Its last argument are the numbers."""
-    numbers: np.ndarray
+    numbers: Array
     """Of each branch, shape (branches, n)."""
 
-    def __call__(self, *arrays) -> list[np.ndarray]:
+    def __call__(self, *arrays: Array) -> list[Array]:
         """Results of all branches."""
         return compiler.call_on_lanes(self.program, *arrays, self.numbers)
 
@@ -57,17 +59,17 @@ class BranchesOnLanes:
         model: A body with at least two branches of the same joints; their numbers may differ.
     """
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model) -> None:
         self.model = model = arguments.model_of(model)
         joint = model.bodies[0].joint
         if (joint.nq, joint.nv) != (7, 6):
             raise UnsupportedFeature(f"the base of {model.name} has no free joint; on lanes go the branches of a mobile base")
-        self.base = Model(name="base", bodies=[model.bodies[0]], world=model.world)
+        self.base = Model(name="base", bodies=(model.bodies[0],), world=model.world)
         """The carrying body alone."""
         self.groups = _branches(model)
         """Indices of the bodies of each branch."""
         self.branches = tuple(
-            Model(name="branch", bodies=[model.bodies[0], *(model.bodies[i] for i in group)], world=model.world)
+            Model(name="branch", bodies=(model.bodies[0], *(model.bodies[i] for i in group)), world=model.world)
             for group in self.groups
         )
         """The carrying body with each of its branches."""
@@ -76,7 +78,15 @@ class BranchesOnLanes:
         if own:
             raise UnsupportedFeature(f"body {own[0]!r} has hydrodynamics of its own; on lanes there is the built-in one only")
 
-    def forward_dynamics(self, q, v, tau, *, fluid_velocity=(0.0, 0.0, 0.0), fluid_acceleration=(0.0, 0.0, 0.0)):
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        fluid_acceleration: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Array:
         """v̇ as `hm.forward_dynamics` gives it, shape (nv,).
 
         Args:
@@ -116,7 +126,7 @@ class BranchesOnLanes:
         self._merged(lambda values: found.setdefault(values, values[0]), 0)
         return list(found)
 
-    def _merged(self, number: Callable, k: int) -> SimpleNamespace:
+    def _merged(self, number: Callable[[tuple[float, ...]], Any], k: int) -> SimpleNamespace:
         """The branch that stands for all, but for the hydrodynamics, which is that of branch k."""
         each = zip(self.branches, self._steps, strict=True)
         values = _same([(steps, *(getattr(b, name) for name in TABLES[1:])) for b, steps in each], number)
@@ -125,14 +135,16 @@ class BranchesOnLanes:
         ]
         return SimpleNamespace(**dict(zip(TABLES, values, strict=True)), bodies=bodies, world=self.model.world)
 
-    def _branch(self, numbers, k: int) -> SimpleNamespace:
+    def _branch(self, numbers: Array, k: int) -> Any:
         return self._merged(dict(zip(self._differing, numbers, strict=True)).__getitem__, k)
 
-    def _kinematics(self, branch, q, v, V_0):
+    def _kinematics(self, branch: Any, q: Array, v: Array, V_0: Array) -> Kinematics:
         """Kinematics of a branch as seen by a base that is at the origin and moves with V_0."""
         return dynamics.kinematics(branch, np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], q]), np.concatenate([V_0, v]))
 
-    def _forces(self, part, kin, a_fg):
+    def _forces(
+        self, part: Any, kin: Kinematics, a_fg: Sequence[Array]
+    ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
         """Bias, inertias and forces of the base or of a branch; all of it is in water if any body is."""
         motions = hydro.body_motions(part, kin, kin.V, a_fg) if self.model.wet else None
         return forces_on_bodies(part, kin, motions, uniform=True)
@@ -140,16 +152,17 @@ class BranchesOnLanes:
     @cached_property
     def _inward(self) -> OnLanes:
         """Inertia (21,) and force (6,) at the base, and what the way back needs, of one branch."""
-        template = self._template = []
+        template: list[Any] = []
+        self._template = template
 
-        def one(k, q, v, tau, V_0, a_fg_0, numbers):
+        def one(k: int, q: Array, v: Array, tau: Array, V_0: Array, a_fg_0: Array, numbers: Array) -> Any:
             branch = self._branch(numbers, k)
             kin = self._kinematics(branch, q, v, V_0)
             a_fg = dynamics.world_vector(branch, kin, a_fg_0)
             bias, inertia, force = self._forces(branch, kin, a_fg)
             known = dict(enumerate(inertia)) | {0: None}, dict(enumerate(force)) | {0: np.zeros(6)}  # what body 0 carries only
             got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
-            carry: list = []
+            carry: list[Any] = []
             template[:] = [_packed(part, carry) for part in (got.gains, got.parts, bias)]
             return np.array([got.inertia[0][i, j] for i, j in PAIRS]), got.force[0], np.array(carry)
 
@@ -160,7 +173,7 @@ class BranchesOnLanes:
         """v̇ of one branch from the base's acceleration."""
         carried = self._inward.program.outputs[2].shape
 
-        def one(k, q, a_0, carry, numbers):
+        def one(k: int, q: Array, a_0: Array, carry: Array, numbers: Array) -> Any:
             branch = self._branch(numbers, k)
             kin = self._kinematics(branch, q, np.zeros(branch.nv - 6), np.zeros(6))
             gains, parts, bias = (_unpacked(part, carry) for part in self._template)
@@ -169,7 +182,7 @@ class BranchesOnLanes:
 
         return self._traced(one, {"a_0": (6,), "carry": carried}, "outward", ("vdot",))
 
-    def _traced(self, function, shapes: dict, name: str, outputs: tuple[str, ...]) -> OnLanes:
+    def _traced(self, function: Callable[..., Any], shapes: dict, name: str, outputs: tuple[str, ...]) -> OnLanes:
         one, m = self.branches[0], len(self.branches)
         shapes = {"q": (one.nq - 7,), **{k: s or (one.nv - 6,) for k, s in shapes.items()}, "numbers": (len(self._differing),)}
         programs = [compiler.trace(partial(function, k), shapes, name=name, outputs=outputs) for k in range(m)]
@@ -222,7 +235,7 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
     return [tuple(steps) for steps in out], offsets
 
 
-def _same(things: list, number: Callable):
+def _same(things: list, number: Callable[[tuple[float, ...]], Any]) -> Any:
     """One thing for several of the same shape; `number` gives what stands for floats that differ."""
     first = things[0]
     if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
@@ -240,7 +253,7 @@ def _same(things: list, number: Callable):
     return first
 
 
-def _packed(thing, carry: list):
+def _packed(thing: Any, carry: list) -> Any:
     """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape."""
     if isinstance(thing, dict):
         return {k: _packed(part, carry) for k, part in thing.items()}
@@ -254,7 +267,7 @@ def _packed(thing, carry: list):
     return len(carry) - 1
 
 
-def _unpacked(shape, carry):
+def _unpacked(shape: Any, carry: Array) -> Any:
     """Nested arrays from `_packed`."""
     if isinstance(shape, dict):
         return {k: _unpacked(part, carry) for k, part in shape.items()}
@@ -267,11 +280,11 @@ def _range(s: slice) -> range:
     return range(s.start, s.stop)
 
 
-def _all(a, n: int):
+def _all(a: Array, n: int) -> Array:
     return np.broadcast_to(a, (n, *np.shape(a)))
 
 
-def _full(entries):
+def _full(entries: Array) -> Array:
     """A symmetric 6×6 matrix from its upper triangle."""
     out = [[None] * 6 for _ in range(6)]
     for (i, j), x in zip(PAIRS, entries, strict=True):

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.model import Hydro
+from hydromechs.model import Hydro, Model
 from hydromechs.spatial import cross, ldl
+from hydromechs.values import Array
 
 from . import _arguments as arguments
 
@@ -22,31 +24,31 @@ __all__ = ["ClosedForm", "closed_form", "closed_form_dynamics", "coriolis_matrix
 class ClosedForm(NamedTuple):
     """The terms of  M v̇ + C v + D + N + F = τ."""
 
-    M: np.ndarray
+    M: Array
     """Inertia matrix with added mass, shape (nv, nv)."""
-    C: np.ndarray
+    C: Array
     """Coriolis matrix; Ṁ − 2C is skew; with V_r in the added part, shape (nv, nv)."""
-    D: np.ndarray
+    D: Array
     """Damping force by the velocity relative to the water, shape (nv,)."""
-    N: np.ndarray
+    N: Array
     """Restoring force: weight, and buoyancy in water at rest, shape (nv,)."""
-    F: np.ndarray
+    F: Array
     """What a current adds beside C and D: its inertia forces by velocity and acceleration; zero in still water, shape (nv,)."""
 
 
 class _Bodies(NamedTuple):
     kin: dynamics.Kinematics
-    jacobians: tuple
-    motions: list
-    added: list
+    jacobians: tuple[dynamics.BodyJacobian, ...]
+    motions: list[hydro.Motion]
+    added: list[Array | None]
     """Added mass of each body, shape (6, 6), or None."""
-    inertia: list
+    inertia: list[Array | None]
     """Rigid and added, shape (6, 6), or None."""
-    carried: list
+    carried: list[Array]
     """Velocity of the water at each body in its axes, shape (3,)."""
 
 
-def _bodies(model, q, v, v_f, a_f) -> _Bodies:
+def _bodies(model: Model, q: Array, v: Array, v_f: Array, a_f: Array) -> _Bodies:
     """Jacobians, inertias and relative motions of all bodies."""
     gravity = model.world.gravity_vector
     kin = dynamics.kinematics(model, q, v)
@@ -63,9 +65,9 @@ def _bodies(model, q, v, v_f, a_f) -> _Bodies:
     return _Bodies(kin, jacobians, motions, added, inertia, carried)
 
 
-def _momenta(model, b: _Bodies) -> list:
+def _momenta(model: Model, b: _Bodies) -> list[Array | None]:
     """I V of each body with its added mass's I^A V_r, shape (6,) each, or None."""
-    out: list = []
+    out: list[Array | None] = []
     for rigid, M_A, V, motion in zip(model.rigid, b.added, b.kin.V, b.motions, strict=True):
         h = None if rigid is None else rigid.matrix @ V
         if M_A is not None:
@@ -74,7 +76,7 @@ def _momenta(model, b: _Bodies) -> list:
     return out
 
 
-def coriolis_matrix(model, q, v, *, fluid_velocity=None):
+def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """C(q, v) with added mass, of the factorisation for which Ṁ − 2C is skew, shape (nv, nv).
 
         C = Σ J_iᵀ ((I_i + I^A_i) J̇_i + B_i J_i),   B = −[[0, p̂], [p̂, l̂]],   (p, l) = I_i V_i + I^A_i V_r,i
@@ -92,7 +94,7 @@ def coriolis_matrix(model, q, v, *, fluid_velocity=None):
     return dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b))
 
 
-def coriolis_matrix_lagrange(model, q, v):
+def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """C(q, v) with added mass, of Lagrange's equations in quasi-velocities: the factorisation of the paper, shape (nv, nv).
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
@@ -109,7 +111,14 @@ def coriolis_matrix_lagrange(model, q, v):
     return dynamics.coriolis_matrix_lagrange(model, b.jacobians, b.inertia, v)
 
 
-def closed_form(model, q, v, *, fluid_velocity=None, fluid_acceleration=None) -> ClosedForm:
+def closed_form(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+) -> ClosedForm:
     """The matrices and forces of  M v̇ + C v + D + N + F = τ.
 
     Water that moves with u at a body, in body axes, with acceleration a_f, mass m_f displaced at b, adds (V_r = V − (u, 0))
@@ -130,9 +139,11 @@ def closed_form(model, q, v, *, fluid_velocity=None, fluid_acceleration=None) ->
     return _terms(model, _bodies(model, q, v, v_f, a_f))
 
 
-def _terms(model, b: _Bodies) -> ClosedForm:
+def _terms(model: Model, b: _Bodies) -> ClosedForm:
     """As `closed_form`, from what is known of the bodies."""
-    damping, restoring, flow = [], [], []
+    damping: list[Array | None] = []
+    restoring: list[Array | None] = []
+    flow: list[Array | None] = []
     for i, (body, rigid, motion) in enumerate(zip(model.bodies, model.rigid, b.motions, strict=True)):
         down = b.kin.R_WB[i].T @ model.world.gravity_vector
         still = motion._replace(a_fg=-down)
@@ -159,7 +170,16 @@ def _terms(model, b: _Bodies) -> ClosedForm:
     )
 
 
-def closed_form_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+def closed_form_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array:
     """Accelerations for given joint forces, by the closed form:  v̇ = M⁻¹ (τ + Σ Jᵀ w − C v − D − N − F),  M solved by LDLᵀ.
 
     Args:
@@ -185,7 +205,9 @@ def closed_form_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceler
     return ldl(terms.M).solve(rest)
 
 
-def _arguments(model, q, v, fluid_velocity, fluid_acceleration):
+def _arguments(
+    model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None, fluid_acceleration: ArrayLike | None
+) -> tuple[Model, Array, Array, Array, Array]:
     """Checked arguments: model, q, v and the water's velocity and acceleration in world axes."""
     model = arguments.model_of(model)
     return (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from hydromechs.compiler import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test, trace
 from hydromechs.model import Model
+from hydromechs.values import Array
 
 from . import _equations as equations
 from ._table import EQUATIONS, Equation, shape_of
@@ -84,7 +85,8 @@ def export_c(model: Model, folder: str | Path, functions: Sequence[str] = DEFAUL
     recipes = {name: _recipe(model, name) for name in dict.fromkeys(functions)}
     if not recipes:
         raise ValueError("no functions to export")
-    made, cases = [], {}
+    made: list[CFunction] = []
+    cases: dict[str, list[Case]] = {}
     for name, recipe in recipes.items():
         shapes = {x: shape_of(x, model) for x in recipe.inputs}
         program = trace(
@@ -111,7 +113,7 @@ def _file_name(name: str) -> str:
     return f"{identifier}_model" if identifier in ("math", "math_", "stdio") else identifier
 
 
-def _function_name(name: str, taken) -> str:
+def _function_name(name: str, taken: Container[str]) -> str:
     """A name as an identifier, also for CasADi (no two underscores together), that is not taken."""
     out = identifier = re.sub(r"_+", "_", c_identifier(name)).strip("_")
     n = 1
@@ -138,11 +140,11 @@ def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
     return paths
 
 
-def _configuration(model: Model, rng: np.random.Generator) -> np.ndarray:
+def _configuration(model: Model, rng: np.random.Generator) -> Array:
     """A random configuration with unit quaternions, shape (nq,)."""
-    q = []
+    q: list[float] = []
     for body in model.bodies:
-        for part in body.joint.parts if body.joint.kind == "composite" else (body.joint,):
+        for part in body.joint.parts:
             x = rng.normal(size=part.nq)
             if part.kind in ("free", "ball"):
                 x[-4:] /= np.linalg.norm(x[-4:])
@@ -169,10 +171,11 @@ def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], se
 def _about(model: Model) -> list[str]:
     """What the model is, and what stands where in q, v and in arrays with a row per body."""
     world = model.world
-    q_rows, v_rows = [], []
+    q_rows: list[str] = []
+    v_rows: list[str] = []
     for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
         iq, iv = q.start, v.start
-        for part in body.joint.parts if body.joint.kind == "composite" else (body.joint,):
+        for part in body.joint.parts:
             for rows, letter, start, meanings in (
                 (q_rows, "q", iq, COORDINATES[part.kind]),
                 (v_rows, "v", iv, RATES[part.kind]),

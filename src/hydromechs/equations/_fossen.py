@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.model import BallStep, FreeStep, Hydro
+from hydromechs.model import BallStep, FreeStep, Hydro, Model
 from hydromechs.spatial import cross, motion_cross
+from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import in_water
@@ -15,7 +19,7 @@ from ._equations import forward_dynamics
 __all__ = ["damping_force", "perturbed_dynamics", "restoring_force", "velocity_coupling"]
 
 
-def damping_force(model, q, v, *, fluid_velocity=None):
+def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """D(q, v): the water's damping as a generalised force on the left-hand side, so that D · v ≥ 0 in still water, shape (nv,).
 
     Args:
@@ -39,7 +43,7 @@ def damping_force(model, q, v, *, fluid_velocity=None):
     return dynamics.generalized_force(model, kin, wrenches)
 
 
-def restoring_force(model, q):
+def restoring_force(model: Model, q: ArrayLike) -> Array:
     """g(q): weight and buoyancy as a generalised force on the left-hand side, in still water, shape (nv,).
 
     Args:
@@ -61,12 +65,12 @@ def restoring_force(model, q):
     return dynamics.generalized_force(model, kin, wrenches)
 
 
-def perturbed_dynamics(model, q, v, tau, displacement, **options):
+def perturbed_dynamics(model: Model, q: Array, v: Array, tau: Array, displacement: Array, **options: Any) -> Array:
     """Forward dynamics at q ⊕ displacement, the configuration reached by moving with `displacement` (nv,) for unit time."""
     return forward_dynamics(model, dynamics.integrate(model, q, displacement, 1.0), v, tau, **options)
 
 
-def velocity_coupling(model, v):
+def velocity_coupling(model: Model, v: Array) -> Array:
     """K with d/dt δ = δv + K δ for a displacement δ in tangent coordinates: −[v, ·] of each joint's own group, shape (nv, nv).
 
     A displacement exp(δ) in front of a moving frame is carried along by the frame's velocity: δ̇ = δv − v × δ for a free

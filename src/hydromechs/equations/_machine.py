@@ -38,7 +38,7 @@ class CompiledEquations:
         parameters: As in `hm.compile`.
     """
 
-    def __init__(self, model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()):
+    def __init__(self, model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> None:
         self.model = model_of(model)
         self.lanes = compiler.native_lanes() if lanes is None else _whole(lanes, "lanes", "1, 4 or 8")
         if self.lanes not in (1, 4, 8):
@@ -58,8 +58,8 @@ class CompiledEquations:
 
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
         """Sent to another process, it is compiled there, or taken from the cache."""
-        options = dict(lanes=self.lanes, threads=self.threads, parameters=tuple(self.parameters))
-        return partial(type(self), **options), (self.model,)
+        parameters = tuple(self.parameters)
+        return partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters), (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
         """The same equations on other lanes and threads; what is traced already is shared.
@@ -137,7 +137,7 @@ class CompiledEquations:
     ) -> list[Array]:
         """Run with the parameters' values appended: straight into machine code if all arrays are as it wants them."""
         arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
-        outs = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
+        outs: list[Any] | None = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
         recipe = compiled.recipe
         if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # one state, most likely
             results = outs or [np.empty(a.shape) for a in recipe.outputs]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hydromechs.spatial import Path, skew
@@ -14,11 +16,14 @@ from ._fault import Fault
 from ._steps import motion_subspace, transformation
 from .joints import Ball, Composite, Free
 
+if TYPE_CHECKING:
+    from ._model import Model
+
 __all__ = ["mechanism_faults", "warnings_of"]
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def mechanism_faults(model) -> list[Fault]:
+def mechanism_faults(model: Model) -> list[Fault]:
     """Faults that only the whole shows, so that no acceleration is undefined later."""
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
@@ -33,7 +38,7 @@ def mechanism_faults(model) -> list[Fault]:
     return faults
 
 
-def _total_inertias(model) -> list[np.ndarray]:
+def _total_inertias(model: Model) -> list[np.ndarray]:
     """Rigid and added inertia of each moving body with those fixed to it; zero for fixed ones, shape (6, 6) each.
 
     Hydrodynamics of a user's own counts as a unit inertia: what it will be is not known here.
@@ -53,7 +58,7 @@ def _total_inertias(model) -> list[np.ndarray]:
     return total
 
 
-def _negative_inertias(model, inertia: list[np.ndarray]) -> list[Fault]:
+def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
     """Bodies whose rigid and added inertia together are not positive semi-definite."""
     out = []
     for i, (body, I) in enumerate(zip(model.bodies, inertia, strict=True)):
@@ -73,12 +78,12 @@ def _negative_inertias(model, inertia: list[np.ndarray]) -> list[Fault]:
     return out
 
 
-def _general_configuration(model) -> np.ndarray:
+def _general_configuration(model: Model) -> np.ndarray:
     """A configuration without special angles, shape (nq,)."""
     q = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
     for body, at in zip(model.bodies, model.q_slices, strict=True):
         start = at.start
-        for part in body.joint.parts if isinstance(body.joint, Composite) else (body.joint,):
+        for part in body.joint.parts:
             if isinstance(part, Free | Ball):
                 quaternion = q[start + part.nq - 4 : start + part.nq]
                 quaternion /= np.linalg.norm(quaternion)
@@ -86,7 +91,7 @@ def _general_configuration(model) -> np.ndarray:
     return q
 
 
-def _dependent_motions(model, q: np.ndarray, which: str) -> list[Fault]:
+def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
     """Compositions two of whose parts move the body alike."""
     out = []
     for i, (body, steps) in enumerate(zip(model.bodies, model.steps, strict=True)):
@@ -104,7 +109,7 @@ def _dependent_motions(model, q: np.ndarray, which: str) -> list[Fault]:
     return out
 
 
-def _motions_without_inertia(model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
+def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
     """The joint that moves no inertia at a configuration, by the lowest eigenvalue of M = Σ Jᵀ I J."""
     M = np.zeros((model.nv, model.nv))
     jacobians: list[np.ndarray] = []

@@ -115,7 +115,7 @@ class Model:
     sources: tuple[tuple[str, str], ...] = ()
     """Where numbers come from: pairs (what, source)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         set_field = object.__setattr__
         if isinstance(self.bodies, Body | str) or not isinstance(self.bodies, Iterable):
             raise ModelError(str(self.name), [f"bodies is {self.bodies!r}, must be a list of Body"])
