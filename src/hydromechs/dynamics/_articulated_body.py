@@ -62,7 +62,7 @@ def articulated_body(
         inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
         force: F on each body in its own frame, all but gravity, joints and −I^H a'; with the velocity-dependent
             force that belongs to the chosen acceleration (`rigid_bias` or `velocity_force`), shape (6,) each.
-        armature: Inertia of geared rotors that each degree of freedom feels besides, added to m*, shape (nv,); None for none.
+        armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
 
     Returns:
         v̇, shape (nv,).

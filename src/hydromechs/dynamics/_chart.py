@@ -109,8 +109,8 @@ def _turn_between(a: Array, b: Array) -> Array:
 
     With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ comes from tan(θ/4) = |ε|/(1 + w), halved
     twice more by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, which ends at rounding for
-    tan(θ/16) < 0.2. So it is smooth at θ = 0, where θ/|ε| is not divided out, and has no function that a vector of lanes must
-    take apart.
+    tan(θ/16) < 0.2. So it is smooth at θ = 0, where θ/|ε| is not divided out, and needs no function that lanes would have to
+    compute one by one.
     """
     w, x, y, z = quaternion_product(np.array([a[0], -a[1], -a[2], -a[3]]), b)
     sign = where(w >= 0.0, 1.0, -1.0)

@@ -1,4 +1,4 @@
-"""Several chains that hold one load: closed chains by operational-space inertias (thesis ch. 2, Table 1).
+"""Several chains that hold one load: closed chains by operational-space inertias (McMillan 1994, ch. 2, Table 1).
 
 Every tree of the forest but the load holds it by one or more grasps. A grasp joins a frame of a body of the tree (the holder)
 to a frame of the load; some of its directions may be free (the general contact joint). Forces f_k are those of the holders on
@@ -111,7 +111,7 @@ def open_chains(
     load: int,
     holdings: Sequence[Holding],
 ) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
-    """The open-chain quantities of every holding tree (thesis eqs. 2.22-2.25), and inertia and force of the load.
+    """The open-chain quantities of every holding tree (eqs. 2.22-2.25), and inertia and force of the load.
 
     Args:
         model: The mechanism.
@@ -271,7 +271,7 @@ def closed_chain_dynamics(
     load: int,
     holdings: Sequence[Holding],
 ) -> ClosedChains:
-    """Accelerations of chains that hold a load, none of them at a singularity (thesis Table 1).
+    """Accelerations of chains that hold a load, none of them at a singularity (Table 1).
 
         [I_r + Σ Xᵀ Λ_k X] a'_r = f_r + Σ Xᵀ Λ_k ẍ'_open,    f_k = Λ_k (ẍ'_open − X a'_r),    q̈_k = q̈_open − Ω_k f_k
 

@@ -1,4 +1,6 @@
-"""Closed-form matrices of a forest on its manifold: M, C and their derivatives from body Jacobians (From et al. 2010).
+"""Closed-form matrices of a forest on its manifold: M, C and their derivatives from body Jacobians.
+
+After From, Pettersen and Gravdahl 2010.
 
 The configuration is a product of groups, one for every moving step of every joint: SE(3) for a free joint, SO(3) for a ball,
 the real line for the others; v holds the left-invariant velocities. ∂_k f is the derivative of f along the k-th of them,
@@ -227,7 +229,7 @@ def structure_matrix(model: Model, momentum: Array) -> Array:
 def coriolis_matrix_lagrange(
     model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None], v: Array
 ) -> Array:
-    """C(Q, v) of Lagrange's equations in quasi-velocities, eqs. (6) and (20) with their errors mended, shape (nv, nv).
+    """C(Q, v) of Lagrange's equations in quasi-velocities, eqs. (6) and (20) with their errors corrected, shape (nv, nv).
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
 

@@ -1,4 +1,4 @@
-"""Joint-space inertia matrix by composite bodies (thesis App. B.3, Table 27) with rigid or full 6×6 body inertias."""
+"""Joint-space inertia matrix by composite bodies (McMillan 1994, App. B.3, Table 27) with rigid or full 6×6 body inertias."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inverse dynamics of a forest by recursive Newton-Euler (thesis App. B.2, extended to trees, mobile bases and water)."""
+"""Inverse dynamics of a forest by recursive Newton-Euler (McMillan 1994, App. B.2), for trees, mobile bases and water too."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def rigid_inverse_dynamics(
 ) -> Array:
     """Joint forces that give the accelerations v̇ of a mechanism of rigid bodies without water: as `inverse_dynamics`, cheaper.
 
-    With the true acceleration a of a frame's origin, the angular one α, and Ω = α̃ + ω̃ ω̃ (thesis eqs. B.6-B.18):
+    With the true acceleration a of a frame's origin, the angular one α, and Ω = α̃ + ω̃ ω̃ (McMillan 1994, eqs. B.6-B.18):
 
         α_i = R α_p + bias + ϕ v̇_i,     a_i = R (a_p + Ω_p p) + bias + ϕ v̇_i,     a_world = −g
         f_i = m a_i + Ω_i h + Σ f_outboard,        n_i = h × a_i + ∫ r × Ω_i r dm + Σ (n + p × f)_outboard

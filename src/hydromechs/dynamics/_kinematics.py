@@ -1,4 +1,7 @@
-"""Forward kinematics of a forest: poses, velocities and velocity-dependent accelerations (seed 000 Table I, part I)."""
+"""Forward kinematics of a forest: poses, velocities and velocity-dependent accelerations.
+
+McMillan, Orin and McGhee 1995, Table I, part I.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,8 @@ def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequ
 
     There are two accelerations to choose from, each with its bias: the papers' one, the true acceleration of the body origin
     (d/dt in the world, in body axes) with ζ, and the derivative of the numbers in V with c. They differ by (ω × v, 0).
-    V of the world is minus the velocity of the observer. An observer that drifts with a uniform current so gives all
-    velocities relative to the water at no cost.
+    V of the world is minus the velocity of the observer. So an observer that drifts with a uniform current gives
+    all velocities relative to the water at no cost.
 
     Args:
         model: The mechanism.

@@ -3,7 +3,7 @@
 With the moments m = ∫ dm, h = ∫ r dm and Σ = ∫ r rᵀ dm, a rotation and a shift take six, three and no numbers each, and
 a force and a moment follow from them without the moments of inertia: with Ω = α̃ + ω̃ ω̃ every point has r̈ = a + Ω r, so
 
-    f = ∫ r̈ dm = m a + Ω h,      n = ∫ r × r̈ dm = h × a + ∫ r × Ω r dm       (thesis eqs. B.9-B.18)
+    f = ∫ r̈ dm = m a + Ω h,      n = ∫ r × r̈ dm = h × a + ∫ r × Ω r dm       (McMillan 1994, B.9-B.18)
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def pseudo_inertia(rigid: RigidBody) -> PseudoInertia:
 def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia]:
     """Mass on a coordinate axis with the same m, h_k and Σ_kk, and what is left, which has none of the three.
 
-    A mass on the axis of a revolute joint does not move when the joint turns: it may as well be the inboard body's. So three
-    of the ten numbers of a link are constants of the link before it, and exact zeros here.
+    A mass on the axis of a revolute joint does not move when the joint turns: it can be counted as the inboard body's. So
+    three of the ten numbers of a link become constants of the link before it, and exact zeros here.
 
     Args:
         J: Moments of a link about a frame on the joint's axis.
@@ -111,7 +111,7 @@ def _rotated_back(step: Any, S: Array) -> Array:
 
         Σ_ii + s w,   Σ_jj − s w,   −(c w + Σ_ij)
 
-    which needs neither s² nor s c (thesis eqs. A.17-A.18 take [10M, 10A]). For a constant angle those cost nothing.
+    which needs neither s² nor s c (McMillan 1994, eqs. A.17-A.18, needs [10M, 10A]). For a constant angle those cost nothing.
     """
     if not isinstance(step, Screw):
         T = step.R @ S @ step.R.T

@@ -1,10 +1,10 @@
-"""Closed chains with arms at or near singular configurations (thesis ch. 4).
+"""Closed chains with arms at or near singular configurations (McMillan 1994, ch. 4).
 
 A chain whose Jacobian loses rank has a singular Λ⁻¹ = J H⁻¹ Jᵀ: its tip cannot move in some direction, and Λ does not exist.
 The load's acceleration and all joint accelerations stay unique; tip forces are not where the lost directions of two chains
-coincide. Those components are set to 0, as the thesis does.
+coincide. Those components are set to 0, as in the thesis.
 
-X_k maps the load's acceleration to the directions that chain k holds, f_k acts on the load as X_kᵀ f_k; in the thesis'
+X_k maps the load's acceleration to the directions that chain k holds, f_k acts on the load as X_kᵀ f_k; in the thesis's
 equations (written at one reference point) X_k = 1.
 """
 

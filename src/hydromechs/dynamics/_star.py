@@ -1,4 +1,4 @@
-"""Forward dynamics of star topologies by composite bodies, CRB/DTS (thesis chapter 5, Tables 10-12).
+"""Forward dynamics of star topologies by composite bodies, CRB/DTS (McMillan 1994, ch. 5, Tables 10-12).
 
 A star is a base body with chains that do not branch: a walker with its legs, a vehicle with its arms. With the base's motion
 last, the equations of motion are (eq. 5.7)
@@ -42,7 +42,7 @@ class Star(NamedTuple):
 
 
 def star_of(model: Model) -> Star:
-    """The base and the chains of a mechanism; an error if it is no star.
+    """The base and the chains of a mechanism; an error if it is not a star.
 
     The base is the one body without a parent, with all that is fixed to it; if there are several such bodies, it is the world.
     Bodies that are fixed to a link belong to the link.
@@ -71,7 +71,7 @@ def star_of(model: Model) -> Star:
             if link in follower:
                 names = [model.body_names[k] for k in (link, follower[link], i)]
                 raise UnsupportedFeature(
-                    f"{model.name} is no star: body {names[0]!r} carries the joints of {names[1]!r} and {names[2]!r}; "
+                    f"{model.name} is not a star: body {names[0]!r} carries the joints of {names[1]!r} and {names[2]!r}; "
                     "chains must not branch outside the base, use the articulated-body algorithm (forward_dynamics)"
                 )
             follower[link] = i

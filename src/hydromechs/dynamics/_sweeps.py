@@ -62,7 +62,7 @@ def inward(
         tau: Joint forces, shape (nv,).
         inertia: I^H of the members and of bodies that carry them, by index, shape (6, 6) each, or None.
         force: F of the same bodies, shape (6,) each.
-        armature: Inertia of geared rotors that each degree of freedom feels besides, added to m*, shape (nv,); None for none.
+        armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
         members: Bodies to sweep over, by index, in the order of the model.
     """
     I_star = {i: np.zeros((6, 6)) if I is None else I for i, I in inertia.items()}

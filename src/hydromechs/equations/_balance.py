@@ -53,7 +53,7 @@ def balance(
         fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None.
         fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None.
         wrench: External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None.
-        surface: The free surface at each body; None where the water has no end.
+        surface: The free surface at each body; None if there is none.
     """
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
     a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
@@ -87,7 +87,7 @@ def in_water(
         v: Velocity, shape (nv,).
         fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3).
         fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3).
-        surface: The free surface at each body; None where the water has no end.
+        surface: The free surface at each body; None if there is none.
     """
     gravity = model.world.gravity_vector
     uniform = fluid_velocity.ndim == 1
@@ -115,7 +115,7 @@ def forces_on_bodies(
         model: The mechanism.
         kin: Its kinematics.
         motions: Motion of each body in the water; None for a dry mechanism.
-        uniform: Whether `kin` has velocities relative to the water, which moves alike at all bodies.
+        uniform: Whether `kin` has velocities relative to the water, which moves the same at all bodies.
     """
     if motions is None:
         force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]

@@ -1,4 +1,4 @@
-"""Spatial parallelism (thesis 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
+"""Spatial parallelism (McMillan 1994, 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
 
 The legs of a walker and the arms of a vehicle have the same joints and other numbers. One program serves all; the numbers in
 which branches differ are inputs, one set for each lane, and those that all share are folded into the code. An evaluation is

@@ -1,7 +1,8 @@
 """The equations of motion in closed form,  M(q) v̇ + C(q, v) v + D + N + F = τ + Jᵀ w,  for any tree in moving water.
 
-Seed 003 eq. (31), with body Jacobians in place of recursions. It costs more than the articulated-body algorithm (O(n³)), and is
-there for what needs the matrices: control design, passivity, analysis. Still water has F = 0.
+From, Pettersen and Gravdahl 2010, eq. (31), with body Jacobians in place of recursions. It costs more than the
+articulated-body algorithm, O(n³), and is there for what needs the matrices: control design, passivity, analysis. In still
+water F = 0.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity:
 
 
 def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
-    """C(q, v) with added mass, of Lagrange's equations in quasi-velocities: the factorisation of the paper, shape (nv, nv).
+    """C(q, v) with added mass, as Lagrange's equations in quasi-velocities give it, shape (nv, nv).
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
 

@@ -69,7 +69,7 @@ class Dynamics(CompiledEquations):
             tau: Generalised force, shape (..., nv).
             fluid_velocity: In world axes [m/s], shape (..., 3) or, one row per body, (..., nb, 3); still if None. In a batch of
                 just nb worlds write (nb, 1, 3) for worlds or (1, nb, 3) for bodies.
-            fluid_acceleration: In world axes [m/s²], shaped alike; zero if None.
+            fluid_acceleration: In world axes [m/s²], of the same shapes; zero if None.
             wrench: On each body in its axes about its origin [N, N·m], shape (..., nb, 6); none if None.
             parameters: Values of open parameters by name; those not named have the model's value.
             out: Array for the result.

@@ -65,7 +65,7 @@ def parameter_value(model: Model, path: str) -> Array:
     except (TypeError, ValueError):
         parts = ", ".join(_children(thing))
         remedy = f"; go on with one of {parts}" if parts else ""
-        raise KeyError(f"parameter {path!r} is no number but a {type(thing).__name__}{remedy}") from None
+        raise KeyError(f"parameter {path!r} is not a number but a {type(thing).__name__}{remedy}") from None
 
 
 def with_parameters(model: Model, values: Mapping[str, np.ndarray]) -> Model:

@@ -1,8 +1,8 @@
-"""The force of the fluid's acceleration, by added mass and by buoyancy (seed 000 eqs. 14-16, 23-27).
+"""The force of the fluid's acceleration, by added mass and by buoyancy (McMillan, Orin and McGhee 1995, eqs. 14-16, 23-27).
 
 The velocity products of added mass, −V_r ×* (M_A V_r), are those of any inertia: `dynamics.velocity_force`. They do no work and
-contain the Munk moment. All velocities in them are relative to the fluid (print has v in one place of eq. 16 and v_r in
-Table I; only v_r lets a body drift with a current freely). The term M_A (ω × v_r, 0) of eq. 16 belongs to true
+contain the Munk moment. All velocities in them are relative to the fluid (the paper has v in one place of eq. 16 and v_r
+in Table I; only with v_r can a body drift freely with a current). The term M_A (ω × v_r, 0) of eq. 16 belongs to true
 accelerations and drops out for derivatives of the numbers in V_r, which wet mechanisms use.
 """
 

@@ -1,4 +1,7 @@
-"""Wrench of drag, damping and lift elements about the body origin (seed 000 eqs. 17-22; Fossen's damping; foils)."""
+"""Wrench of drag, damping and lift elements about the body origin.
+
+Strips: McMillan, Orin and McGhee 1995, eqs. 17-22. Damping: Fossen 2011, sec. 6.4.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def drag_wrench(element: Any, V_r: Array, density: Scalar) -> Array:
         V_r: Velocity relative to the fluid, in body axes [m/s, rad/s], shape (6,).
         density: Density of the water [kg/m³].
     """
-    raise TypeError(f"{element!r} is no element of hydromechs.drag")
+    raise TypeError(f"{element!r} is not an element of hydromechs.drag")
 
 
 @drag_wrench.register

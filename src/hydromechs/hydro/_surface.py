@@ -183,7 +183,7 @@ def immersion(cells: tuple[Cell, ...], down_B: Array, depth: Scalar) -> Immersio
 @singledispatch
 def _wet(cell: Cell, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
     """∂P/∂x, ∂P/∂n (3,) and P of a cell with its centre at depth x and n down in its own axes."""
-    raise TypeError(f"{cell!r} is no cell")
+    raise TypeError(f"{cell!r} is not a cell")
 
 
 @_wet.register

@@ -83,7 +83,7 @@ def body_motions(
         kin: Its kinematics (poses).
         velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
         a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
-        surface: The free surface at each body, a `LocalSurface`; None where the water has no end.
+        surface: The free surface at each body, a `LocalSurface`; None if there is none.
     """
     down, density = model.world.down, model.world.water_density
     out = [Motion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
@@ -116,7 +116,7 @@ def _displaced(body: Body, motion: Motion) -> tuple[Scalar, Array]:
 
 
 def total_buoyancy(body: Body, motion: Motion) -> Array:
-    """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (seed 000 eqs. 23-27), shape (6,)."""
+    """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (eqs. 23-27 of 1995), shape (6,)."""
     mass, moment = _displaced(body, motion)
     return np.concatenate([mass * motion.a_fg, cross(moment, motion.a_fg)])
 

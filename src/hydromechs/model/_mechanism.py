@@ -92,7 +92,7 @@ def _general_configuration(model: Model) -> np.ndarray:
 
 
 def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
-    """Compositions two of whose parts move the body alike."""
+    """Compositions with parts that do not move the body independently."""
     out = []
     for i, (body, steps) in enumerate(zip(model.bodies, model.steps, strict=True)):
         if isinstance(body.joint, Composite):

@@ -21,7 +21,7 @@ COUPLED_TERM = re.compile(r"([XYZKMN])\|([uvwpqr])\|([uvwpqr])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cylinder:
-    """Pressure drag of a cylinder by strip theory (seed 000 eqs. 17-22)."""
+    """Pressure drag of a cylinder by strip theory (McMillan, Orin and McGhee 1995, eqs. 17-22)."""
 
     start: tuple[float, float, float]
     """Centre of one end face [m], shape (3,)."""
