@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, where
-from hydromechs.values import Array
+from hydromechs.values import Array, Scalar
 
 __all__ = ["chart_rate", "difference", "retract"]
 
@@ -96,16 +96,16 @@ def difference(model: Model, q: Array, q_other: Array) -> Array:
                     out[step.iv] = q_other[step.iq] - q[step.iq]
                 case BallStep():
                     at = slice(step.iq, step.iq + 4)
-                    out[step.iv : step.iv + 3] = _turn_between(q[at], q_other[at])
+                    out[step.iv : step.iv + 3] = turn_between(q[at], q_other[at])[0]
                 case FreeStep():
                     at = slice(step.iq + 3, step.iq + 7)
                     out[step.iv : step.iv + 3] = [q_other[step.iq + k] - q[step.iq + k] for k in range(3)]
-                    out[step.iv + 3 : step.iv + 6] = _turn_between(q[at], q_other[at])
+                    out[step.iv + 3 : step.iv + 6] = turn_between(q[at], q_other[at])[0]
     return np.array(out)
 
 
-def _turn_between(a: Array, b: Array) -> Array:
-    """Rotation vector that leads from one unit quaternion to another, in the axes of the first, shape (3,).
+def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
+    """Rotation vector (3,) that leads from one unit quaternion to another, in the axes of the first, and (θ/2) cot(θ/2).
 
     With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ comes from tan(θ/4) = |ε|/(1 + w), halved
     twice more by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, which ends at rounding for
@@ -124,4 +124,4 @@ def _turn_between(a: Array, b: Array) -> Array:
     for k in reversed(range(12)):
         series = series * tangent + (-1.0) ** k / (2.0 * k + 1.0)
     factor = (16.0 * sign) * scale * series
-    return np.array([factor * x, factor * y, factor * z])
+    return np.array([factor * x, factor * y, factor * z]), 8.0 * scale * series * w

@@ -34,6 +34,7 @@ __all__ = [
     "jacobian_derivatives",
     "mass_matrix_derivatives",
     "mass_matrix_from_jacobians",
+    "matrix_from_jacobians",
     "momentum_matrix",
     "structure_matrix",
     "transposed_times",
@@ -141,6 +142,24 @@ def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], 
             for k, column in zip(body.dofs, body.J.T, strict=True):
                 if k <= j:
                     rows[j][k] = rows[k][j] = rows[j][k] + column @ force
+    return np.array(rows).reshape(model.nv, model.nv)
+
+
+def matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], matrices: Sequence[Array | None]) -> Array:
+    """Σ J_iᵀ A_i J_i for any A, symmetric or not, shape (nv, nv).
+
+    Args:
+        model: The mechanism.
+        jacobians: Of `body_jacobians`.
+        matrices: A of each body in its own frame, shape (6, 6) each, or None.
+    """
+    rows = _square(model)
+    for body, A in zip(jacobians, matrices, strict=True):
+        if A is None:
+            continue
+        for j, row in zip(body.dofs, body.J.T @ (A @ body.J), strict=True):
+            for k, value in zip(body.dofs, row, strict=True):
+                rows[j][k] = rows[j][k] + value
     return np.array(rows).reshape(model.nv, model.nv)
 
 

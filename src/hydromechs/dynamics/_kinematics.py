@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep, motion_subspace, transformation
-from hydromechs.spatial import Path, cross, motion_cross, quaternion_exp, quaternion_matrix, quaternion_product
+from hydromechs.spatial import Path, cross, motion_cross
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Bias", "Kinematics", "integrate", "kinematics", "world_vector"]
+__all__ = ["Bias", "Kinematics", "kinematics", "world_vector"]
 
 MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
 
@@ -136,34 +136,3 @@ def world_vector(model: Model, kin: Kinematics, a_W: Array) -> list[Array]:
     for parent, path in zip(model.parent, kin.paths, strict=True):
         out.append(path.rotate(np.asarray(a_W) if parent < 0 else out[parent]))
     return out
-
-
-def integrate(model: Model, q: Array, v: Array, dt: Scalar) -> Array:
-    """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).
-
-    Quaternions advance by the exponential map, q ⊗ exp(ω dt / 2); the position of a free joint by the exponential of
-    SE(3), p + R J_l(φ) u dt with φ = ω dt and J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃².
-    """
-    out = list(q)
-    for steps in model.steps:
-        for step in steps:
-            match step:
-                case RevoluteStep() | PrismaticStep() | SlideStep():
-                    out[step.iq] = q[step.iq] + v[step.iv] * dt
-                case BallStep():
-                    turn = quaternion_exp(np.asarray(v[step.iv : step.iv + 3]) * dt)
-                    out[step.iq : step.iq + 4] = quaternion_product(q[step.iq : step.iq + 4], turn)
-                case FreeStep():
-                    u, phi = (np.asarray(v[step.iv + k : step.iv + k + 3]) * dt for k in (0, 3))
-                    turn = quaternion_exp(phi)
-                    # |φ|² as in `norm`, which keeps φ = 0 finite; there the two factors are 1/2 and irrelevant
-                    square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2] + 1e-300
-                    sinc_half = 2.0 * np.sin(0.5 * np.sqrt(square)) / np.sqrt(square)
-                    first = 0.5 * sinc_half * sinc_half
-                    second = (1.0 - np.sin(np.sqrt(square)) / np.sqrt(square)) / square
-                    across = cross(phi, u)
-                    moved = u + first * across + second * cross(phi, across)
-                    at = slice(step.iq + 3, step.iq + 7)
-                    out[step.iq : step.iq + 3] = np.asarray(q[step.iq : step.iq + 3]) + quaternion_matrix(q[at]) @ moved
-                    out[at] = quaternion_product(q[at], turn)
-    return np.array(out)

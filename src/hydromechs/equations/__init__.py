@@ -11,12 +11,15 @@ from ._closed_form import (
     closed_form_dynamics,
     coriolis_matrix,
     coriolis_matrix_lagrange,
+    damping_matrix,
+    flow_force,
 )
 from ._decoupled import arm_dynamics, decoupled_dynamics
 from ._equations import (
     BodyMotion,
     Energy,
     bias_acceleration,
+    difference,
     energy,
     forward_dynamics,
     frame_pose,
@@ -74,9 +77,12 @@ __all__ = [
     "coriolis_matrix",
     "coriolis_matrix_lagrange",
     "damping_force",
+    "damping_matrix",
     "decoupled_dynamics",
+    "difference",
     "energy",
     "export_c",
+    "flow_force",
     "forward_dynamics",
     "frame_pose",
     "identity_of",

@@ -45,9 +45,9 @@ def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, mean
     return out
 
 
-def configuration(model: Model, q: ArrayLike) -> Array:
+def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
     """A configuration with its quaternions, which must be unit but for rounding, made exactly so, shape (nq,)."""
-    given = array(q, ((model.nq,),), "q", f"configuration of {model.name}, nq = {model.nq}")
+    given = array(q, ((model.nq,),), name, f"configuration of {model.name}, nq = {model.nq}")
     if given.dtype == object:
         return given
     out = given.copy()
@@ -58,7 +58,7 @@ def configuration(model: Model, q: ArrayLike) -> Array:
                 length = float(np.linalg.norm(out[start : start + 4]))
                 if abs(length - 1.0) > UNIT_TOLERANCE:
                     raise ValueError(
-                        f"q[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.9g}; "
+                        f"{name}[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.9g}; "
                         f"it must be a unit quaternion (w, x, y, z) to within {UNIT_TOLERANCE:g}"
                     )
                 out[start : start + 4] /= length

@@ -18,8 +18,17 @@ from hydromechs.spatial import cross, ldl
 from hydromechs.values import Array
 
 from . import _arguments as arguments
+from ._balance import total_inertias
 
-__all__ = ["ClosedForm", "closed_form", "closed_form_dynamics", "coriolis_matrix", "coriolis_matrix_lagrange"]
+__all__ = [
+    "ClosedForm",
+    "closed_form",
+    "closed_form_dynamics",
+    "coriolis_matrix",
+    "coriolis_matrix_lagrange",
+    "damping_matrix",
+    "flow_force",
+]
 
 
 class ClosedForm(NamedTuple):
@@ -59,11 +68,7 @@ def _bodies(model: Model, q: Array, v: Array, v_f: Array, a_f: Array) -> _Bodies
     relative = [np.concatenate([V[:3] - u, V[3:]]) for V, u in zip(kin.V, carried, strict=True)]
     motions = hydro.body_motions(model, kin, relative, [R.T @ (a - gravity) for R, a in zip(kin.R_WB, rows_a, strict=True)])
     added = hydro.added_inertias(model, motions)
-    inertia = []
-    for rigid, M_A in zip(model.rigid, added, strict=True):
-        I = None if rigid is None else rigid.matrix
-        inertia.append(I if M_A is None else M_A if I is None else I + M_A)
-    return _Bodies(kin, jacobians, motions, added, inertia, carried)
+    return _Bodies(kin, jacobians, motions, added, total_inertias(model.rigid, added), carried)
 
 
 def _momenta(model: Model, b: _Bodies) -> list[Array | None]:
@@ -88,7 +93,7 @@ def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity:
         model: The mechanism.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`; Ṁ − 2C is skew in a current too, but there C v is not all: see `closed_form`.
+        fluid_velocity: As in `forward_dynamics`; Ṁ − 2C is skew in a current too, but there C v is not all: see `flow_force`.
     """
     model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, None)
     b = _bodies(model, q, v, v_f, a_f)
@@ -142,33 +147,79 @@ def closed_form(
 
 def _terms(model: Model, b: _Bodies) -> ClosedForm:
     """As `closed_form`, from what is known of the bodies."""
-    damping: list[Array | None] = []
-    restoring: list[Array | None] = []
-    flow: list[Array | None] = []
-    for i, (body, rigid, motion) in enumerate(zip(model.bodies, model.rigid, b.motions, strict=True)):
-        down = b.kin.R_WB[i].T @ model.world.gravity_vector
-        still = motion._replace(a_fg=-down)
-        weight = None if rigid is None else -np.concatenate([rigid.mass * down, cross(rigid.first_moment, down)])
-        if body.hydro is None:
-            for terms, term in zip((damping, restoring, flow), (None, weight, None), strict=True):
-                terms.append(term)
-            continue
-        viscous, static = hydro.viscous_wrench(body, motion), hydro.total_buoyancy(body, still)
-        moving = hydro.total_buoyancy(body, motion) - static
-        if not isinstance(body.hydro, Hydro):  # of a user's own force, what is left at rest is restoring
-            rest = hydro.viscous_wrench(body, motion._replace(velocity=0.0 * motion.velocity))
-            at_rest = hydro.viscous_wrench(body, still._replace(velocity=0.0 * motion.velocity))
-            viscous, static, moving = viscous - rest, static + at_rest, moving + rest - at_rest
-        damping.append(-viscous)
-        restoring.append(-static if weight is None else weight - static)
-        M_A, u = b.added[i], np.concatenate([b.carried[i], np.zeros(3)])
-        turning = cross(b.kin.V[i][3:], b.carried[i]) - (motion.a_fg - still.a_fg)
-        flow.append(M_A[:, :3] @ turning - dynamics.momentum_matrix(M_A @ motion.velocity) @ u - moving)
+    damping, restoring, flow = zip(*(_body_terms(model, b, i) for i in range(model.nb)), strict=True)
     return ClosedForm(
         dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia),
         dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b)),
         *(dynamics.transposed_times(model, b.jacobians, terms) for terms in (damping, restoring, flow)),
     )
+
+
+def _body_terms(model: Model, b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array | None]:
+    """What one body adds to D, N and F, each on the left-hand side in its axes about its origin, shape (6,), or None."""
+    body, rigid, motion, M_A = model.bodies[i], model.rigid[i], b.motions[i], b.added[i]
+    down = b.kin.R_WB[i].T @ model.world.gravity_vector
+    weight = None if rigid is None else -np.concatenate([rigid.mass * down, cross(rigid.first_moment, down)])
+    if body.hydro is None or M_A is None:
+        return None, weight, None
+    still = motion._replace(a_fg=-down)
+    viscous, static = hydro.viscous_wrench(body, still), hydro.total_buoyancy(body, still)
+    moving = hydro.total_buoyancy(body, motion) - static
+    if not isinstance(body.hydro, Hydro):  # of a user's own force, what is left at rest is restoring
+        at_rest = hydro.viscous_wrench(body, still._replace(velocity=0.0 * motion.velocity))
+        moving = moving + hydro.viscous_wrench(body, motion) - viscous
+        viscous, static = viscous - at_rest, static + at_rest
+    u = np.concatenate([b.carried[i], np.zeros(3)])
+    turning = cross(b.kin.V[i][3:], b.carried[i]) - (motion.a_fg - still.a_fg)
+    flow = M_A[:, :3] @ turning - dynamics.momentum_matrix(M_A @ motion.velocity) @ u - moving
+    return -viscous, -static if weight is None else weight - static, flow
+
+
+def flow_force(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+) -> Array:
+    """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D, zero in still water, shape (nv,).
+
+    With the same `fluid_velocity` in `coriolis_matrix` and `damping_force`; see `closed_form` for the equation.
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        fluid_velocity: As in `forward_dynamics`.
+        fluid_acceleration: As in `forward_dynamics`.
+    """
+    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, fluid_acceleration)
+    b = _bodies(model, q, v, v_f, a_f)
+    return dynamics.transposed_times(model, b.jacobians, [_body_terms(model, b, i)[2] for i in range(model.nb)])
+
+
+def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
+    """D(q, v) with D v = `damping_force` in still water, shape (nv, nv).
+
+        D = Σ J_iᵀ D_i(V_r,i) J_i,     D_i V_r,i = −(drag, damping and lift of body i)
+
+    The part of drag is symmetric and positive semi-definite, that of lift skew; that of Fossen's damping is what its
+    coefficients say. In a current D_i is that of the velocity relative to the water, but D still multiplies v: there
+    `damping_force` is D v − Σ J_iᵀ D_i (u_i, 0), with u_i the velocity of the water at body i in its axes. If all roots are
+    free and the current is uniform, this is D v_r with v_r as in `closed_form`.
+
+    Args:
+        model: The mechanism. Hydrodynamics of a user's own needs a method `damping_matrix(body, motion)`.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        fluid_velocity: As in `forward_dynamics`.
+    """
+    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, None)
+    b = _bodies(model, q, v, v_f, a_f)
+    pairs = zip(model.bodies, b.motions, strict=True)
+    matrices = [None if body.hydro is None else hydro.viscous_matrix(body, motion) for body, motion in pairs]
+    return dynamics.matrix_from_jacobians(model, b.jacobians, matrices)
 
 
 def closed_form_dynamics(
@@ -196,12 +247,12 @@ def closed_form_dynamics(
         v̇, the time derivative of the numbers in `v`, shape (nv,).
     """
     model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, fluid_acceleration)
-    tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
+    tau = arguments.torques(model, tau)
     b = _bodies(model, q, v, v_f, a_f)
     terms = _terms(model, b)
     rest = tau - terms.C @ v - terms.D - terms.N - terms.F
-    if wrench is not None:
-        external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
+    external = arguments.wrenches(model, wrench)
+    if external is not None:
         rest = rest + dynamics.transposed_times(model, b.jacobians, external)
     return ldl(terms.M).solve(rest)
 
@@ -210,11 +261,6 @@ def _arguments(
     model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None, fluid_acceleration: ArrayLike | None
 ) -> tuple[Model, Array, Array, Array, Array]:
     """Checked arguments: model, q, v and the water's velocity and acceleration in world axes."""
-    model = arguments.model_of(model)
-    return (
-        model,
-        arguments.configuration(model, q),
-        arguments.array(v, ((model.nv,),), "v", "velocity"),
-        arguments.fluid(model, fluid_velocity, "fluid_velocity"),
-        arguments.fluid(model, fluid_acceleration, "fluid_acceleration"),
-    )
+    model, q, v = arguments.state(model, q, v)
+    velocity = arguments.fluid(model, fluid_velocity, "fluid_velocity")
+    return model, q, v, velocity, arguments.fluid(model, fluid_acceleration, "fluid_acceleration")

@@ -213,7 +213,7 @@ class Dynamics(CompiledEquations):
         parameters: Parameters | None = None,
         out: Array | None = None,
     ) -> Array:
-        """C(q, v) in M v̇ + C v + D + g = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv).
+        """C(q, v) in M v̇ + C v + D + g + F = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv).
 
         Args:
             q: Configuration, shape (..., nq).
@@ -233,7 +233,7 @@ class Dynamics(CompiledEquations):
         parameters: Parameters | None = None,
         out: Array | None = None,
     ) -> Array:
-        """D(q, v) in M v̇ + C v + D + g = τ: the water's damping, shape (..., nv).
+        """D(q, v) in M v̇ + C v + D + g + F = τ: the water's damping, shape (..., nv).
 
         Args:
             q: Configuration, shape (..., nq).
@@ -244,8 +244,53 @@ class Dynamics(CompiledEquations):
         """
         return self._run("damping_force", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
 
+    def damping_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
+
+        In a current it is the matrix of the velocities relative to the water; see `hm.damping_matrix`.
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            fluid_velocity: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        return self._run("damping_matrix", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
+
+    def flow_force(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        fluid_acceleration: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D; zero in still water, shape (..., nv).
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            fluid_velocity: As in `forward_dynamics`; the same for C and D.
+            fluid_acceleration: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration)
+        return self._run("flow_force", (q, v), flow, parameters, out)[0]
+
     def restoring_force(self, q: ArrayLike, *, parameters: Parameters | None = None, out: Array | None = None) -> Array:
-        """g(q) in M v̇ + C v + D + g = τ: weight and buoyancy in still water, shape (..., nv).
+        """g(q) in M v̇ + C v + D + g + F = τ: weight and buoyancy in still water, shape (..., nv).
 
         Args:
             q: Configuration, shape (..., nq).
@@ -337,6 +382,16 @@ class Dynamics(CompiledEquations):
             out: Array for the result.
         """
         return self._run("integrate", (q, v, np.asarray(dt, dtype=float)), {}, None, out)[0]
+
+    def difference(self, q0: ArrayLike, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """The velocity that leads from `q0` to `q` in unit time: the inverse of `integrate`, shape (..., nv).
+
+        Args:
+            q0: Configuration to start at, shape (..., nq).
+            q: Configuration to reach, shape (..., nq).
+            out: Array for the result.
+        """
+        return self._run("difference", (q0, q), {}, None, out)[0]
 
     # -- derivatives --------------------------------------------------------------------------------------------------------
 

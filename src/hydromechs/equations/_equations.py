@@ -23,6 +23,7 @@ __all__ = [
     "BodyMotion",
     "Energy",
     "bias_acceleration",
+    "difference",
     "energy",
     "forward_dynamics",
     "frame_pose",
@@ -270,3 +271,17 @@ def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
     """
     model, q, v = arguments.state(model, q, v)
     return dynamics.integrate(model, q, v, arguments.array(dt, ((),), "dt", "time step")[()])
+
+
+def difference(model: Model, q0: ArrayLike, q: ArrayLike) -> Array:
+    """The velocity that leads from `q0` to `q` in unit time, integrate(q0, difference(q0, q), 1) = q, shape (nv,).
+
+    Orientations turn the shorter way, by at most π, so quaternions agree but for their sign.
+
+    Args:
+        model: The mechanism.
+        q0: Configuration to start at, shape (nq,).
+        q: Configuration to reach, shape (nq,).
+    """
+    model = arguments.model_of(model)
+    return dynamics.displacement(model, arguments.configuration(model, q0, "q0"), arguments.configuration(model, q))

@@ -36,8 +36,11 @@ NOTES = {
     "fluid_acceleration": "acceleration of the water in world axes [m/s²]",
     "wrench": "external wrench on each body in its axes about its origin [N, N·m]",
     "M": "inertia matrix with added mass [kg, kg·m, kg·m²]",
-    "D": "damping in M vdot + C v + D + g = tau [N, N·m]",
-    "g": "weight and buoyancy in M vdot + C v + D + g = tau [N, N·m]",
+    "C": "Coriolis matrix in M vdot + C v + D + g + F = tau",
+    "D": "damping in M vdot + C v + D + g + F = tau [N, N·m]",
+    "D_matrix": "damping matrix; in still water D = D_matrix v",
+    "F": "force of the water's motion in M vdot + C v + D + g + F = tau [N, N·m]",
+    "g": "weight and buoyancy in M vdot + C v + D + g + F = tau [N, N·m]",
     "X_WB": "pose of each body in the world, 4 x 4 with position in the last column [m]",
     "V_WB_B": "velocity of each body in its axes at its origin [m/s, rad/s]",
     "kinetic_body": "kinetic energy of the bodies [J]",
@@ -50,7 +53,8 @@ NOTES = {
 """Meaning and unit of arguments and results."""
 
 FLOW = ("fluid_velocity", "fluid_acceleration", "wrench")
-FUNCTIONS = dict(EQUATIONS)
+FUNCTIONS = {name: e for name, e in EQUATIONS.items() if "q0" not in e.inputs}  # those of one configuration
+FUNCTIONS["flow_force"] = EQUATIONS["flow_force"]._replace(inputs=("q", "v", *FLOW[:2]))
 for _name in ("forward_dynamics", "inverse_dynamics"):
     _still = EQUATIONS[_name]
     _purpose = _still.purpose[:-1] + ", in water that moves, with external wrenches."

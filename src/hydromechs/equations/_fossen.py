@@ -1,4 +1,4 @@
-"""The terms of  M(q) v̇ + C(q, v) v + D(q, v) + g(q) = τ  for a tree in water: damping and restoring force; linearisation."""
+"""Damping and restoring force, D and g of  M(q) v̇ + C(q, v) v + D(q, v) + g(q) + F = τ  for a tree in water; linearisation."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
         v: Velocity, shape (nv,).
         fluid_velocity: As in `forward_dynamics`.
     """
-    model = arguments.model_of(model)
-    q = arguments.configuration(model, q)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
+    model, q, v = arguments.state(model, q, v)
     kin, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
     wrenches = []
     for body, motion in zip(model.bodies, motions, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydromechs.hydro import drag_wrench
+from hydromechs.hydro import drag_matrix, drag_wrench
 from hydromechs.model import added_mass_matrix, definition
 
 __all__ = ["identity_of", "is_ours"]
@@ -20,7 +20,7 @@ def identity_of(thing: Any) -> str | None:
         The text; None where a user's own class is inside, or where a user's own handler computes an element's drag or added
         mass: then only the traced program itself can tell.
     """
-    handlers = (*drag_wrench.registry.values(), *added_mass_matrix.registry.values())
+    handlers = [h for f in (drag_wrench, drag_matrix, added_mass_matrix) for h in f.registry.values()]
     return definition(thing) if all(h.__module__.startswith("hydromechs.") for h in handlers) else None
 
 

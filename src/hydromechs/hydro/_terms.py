@@ -7,12 +7,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Hydro, Model, added_mass_matrix
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
 
 from ._added_mass import fluid_acceleration_force
 from ._drag import drag_wrench
+from ._drag_matrix import drag_matrix
 from ._surface import hull_cells, immersion
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "body_motions",
     "displaced_mass",
     "total_buoyancy",
+    "viscous_matrix",
     "viscous_wrench",
     "water_potential",
     "water_wrench",
@@ -162,6 +165,31 @@ def viscous_wrench(body: Body, motion: Motion) -> Array:
     for element in body.hydro.drag:
         F = F + drag_wrench(element, motion.velocity, motion.density)
     return F if motion.wet_moment is None else F * motion.wet
+
+
+def viscous_matrix(body: Body, motion: Motion) -> Array:
+    """Damping matrix D of a body about its origin, with D V_r = −`viscous_wrench` [N·s/m, N·s, N·m·s], shape (6, 6).
+
+    For hydrodynamics of the user's own it is what its method `damping_matrix(body, motion)` says.
+
+    Args:
+        body: The body.
+        motion: Its motion.
+    """
+    if body.hydro is None:
+        return np.zeros((6, 6))
+    if not isinstance(body.hydro, Hydro):
+        own = getattr(body.hydro, "damping_matrix", None)
+        if own is None:
+            raise UnsupportedFeature(
+                f"body {body.name!r}: {type(body.hydro).__name__} has no method damping_matrix(body, motion); "
+                "give it one, or use damping_force"
+            )
+        return _shaped(body, own(body, motion), (6, 6), "damping_matrix")
+    D = np.zeros((6, 6))
+    for element in body.hydro.drag:
+        D = D + drag_matrix(element, motion.velocity, motion.density)
+    return D if motion.wet_moment is None else D * motion.wet
 
 
 def _shaped(body: Body, value: Any, shape: tuple[int, ...], method: str) -> Array:

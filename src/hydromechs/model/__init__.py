@@ -4,8 +4,8 @@ from . import added_mass, drag, joints, shapes
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
-from ._definition import definition
 from ._fault import Fault
+from ._mechanism import dry_faults
 from ._model import Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin
 from ._steps import (
@@ -17,6 +17,7 @@ from ._steps import (
     motion_subspace,
     transformation,
 )
+from ._text import definition
 from ._tree import tree_faults
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "body_faults",
     "definition",
     "drag",
+    "dry_faults",
     "joints",
     "motion_subspace",
     "shapes",

@@ -19,7 +19,7 @@ from .joints import Ball, Composite, Free
 if TYPE_CHECKING:
     from ._model import Model
 
-__all__ = ["mechanism_faults", "warnings_of"]
+__all__ = ["dry_faults", "mechanism_faults", "warnings_of"]
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -27,7 +27,7 @@ def mechanism_faults(model: Model) -> list[Fault]:
     """Faults that only the whole shows, so that no acceleration is undefined later."""
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
-    configurations = {"the initial": model.initial().q, "a general": _general_configuration(model)}
+    configurations = _configurations(model)
     for which, q in configurations.items():
         if not faults:
             faults = _dependent_motions(model, q, which)
@@ -36,6 +36,30 @@ def mechanism_faults(model: Model) -> list[Fault]:
         for q in configurations.values():
             faults = faults or _motions_without_inertia(model, inertia, q)
     return faults
+
+
+def dry_faults(model: Model) -> list[Fault]:
+    """Joints that move added mass but no mass of their own: out of the water their accelerations are undefined.
+
+    A model is accepted if rigid and added inertia together are positive definite, since it does not know whether there is a
+    free surface. Where there is one, bodies can leave the water, and the rigid inertia alone must be positive definite.
+
+    Args:
+        model: The mechanism.
+
+    Returns:
+        One fault for each body that needs a mass or a tensor; none for a mechanism that can move in air.
+    """
+    inertia = [np.zeros((6, 6)) if rigid is None else rigid.matrix for rigid in model.rigid]
+    out: list[Fault] = []
+    for q in _configurations(model).values():
+        while faults := _motions_without_inertia(model, inertia, q):
+            for fault in faults:
+                text = f"{fault.text}; its added mass counts under water only, and there is a free surface"
+                out.append(Fault(fault.path, text))
+                i = fault.path[1]
+                inertia[i] = inertia[i] + np.eye(6)  # as if it were mended, to find the next one
+    return out
 
 
 def _total_inertias(model: Model) -> list[np.ndarray]:
@@ -78,6 +102,11 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
     return out
 
 
+def _configurations(model: Model) -> dict[str, np.ndarray]:
+    """Configurations at which accelerations must be defined, by what they are called, shape (nq,) each."""
+    return {"the initial": model.initial().q, "a general": _general_configuration(model)}
+
+
 def _general_configuration(model: Model) -> np.ndarray:
     """A configuration without special angles, shape (nq,)."""
     q = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
@@ -109,7 +138,7 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
     return out
 
 
-def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
+def _motions_without_inertia(model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
     """The joint that moves no inertia at a configuration, by the lowest eigenvalue of M = Σ Jᵀ I J."""
     M = np.zeros((model.nv, model.nv))
     jacobians: list[np.ndarray] = []

@@ -18,9 +18,9 @@ from hydromechs.values import nearest, number
 
 from ._body import Body, Frame
 from ._checks import body_faults, header_faults, world_faults
-from ._definition import definition
 from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
+from ._text import definition
 from ._tree import topological_order, tree_faults
 
 __all__ = ["Model", "Place", "RigidBody", "State", "World"]
