@@ -17,11 +17,14 @@ def identity_of(thing: Any) -> str | None:
         thing: The model or dataclass.
 
     Returns:
-        The text; None where a user's own class is inside, or where a user's own handler computes an element's drag or added
-        mass: then only the traced program itself can tell.
+        The text; None where a user's own class is inside, or where a user's own handler computes drag or added mass of an
+        element of this package: then only the traced program itself can tell.
     """
-    handlers = [h for f in (drag_wrench, drag_matrix, added_mass_matrix) for h in f.registry.values()]
-    return definition(thing) if all(h.__module__.startswith("hydromechs.") for h in handlers) else None
+    for function in (drag_wrench, drag_matrix, added_mass_matrix):
+        for element, handler in function.registry.items():
+            if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):
+                return None
+    return definition(thing)
 
 
 def is_ours(thing: Any) -> bool:
