@@ -16,6 +16,7 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
+from ._operations import KINDS
 from ._program import Argument, Program
 
 __all__ = ["CFile", "CFunction", "Case", "c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test", "short_lives"]
@@ -37,30 +38,6 @@ MATH = """
 """Names of math.h; parameters must not hide them."""
 
 RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
-
-FUNCTIONS = {"abs": "fabs"} | {
-    k: k
-    for k in (
-        "floor",
-        "sqrt",
-        "sin",
-        "cos",
-        "tan",
-        "exp",
-        "log",
-        "tanh",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "pow",
-        "atan2",
-    )
-}
-"""Operations that are calls."""
-
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
 SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
@@ -109,9 +86,8 @@ def c_body(
 ) -> list[str]:
     """The statements of a program.
 
-    Constants are literals where they are used and inputs are loaded right before their first use. The meaning of each
-    operation is that of the LLVM back end: comparisons give 1 or 0, NaN counts as true, min and max take their second argument
-    unless the first is smaller or larger.
+    Constants are literals where they are used and inputs are loaded right before their first use. `KINDS` says
+    what each operation means.
 
     Args:
         program: What to write.
@@ -157,34 +133,14 @@ def c_body(
         op = operations[k]
         a = value(op.a)
         b = value(op.b) if op.b >= 0 else ""
-        match op.kind:
-            case "add" | "sub" | "mul" | "div":
-                define(k, f"{a} {SIGNS[op.kind]} {b}")
-            case "neg":
-                define(k, f"-{a}")
-            case "sin" | "cos" if sincos:
-                if k not in names:
-                    sine, cosine = (k, other[k]) if op.kind == "sin" else (other[k], k)
-                    n, m = (f"t{x}" if x is not None else f"unused{k}" for x in (sine, cosine))
-                    lines.append(f"{real} {n}, {m}; {sincos}({a}, &{n}, &{m});")
-                    names.update({x: f"t{x}" for x in (sine, cosine) if x is not None})
-            case kind if kind in FUNCTIONS:
-                define(k, f"{FUNCTIONS[kind]}{suffix}({f'{a}, {b}' if op.b >= 0 else a})")
-            case "lt" | "le" | "eq" | "ne":
-                define(k, f"{a} {SIGNS[op.kind]} {b} ? {one} : {zero}")
-            case "and" | "or":
-                both = "&&" if op.kind == "and" else "||"
-                define(k, f"({a} != {zero}) {both} ({b} != {zero}) ? {one} : {zero}")
-            case "not":
-                define(k, f"{a} == {zero} ? {one} : {zero}")
-            case "if_else_zero":
-                define(k, f"{a} != {zero} ? {b} : {zero}")
-            case "min" | "max":
-                define(k, f"{a} {'<' if op.kind == 'min' else '>'} {b} ? {a} : {b}")
-            case "sign":
-                define(k, f"({a} > {zero} ? {one} : {zero}) - ({a} < {zero} ? {one} : {zero})")
-            case kind:
-                raise UnsupportedFeature(f"no C code for {kind!r}")
+        if sincos and op.kind in ("sin", "cos"):
+            if k not in names:
+                sine, cosine = (k, other[k]) if op.kind == "sin" else (other[k], k)
+                n, m = (f"t{x}" if x is not None else f"unused{k}" for x in (sine, cosine))
+                lines.append(f"{real} {n}, {m}; {sincos}({a}, &{n}, &{m});")
+                names.update({x: f"t{x}" for x in (sine, cosine) if x is not None})
+            return
+        define(k, KINDS[op.kind].c.format(a=a, b=b, f=suffix, one=one, zero=zero))
 
     def put(k: int) -> None:
         for output, entry in places.pop(k, ()):

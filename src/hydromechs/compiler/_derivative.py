@@ -8,7 +8,7 @@ import casadi
 import numpy as np
 
 from ._program import Argument, Program
-from ._symbol import Site, Symbol, column, symbols
+from ._symbol import Site, Symbol, applied, column, symbols
 from ._trace import program_of, program_with_calls
 
 __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
@@ -17,29 +17,6 @@ __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
 TINY = 1e-300
 """Added under square roots before differentiating: √x has the slope 1/(2√(x + 1e-300)), so that slope times dx = 0 is 0 at
 x = 0 and not 0 · ∞. It vanishes beside any square of a number above 1e-142."""
-
-FUNCTIONS = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "sqrt": lambda a: casadi.sqrt(a + TINY),
-    "abs": casadi.fabs,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "and": casadi.logic_and,
-    "or": casadi.logic_or,
-    "not": casadi.logic_not,
-    "min": casadi.fmin,
-    "max": casadi.fmax,
-    "if_else_zero": lambda a, b: casadi.if_else(a, b, 0.0),
-    "atan2": casadi.atan2,
-    "pow": casadi.power,
-}
-"""Operations of a program as CasADi's; the others have the same name there."""
 
 
 def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
@@ -65,9 +42,10 @@ def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> lis
                 values.append(results)
             case "result":
                 values.append(values[op.a][op.value[0]][op.value[1]])
+            case "sqrt":
+                values.append(applied("sqrt", values[op.a] + TINY))
             case kind:
-                function = FUNCTIONS.get(kind) or getattr(casadi, kind)
-                values.append(function(*[values[k] for k in (op.a, op.b) if k >= 0]))
+                values.append(applied(kind, *[values[k] for k in (op.a, op.b) if k >= 0]))
     return [casadi.vertcat(*[values[k] for k in places]) if places else casadi.SX(0, 1) for places in program.results]
 
 

@@ -14,21 +14,20 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from hydromechs.errors import UnsupportedFeature
-
 from ._llvm import native_lanes
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_solve import solve_text
+from ._operations import KINDS, Intrinsic, Kind, Library, Lines, OfPair
 from ._program import Packed, Program, Solve, SolveSemidefinite, Table
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["Module", "llvm_text"]
 
-FLAGS = "contract nsz arcp reassoc"
-"""Fast-math flags; never nnan or ninf: divergence must stay visible."""
+INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm, Intrinsic)]
+"""Functions of LLVM's own."""
 
-LIBM = ("tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow", "atan2")
-"""Functions that are called in the C library, lane by lane."""
+LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
+"""Functions of the C library, and how many numbers they take."""
 
 # offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
 DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64
@@ -126,9 +125,9 @@ class Module:
     def _declarations(self) -> list[str]:
         suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
         T = self.type
-        declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in ("sqrt", "fabs", "floor")]
+        declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in INTRINSICS]
         declared += ["declare double @llvm.fabs.f64(double)"]
-        declared += [f"declare double @{f}({'double, double' if f in ('pow', 'atan2') else 'double'})" for f in LIBM]
+        declared += [f"declare double @{f}({', '.join(['double'] * n)})" for f, n in LIBRARY.items()]
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
 
@@ -138,6 +137,7 @@ class _Emitter:
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.fresh = 0
+        self.words = {"bits": self.bits, "zero": self.constant(0.0), "one": self.constant(1.0)}
         self.origin: dict[str, tuple] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:
@@ -272,9 +272,8 @@ class _Emitter:
 
     def operations(self, load) -> list[str]:
         """Emit all operations; `load(argument, entry)` emits an input. Names of all values."""
-        T = self.type
         names: list = []
-        pairs: dict[int, str] = {}
+        pairs: dict[str, str] = {}
         for op in self.program.operations:
             a = names[op.a] if op.a >= 0 else ""  # of a result, what its call gave
             b = names[op.b] if op.b >= 0 else ""
@@ -283,47 +282,33 @@ class _Emitter:
                     name = self.constant(op.value)
                 case "input":
                     name = load(*op.value)
-                case "add" | "sub" | "mul" | "div":
-                    name = self.new(f"f{op.kind} {FLAGS} {T} {a}, {b}")
-                case "neg":
-                    name = self.new(f"fneg {FLAGS} {T} {a}")
-                case "sqrt":
-                    name = self.new(f"call {T} @llvm.sqrt.{self.suffix}({T} {a})")
-                case "abs":
-                    name = self.new(f"call {T} @llvm.fabs.{self.suffix}({T} {a})")
-                case "floor":
-                    name = self.new(f"call {T} @llvm.floor.{self.suffix}({T} {a})")
                 case "call":
                     callee, places = self.program.calls[op.value]
                     name = self.call(callee, [[names[p] for p in row] for row in places])
                 case "result":
                     name = a[op.value[0]](op.value[1])
-                case "sin" | "cos":
-                    if op.a not in pairs:
-                        pairs[op.a] = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
-                    name = self.new(f"extractvalue {{{T}, {T}}} {pairs[op.a]}, {0 if op.kind == 'sin' else 1}")
-                case "lt" | "le" | "eq" | "ne":
-                    test = self.compare({"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}[op.kind], a, b)
-                    name = self.truth(test)
-                case "and" | "or":
-                    x, y = self.nonzero(a), self.nonzero(b)
-                    name = self.truth(self.new(f"{op.kind} {self.bits} {x}, {y}"))
-                case "not":
-                    name = self.truth(self.compare("oeq", a, self.constant(0.0)))
-                case "if_else_zero":
-                    name = self.new(f"select {self.bits} {self.nonzero(a)}, {T} {b}, {T} {self.constant(0.0)}")
-                case "min" | "max":
-                    test = self.compare("olt" if op.kind == "min" else "ogt", a, b)
-                    name = self.new(f"select {self.bits} {test}, {T} {a}, {T} {b}")
-                case "sign":
-                    up, down = self.compare("ogt", a, self.constant(0.0)), self.compare("olt", a, self.constant(0.0))
-                    name = self.new(f"fsub {T} {self.truth(up)}, {self.truth(down)}")
-                case kind if kind in LIBM:
-                    name = self.library(kind, [a, b] if op.b >= 0 else [a])
                 case kind:
-                    raise UnsupportedFeature(f"no LLVM code for {kind!r}")
+                    name = self.computed(KINDS[kind], a, b, pairs)
             names.append(name)
         return names
+
+    def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
+        """An operation of the table; `pairs` holds the sines and cosines that are there, by angle."""
+        T = self.type
+        match kind.llvm:
+            case Lines(text):
+                values: list[str] = []
+                for line in text:
+                    values.append(self.new(line.format(*values, T=T, a=a, b=b, **self.words)))
+                return values[-1]
+            case Intrinsic(name):
+                return self.new(f"call {T} @llvm.{name}.{self.suffix}({T} {a})")
+            case OfPair(index):
+                if a not in pairs:
+                    pairs[a] = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
+                return self.new(f"extractvalue {{{T}, {T}}} {pairs[a]}, {index}")
+            case Library(name):
+                return self.library(name, [a, b][: kind.arity])
 
     @property
     def suffix(self) -> str:
@@ -335,12 +320,6 @@ class _Emitter:
 
     def compare(self, how: str, a: str, b: str) -> str:
         return self.new(f"fcmp {how} {self.type} {a}, {b}")
-
-    def nonzero(self, a: str) -> str:
-        return self.compare("une", a, self.constant(0.0))
-
-    def truth(self, bits: str) -> str:
-        return self.new(f"select {self.bits} {bits}, {self.type} {self.constant(1.0)}, {self.type} {self.constant(0.0)}")
 
     def library(self, name: str, arguments: list[str]) -> str:
         """A call into the C library for each lane."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.spatial import pivoted_solve
+
+from ._operations import KINDS
 
 __all__ = ["Argument", "Call", "Operation", "OperationCount", "Packed", "Program", "Solve", "SolveSemidefinite", "Table"]
 
@@ -233,17 +236,8 @@ class Program:
 
     def count(self) -> OperationCount:
         """Number of operations by kind."""
-        kinds = [op.kind for op in self.operations]
-        free = {"const", "input", "neg", "abs", "call", "result"}
-        known = {"mul", "div", "sqrt", "add", "sub", "sin", "cos"}
-        own = OperationCount(
-            multiplications=kinds.count("mul"),
-            divisions=kinds.count("div"),
-            square_roots=kinds.count("sqrt"),
-            additions=kinds.count("add") + kinds.count("sub"),
-            sines_cosines=kinds.count("sin") + kinds.count("cos"),
-            others=sum(k not in free | known for k in kinds),
-        )
+        counts = Counter(KINDS[op.kind].count for op in self.operations if op.kind in KINDS)
+        own = OperationCount(**{f.name: counts[f.name] for f in fields(OperationCount)})
         for call in self.calls:
             match call.callee:
                 case Program() as callee:
@@ -279,34 +273,5 @@ class Program:
                     values.append(values[op.a][op.value[0]][op.value[1]])
                 case kind:
                     with np.errstate(all="ignore"):
-                        values.append(MEANING[kind](*[values[k] for k in (op.a, op.b) if k >= 0]))
+                        values.append(KINDS[kind].floats(*[values[k] for k in (op.a, op.b) if k >= 0]))
         return tuple(np.reshape([values[p] for p in row], a.shape) for row, a in zip(self.results, self.outputs, strict=True))
-
-
-MEANING = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "neg": np.negative,
-    "lt": lambda a, b: np.float64(a < b),
-    "le": lambda a, b: np.float64(a <= b),
-    "eq": lambda a, b: np.float64(a == b),
-    "ne": lambda a, b: np.float64(a != b),
-    "and": lambda a, b: np.float64(a != 0.0 and b != 0.0),
-    "or": lambda a, b: np.float64(a != 0.0 or b != 0.0),
-    "not": lambda a: np.float64(a == 0.0),
-    "if_else_zero": lambda a, b: b if a != 0.0 else np.float64(0.0),
-    "min": lambda a, b: a if a < b else b,
-    "max": lambda a, b: a if a > b else b,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "pow": np.power,
-    **{
-        name: getattr(np, name)
-        for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "sinh", "cosh", "abs", "sign", "floor")
-    },
-}
-"""Operations of a program on numbers."""

@@ -10,49 +10,14 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
+from ._operations import KINDS
 from ._program import Argument, Call, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
 __all__ = ["program_of", "program_with_calls", "trace"]
 
-BINARY = {
-    casadi.OP_ADD: "add",
-    casadi.OP_SUB: "sub",
-    casadi.OP_MUL: "mul",
-    casadi.OP_DIV: "div",
-    casadi.OP_LT: "lt",
-    casadi.OP_LE: "le",
-    casadi.OP_POW: "pow",
-    casadi.OP_CONSTPOW: "pow",
-    casadi.OP_FMIN: "min",
-    casadi.OP_FMAX: "max",
-    casadi.OP_ATAN2: "atan2",
-    casadi.OP_IF_ELSE_ZERO: "if_else_zero",
-    casadi.OP_EQ: "eq",
-    casadi.OP_NE: "ne",
-    casadi.OP_AND: "and",
-    casadi.OP_OR: "or",
-}
-UNARY = {
-    casadi.OP_NEG: "neg",
-    casadi.OP_SQRT: "sqrt",
-    casadi.OP_SIN: "sin",
-    casadi.OP_COS: "cos",
-    casadi.OP_FABS: "abs",
-    casadi.OP_TAN: "tan",
-    casadi.OP_EXP: "exp",
-    casadi.OP_LOG: "log",
-    casadi.OP_TANH: "tanh",
-    casadi.OP_ASIN: "asin",
-    casadi.OP_ACOS: "acos",
-    casadi.OP_ATAN: "atan",
-    casadi.OP_SINH: "sinh",
-    casadi.OP_COSH: "cosh",
-    casadi.OP_SIGN: "sign",
-    casadi.OP_NOT: "not",
-    casadi.OP_FLOOR: "floor",
-}
-COMMUTATIVE = {"add", "mul", "eq", "ne", "and", "or"}
+BY_CODE = {getattr(casadi, code): kind for kind in KINDS.values() for code in kind.casadi}
+"""Operations by CasADi's codes."""
 
 
 def trace(
@@ -163,7 +128,7 @@ class _Builder:
         self.place: dict[tuple, int] = {}
 
     def add(self, kind: str, a: int = -1, b: int = -1, value=None) -> int:
-        if kind in COMMUTATIVE and b < a:
+        if kind in KINDS and KINDS[kind].commutes and b < a:
             a, b = b, a
         key = (kind, a, b, value)
         if key not in self.place:
@@ -197,10 +162,9 @@ class _Builder:
                 return self.sum(a, b, minus=op == casadi.OP_SUB)
             case casadi.OP_MUL:
                 return self.product(a, b)
-        if op in BINARY:
-            return self.add(BINARY[op], a, b)
-        if op in UNARY:
-            return self.add(UNARY[op], a)
+        if op in BY_CODE:
+            kind = BY_CODE[op]
+            return self.add(kind.name, a, b if kind.arity == 2 else -1)
         raise UnsupportedFeature(f"CasADi operation {op} has no translation; write the function with simpler ones")
 
     def divided(self, a: int, b: int) -> int:
