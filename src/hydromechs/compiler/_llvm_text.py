@@ -137,7 +137,8 @@ class _Emitter:
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.fresh = 0
-        self.words = {"bits": self.bits, "zero": self.constant(0.0), "one": self.constant(1.0)}
+        numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
+        self.words = {"bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
         self.origin: dict[str, tuple] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:

@@ -1,7 +1,8 @@
 """Every operation of a program in one table: its meaning in floats, CasADi, LLVM and C, and what it counts as.
 
 Comparisons and logic give 1 or 0. NaN counts as true, compares as in IEEE 754, and min and max give their second argument
-unless the first is smaller or larger. Constants, inputs, calls and their results stand in a program too, but are not computed.
+unless the first is smaller or larger; the sign of NaN is NaN. A program also holds constants, inputs, calls and their results,
+which are not operations.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Lines(NamedTuple):
     """Instructions of LLVM, each a new value; the last is the result."""
 
     text: tuple[str, ...]
-    """In braces: `T` type, `a` and `b` operands, `zero`, `one`, `bits` type of conditions, 0, 1, ... values of lines before."""
+    """In braces: `T` type, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits` type of conditions, 0, 1, ... values of
+    the lines before."""
 
 
 class Intrinsic(NamedTuple):
@@ -154,8 +156,15 @@ _TABLE = (
         1,
         np.sign,
         ("OP_SIGN",),
-        Lines(("fcmp ogt {T} {a}, {zero}", "fcmp olt {T} {a}, {zero}", _truth(0), _truth(1), "fsub {T} {2}, {3}")),
-        "({a} > {zero} ? {one} : {zero}) - ({a} < {zero} ? {one} : {zero})",
+        Lines(
+            (
+                "fcmp ogt {T} {a}, {zero}",
+                "fcmp olt {T} {a}, {zero}",
+                "select {bits} {1}, {T} {minus_one}, {T} {a}",
+                "select {bits} {0}, {T} {one}, {T} {2}",
+            )
+        ),
+        "{a} > {zero} ? {one} : {a} < {zero} ? -{one} : {a}",
     ),
 )
 
