@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._c_text import c_body, c_literal, short_lives
+from ._c_text import c_body, c_literal
 from ._program import Argument, Program
+from ._schedule import short_lives
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["CudaAttributes", "CudaKernel", "cuda_text"]

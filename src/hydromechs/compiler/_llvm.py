@@ -9,6 +9,8 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from ._llvm_objects import layout_is_known
+
 __all__ = ["LoadedCode", "native_lanes", "object_code", "target"]
 
 LARGE = 20_000
@@ -67,36 +69,8 @@ class LoadedCode:
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects = None
         """Evaluate NumPy arrays, 0 if they are as they should be; None where their layout is not the known one."""
-        if lanes == 1 and n_arguments and _layout_is_known():
+        if lanes == 1 and n_arguments and layout_is_known():
             for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
                 ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)
             self.objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)(address("objects"))
             self.objects.engine = self.engine
-
-
-@cache
-def _layout_is_known() -> bool:
-    """Whether NumPy's arrays lie in memory as the compiled code expects; looked up, not assumed."""
-    from ._llvm_text import ALIGNED, ARRAY_FLAGS, DATA, DTYPE, NDIM, SHAPE, STRIDES, WRITEABLE
-
-    if ctypes.sizeof(ctypes.c_void_p) != 8:
-        return False
-    array = np.arange(6.0).reshape(2, 3)
-
-    def word(address: int) -> int:
-        return ctypes.c_int64.from_address(address).value
-
-    at = id(array)
-    frozen = np.arange(2.0)
-    frozen.flags.writeable = False
-    both = ALIGNED | WRITEABLE
-    return (
-        word(at + 8) == id(np.ndarray)
-        and word(at + DATA) == array.ctypes.data
-        and ctypes.c_int32.from_address(at + NDIM).value == 2
-        and [word(word(at + SHAPE) + 8 * k) for k in range(2)] == [2, 3]
-        and [word(word(at + STRIDES) + 8 * k) for k in range(2)] == [24, 8]
-        and word(at + DTYPE) == id(np.dtype(np.float64))
-        and ctypes.c_int32.from_address(at + ARRAY_FLAGS).value & both == both
-        and ctypes.c_int32.from_address(id(frozen) + ARRAY_FLAGS).value & both == ALIGNED
-    )

@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable
 
 from ._llvm import native_lanes
+from ._llvm_objects import objects_text
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_solve import solve_text
 from ._operations import KINDS, Intrinsic, Kind, Library, Lines, OfPair
@@ -28,10 +29,6 @@ INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm,
 
 LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
 """Functions of the C library, and how many numbers they take."""
-
-# offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
-DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64
-ALIGNED, WRITEABLE = 0x0100, 0x0400
 
 
 def _double(value: float) -> str:
@@ -368,7 +365,7 @@ def llvm_text(program: Program, lanes: int) -> str:
         # results may lie where arguments are: all loads come before the first store
         signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
-        parts.append(_objects(arguments, len(program.inputs)))
+        parts.append(objects_text(arguments, len(program.inputs)))
     parts.append(_loop(_Emitter(program, module), lanes, len(arguments)))
     return "\n".join([*module.text(), *parts, ""])
 
@@ -415,55 +412,6 @@ def _loop(e: _Emitter, lanes: int, n: int) -> str:
     ]
     head[2:2] = e.allocas
     return "\n".join([*head, *e.lines, *tail, ""])
-
-
-def _objects(arguments, n_inputs: int) -> str:
-    """`objects`: the data pointers of NumPy arrays, if all are what they should be."""
-    lines = [
-        "@array_type = global i64 0",
-        "@float_type = global i64 0",
-        f"define i32 @objects({', '.join(f'ptr %o{k}' for k in range(len(arguments)))}) nounwind {{",
-        "  %array = load i64, ptr @array_type, align 8",
-        "  %float = load i64, ptr @float_type, align 8",
-    ]
-
-    def field(k: int, name: str, offset: int, type_: str) -> str:
-        lines.append(f"  %{name}p{k} = getelementptr inbounds i8, ptr %o{k}, i64 {offset}")
-        lines.append(f"  %{name}{k} = load {type_}, ptr %{name}p{k}, align 8")
-        return f"%{name}{k}"
-
-    def require(k: int, what: str, test: str) -> None:
-        lines.append(f"  %{what}ok{k} = icmp eq {test}")
-        lines.append(f"  br i1 %{what}ok{k}, label %{what}next{k}, label %bad")
-        lines.append(f"{what}next{k}:")
-
-    data = []
-    for k, argument in enumerate(arguments):
-        require(k, "type", f"i64 {field(k, 'type', 8, 'i64')}, %array")
-        require(k, "float", f"i64 {field(k, 'float', DTYPE, 'i64')}, %float")
-        wanted = ALIGNED if k < n_inputs else ALIGNED | WRITEABLE
-        flags = field(k, "flags", ARRAY_FLAGS, "i32")
-        lines.append(f"  %set{k} = and i32 {flags}, {wanted}")
-        require(k, "set", f"i32 %set{k}, {wanted}")
-        ndim = len(argument.shape)
-        require(k, "ndim", f"i32 {field(k, 'ndim', NDIM, 'i32')}, {ndim}")
-        shape, strides = field(k, "shape", SHAPE, "ptr"), field(k, "strides", STRIDES, "ptr")
-        step = 8
-        for axis in reversed(range(ndim)):
-            for name, base, value in (("n", shape, argument.shape[axis]), ("s", strides, step)):
-                lines.append(f"  %{name}{axis}p{k} = getelementptr inbounds i64, ptr {base}, i64 {axis}")
-                lines.append(f"  %{name}{axis}v{k} = load i64, ptr %{name}{axis}p{k}, align 8")
-                require(k, f"{name}{axis}", f"i64 %{name}{axis}v{k}, {value}")
-            step *= argument.shape[axis]
-        data.append(field(k, "data", DATA, "ptr"))
-    lines += [
-        f"  call void @eval({', '.join(f'ptr {d}' for d in data)})",
-        "  ret i32 0",
-        "bad:",
-        "  ret i32 1",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _sincos(T: str, lanes: int) -> str:
