@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.values import Array
 
 from ._operations import KINDS
 from ._program import Argument, Program
@@ -185,9 +186,9 @@ class CFile(NamedTuple):
 class Case(NamedTuple):
     """A call of a function and what it must give."""
 
-    inputs: tuple[np.ndarray, ...]
+    inputs: tuple[Array, ...]
     """Arguments."""
-    outputs: tuple[np.ndarray, ...]
+    outputs: tuple[Array, ...]
     """Results."""
     tolerance: float = 1e-12
     """Allowed error, relative to the largest entry of each result."""
@@ -268,6 +269,18 @@ def c_header(file: CFile) -> str:
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
+def _array_body(program: Program, names: Mapping[int, str]) -> list[str]:
+    """The statements of a program whose arguments and results are arrays of the given names."""
+
+    def load(argument: int, entry: int) -> str:
+        return f"{names[argument]}[{entry}]"
+
+    def store(output: int, entry: int, text: str) -> str:
+        return f"{names[len(program.inputs) + output]}[{entry}] = {text};"
+
+    return c_body(program, "double", load, store)
+
+
 def c_source(file: CFile) -> str:
     """The source: straight-line code for every function."""
     parts = [
@@ -277,12 +290,7 @@ def c_source(file: CFile) -> str:
     for function in file.functions:
         program, names = function.program, _parameters(function.program)
         n = len(program.inputs)
-        body = c_body(
-            program,
-            "double",
-            lambda argument, entry, names=names: f"{names[argument]}[{entry}]",
-            lambda output, entry, text, names=names, n=n: f"{names[n + output]}[{entry}] = {text};",
-        )
+        body = _array_body(program, names)
         used = {op.value[0] for op in program.operations if op.kind == "input"}
         used |= {n + k for k, a in enumerate(program.outputs) if a.size}
         body = [f"(void){names[k]};" for k in names if k not in used] + body
@@ -311,7 +319,7 @@ static int check(const char *what, int size, const double *got, const double *ex
 }"""
 
 
-def _table(name: str, argument: Argument, rows: Sequence[np.ndarray]) -> str:
+def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
     """A constant table, one row per case; C has no empty arrays, so that an argument without entries gets one."""
     text = []
     for row in rows:

@@ -6,7 +6,9 @@ NumPy arrays, which are copied to the GPU. Results are CuPy arrays, which other 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from ._schedule import short_lives
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["CudaAttributes", "CudaKernel", "cuda_text"]
+
+CupyArray: TypeAlias = Any
+"""An array of CuPy, which is imported only where there is a GPU."""
 
 REALS = {"float32": "float", "float64": "double"}
 OPTIONS = ("--fmad=true",)
@@ -50,7 +55,7 @@ def _sincos(real: str) -> str:
     def literal(x: float) -> str:
         return c_literal(x, real)
 
-    def polynomial(coefficients) -> str:
+    def polynomial(coefficients: Sequence[float]) -> str:
         text = literal(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             text = f"fma{f}({text}, z, {literal(c)})"
@@ -137,7 +142,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
     return "\n".join(lines)
 
 
-def _import_cupy():
+def _import_cupy() -> ModuleType:
     """The cupy module on a machine with a GPU, or an error that says how to get it."""
     try:
         import cupy
@@ -174,7 +179,7 @@ class CudaKernel:
             latency better until values spill, see `attributes`.
     """
 
-    def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1):
+    def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> None:
         self.program, self.precision, self.block = program, precision, block
         self.text = cuda_text(program, precision, block=block, min_blocks=min_blocks)
         self._dtype = np.dtype(precision)
@@ -187,7 +192,7 @@ class CudaKernel:
         k = self._kernel
         return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
 
-    def __call__(self, *arrays, out=None):
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Results as CuPy arrays: one array, or a tuple if the program has several results.
 
         Without `out` they are laid out as the first argument with a batch is.
@@ -204,8 +209,8 @@ class CudaKernel:
         batched = [x for x, a in zip(inputs, self.program.inputs, strict=True) if x.ndim > len(a.shape)]
         sizes = {len(x) for x in batched} - {1} or {1}
         if len(sizes) > 1:
-            shapes = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, self.program.inputs, strict=True))
-            raise ValueError(f"the arguments have different numbers of worlds: {shapes}")
+            given = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, self.program.inputs, strict=True))
+            raise ValueError(f"the arguments have different numbers of worlds: {given}")
         worlds = sizes.pop()
         shapes = [((worlds, *a.shape) if batched else a.shape) for a in self.program.outputs]
         fastest = bool(batched) and batched[0].strides[0] == self._dtype.itemsize
@@ -223,7 +228,7 @@ class CudaKernel:
                 target[...] = y
         return targets[0] if len(targets) == 1 else tuple(targets)
 
-    def _input(self, value, argument: Argument):
+    def _input(self, value: Any, argument: Argument) -> CupyArray:
         """An argument on the GPU, of shape (*shape) or (B, *shape)."""
         array = self._on_gpu(value)
         if array is None:
@@ -238,7 +243,7 @@ class CudaKernel:
             raise ValueError(f"{argument.name} must have shape (B, {own}) or ({own}), got {array.shape}")
         return self._cupy.ascontiguousarray(array) if any(s % self._dtype.itemsize for s in array.strides) else array
 
-    def _on_gpu(self, value):
+    def _on_gpu(self, value: Any) -> CupyArray | None:
         """`value` as a CuPy array of the same memory, or None if it is not on a GPU."""
         if isinstance(value, self._cupy.ndarray):
             return value
@@ -249,7 +254,7 @@ class CudaKernel:
             return self._cupy.asarray(value)
         return None
 
-    def _targets(self, out, shapes: list[tuple[int, ...]]) -> list:
+    def _targets(self, out: Any, shapes: list[tuple[int, ...]]) -> list[CupyArray]:
         """The arrays to write into."""
         given = out if isinstance(out, tuple | list) else (out,)
         if len(given) != len(shapes):
@@ -263,14 +268,14 @@ class CudaKernel:
             targets.append(array)
         return targets
 
-    def _launch(self, worlds: int, inputs: list, outs: list) -> None:
+    def _launch(self, worlds: int, inputs: list[CupyArray], outs: list[CupyArray]) -> None:
         """Run all worlds on the GPU of the arrays, in CuPy's current stream."""
         devices = {x.device.id for x in (*inputs, *outs)}
         if len(devices) > 1:
             raise ValueError(f"the arrays must be on one GPU, they are on {sorted(devices)}")
         if worlds == 0:
             return
-        arguments = [np.int64(worlds)]
+        arguments: list[Any] = [np.int64(worlds)]
         for x, a in zip((*inputs, *outs), (*self.program.inputs, *self.program.outputs), strict=True):
             steps = [s // self._dtype.itemsize for s in x.strides]
             if x.ndim == len(a.shape) or len(x) == 1:  # the same for all worlds

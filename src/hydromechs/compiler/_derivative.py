@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import casadi
 import numpy as np
+
+from hydromechs.values import Array
 
 from ._program import Argument, Program
 from ._symbol import Site, Symbol, applied, column, symbols
@@ -28,7 +31,7 @@ def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], li
 
 def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
     """Outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
-    values: list = []
+    values: list[Any] = []
     for op in program.operations:
         match op.kind:
             case "const":
@@ -64,7 +67,14 @@ def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-def _program(name: str, inputs, expressions, arguments: tuple[Argument, ...], results: tuple[Argument, ...], sites) -> Program:
+def _program(
+    name: str,
+    inputs: list[casadi.SX],
+    expressions: list[casadi.SX],
+    arguments: tuple[Argument, ...],
+    results: tuple[Argument, ...],
+    sites: list[Site],
+) -> Program:
     dense = [casadi.densify(casadi.vec(e.T)) for e in casadi.cse(expressions)]  # row-major
     if sites:
         return program_with_calls(name, inputs, dense, arguments, results, sites)
@@ -128,7 +138,7 @@ def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
     return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, result, sites)
 
 
-def linearized(function: Callable, coupling: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def linearized(function: Callable[..., Array], coupling: Array, v: Array, tau: Array) -> tuple[Array, Array]:
     """A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; to be called in a traced function.
 
         A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.values import Array
+
 from ._program import Argument, Operation, Program
 
 __all__ = ["Hoisted", "hoist", "merge"]
@@ -90,7 +92,7 @@ def hoist(program: Program, name: str) -> Hoisted:
     return Hoisted(before, after)
 
 
-def merge(programs: Sequence[Program], name: str) -> tuple[Program, np.ndarray] | None:
+def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | None:
     """One program for several that differ in constants alone, and the constants, shape (programs, n); None if they differ more.
 
     Constants that are not the same in all become further entries of an input.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -37,7 +38,7 @@ def native_lanes() -> int:
     return 8 if "+avx512f" in target()[3] else 4
 
 
-def _machine():
+def _machine() -> llvm.TargetMachine:
     _, triple, cpu, features = target()
     return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
@@ -53,24 +54,28 @@ def object_code(text: str) -> bytes:
     return machine.emit_object(module)
 
 
+def _holding(function: Any, engine: Any) -> Any:
+    """A C function that keeps the engine alive which owns its code."""
+    function.engine = engine
+    return function
+
+
 class LoadedCode:
     """Functions of a piece of object code in this process; without arguments, the loop alone."""
 
-    def __init__(self, code: bytes, n_arguments: int, lanes: int):
+    def __init__(self, code: bytes, n_arguments: int, lanes: int) -> None:
         machine = _machine()
-        # the engine owns the code; each function holds on to it, so that the code lives as long as anybody can call it
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
         address = self.engine.get_function_address
         loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-        self.loop = loop(address("loop"))
-        self.loop.engine = self.engine
+        self.loop = _holding(loop(address("loop")), self.engine)
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
-        self.objects = None
+        self.objects: Any = None
         """Evaluate NumPy arrays, 0 if they are as they should be; None where their layout is not the known one."""
         if lanes == 1 and n_arguments and layout_is_known():
             for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
                 ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)
-            self.objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)(address("objects"))
-            self.objects.engine = self.engine
+            objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)
+            self.objects = _holding(objects(address("objects")), self.engine)

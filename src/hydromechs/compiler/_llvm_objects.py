@@ -1,4 +1,4 @@
-"""Single calls with Python objects: LLVM IR that reads NumPy's array structs, and a check that they are laid out as it expects."""
+"""Single calls with Python objects: LLVM IR that reads NumPy's array structs, and a check of their layout in memory."""
 
 from __future__ import annotations
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from typing import Any
 
 from ._llvm import native_lanes
 from ._llvm_objects import objects_text
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_solve import solve_text
 from ._operations import KINDS, Intrinsic, Kind, Library, Lines, OfPair
-from ._program import Packed, Program, Solve, SolveSemidefinite, Table
+from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["Module", "llvm_text"]
@@ -51,12 +52,12 @@ class Module:
         lanes: Values per entry.
     """
 
-    def __init__(self, lanes: int):
+    def __init__(self, lanes: int) -> None:
         self.lanes = lanes
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
-        self.names: dict[tuple, str] = {}
-        self.keep: list = []  # so that no two callees share an id
+        self.names: dict[tuple[int, tuple[bool, ...]], str] = {}
+        self.keep: list[Callee] = []  # so that no two callees share an id
         self.wider: dict[int, Module] = {}
 
     def wide(self, lanes: int) -> Module:
@@ -129,14 +130,14 @@ class Module:
 
 
 class _Emitter:
-    def __init__(self, program: Program, module: Module):
+    def __init__(self, program: Program, module: Module) -> None:
         self.program, self.module, self.lanes, self.type = program, module, module.lanes, module.type
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.fresh = 0
         numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
         self.words = {"bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
-        self.origin: dict[str, tuple] = {}  # of results of wide calls: buffer, entry, lanes, lane
+        self.origin: dict[str, tuple[str, int, int, int]] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:
         """A packed array on the stack of the function; its name."""
@@ -148,7 +149,7 @@ class _Emitter:
         """Address of an entry of a packed array."""
         return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
-    def call(self, callee, arguments: list[list[str]]) -> list[Callable[[int], str]]:
+    def call(self, callee: Callee, arguments: list[list[str]]) -> list[Callable[[int], str]]:
         """Call a function of packed arrays, or look up a table; for each result, a function that gives an entry's name."""
         if isinstance(callee, Table):
             value = self.entry(self.module.name(callee), len(callee.values), arguments[0][0])
@@ -268,13 +269,14 @@ class _Emitter:
         text = _double(value)
         return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
 
-    def operations(self, load) -> list[str]:
+    def operations(self, load: Callable[[int, int], str]) -> list[str]:
         """Emit all operations; `load(argument, entry)` emits an input. Names of all values."""
-        names: list = []
+        names: list[Any] = []  # of a call, functions that give the names of its results
         pairs: dict[str, str] = {}
         for op in self.program.operations:
-            a = names[op.a] if op.a >= 0 else ""  # of a result, what its call gave
-            b = names[op.b] if op.b >= 0 else ""
+            a: Any = names[op.a] if op.a >= 0 else ""
+            b: Any = names[op.b] if op.b >= 0 else ""
+            name: Any
             match op.kind:
                 case "const":
                     name = self.constant(op.value)
@@ -301,10 +303,10 @@ class _Emitter:
                 return values[-1]
             case Intrinsic(name):
                 return self.new(f"call {T} @llvm.{name}.{self.suffix}({T} {a})")
-            case OfPair(index):
+            case OfPair(place):
                 if a not in pairs:
                     pairs[a] = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
-                return self.new(f"extractvalue {{{T}, {T}}} {pairs[a]}, {index}")
+                return self.new(f"extractvalue {{{T}, {T}}} {pairs[a]}, {place}")
             case Library(name):
                 return self.library(name, [a, b][: kind.arity])
 

@@ -44,7 +44,7 @@ class Library(NamedTuple):
 class OfPair(NamedTuple):
     """One of the two results of our own sine and cosine, which are computed together."""
 
-    index: int
+    place: int
     """0 for the sine, 1 for the cosine."""
 
 

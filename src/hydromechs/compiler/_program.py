@@ -5,16 +5,30 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs.spatial import pivoted_solve
+from hydromechs.values import Array
 
 from ._operations import KINDS
 
-__all__ = ["Argument", "Call", "Operation", "OperationCount", "Packed", "Program", "Solve", "SolveSemidefinite", "Table"]
+__all__ = [
+    "Argument",
+    "Call",
+    "Callee",
+    "Operation",
+    "OperationCount",
+    "Packed",
+    "Program",
+    "Solve",
+    "SolveSemidefinite",
+    "Table",
+]
 
 
 class Argument(NamedTuple):
@@ -41,7 +55,7 @@ class Operation(NamedTuple):
     kind: str
     a: int = -1
     b: int = -1
-    value: object = None
+    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,7 @@ class Table:
     outputs = (Argument("entry", (1,)),)
     """What comes out."""
 
-    def __call__(self, index) -> tuple[np.ndarray]:
+    def __call__(self, index: ArrayLike) -> tuple[Array]:
         """The entry."""
         x = float(np.ravel(index)[0])
         return (np.array([x if math.isnan(x) else self.values[int(min(max(x, 0.0), len(self.values) - 1.0))]]),)
@@ -78,7 +92,7 @@ class Solve:
         """What comes out."""
         return (Argument("x", (self.n,)),)
 
-    def __call__(self, A, b) -> tuple[np.ndarray]:
+    def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array]:
         """The solution; NaN where there is none, as the machine code gives."""
         try:
             return (np.linalg.solve(np.reshape(A, (self.n, self.n)), np.ravel(b)),)
@@ -105,7 +119,7 @@ class SolveSemidefinite:
         """What comes out."""
         return Argument("x", (self.n,)), Argument("rank", ()), Argument("pivot", ())
 
-    def __call__(self, A, b) -> tuple[np.ndarray, ...]:
+    def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array, ...]:
         """Solution, rank, last pivot over the first."""
         x, rank, pivot = pivoted_solve(A, b, self.tolerance)
         return x, np.array(rank), np.array(pivot)
@@ -114,7 +128,7 @@ class SolveSemidefinite:
 class Call(NamedTuple):
     """A call in a program."""
 
-    callee: Program | Table | Solve | SolveSemidefinite | Packed
+    callee: Callee
     """What is called."""
     arguments: tuple[tuple[int, ...], ...]
     """For each argument, the places of its entries in the program's operations."""
@@ -173,7 +187,7 @@ class Packed:
         one = self.program.count()
         return OperationCount(*(self.count * getattr(one, f.name) for f in fields(one)))
 
-    def __call__(self, *arrays) -> tuple[np.ndarray, ...]:
+    def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Results, point by point."""
         each = [[x] * self.count if same else x for x, same in zip(arrays, self.shared, strict=True)]
         points = [self.program(*point) for point in zip(*each, strict=True)]
@@ -194,7 +208,7 @@ class Program:
     """Operations, each of earlier ones."""
     results: tuple[tuple[int, ...], ...]
     """For each output, the places of its entries in `operations`, row-major."""
-    casadi_function: object = field(repr=False)
+    casadi_function: Any = field(repr=False)
     """The same as a CasADi function of flat arguments, for derivatives and optimal control; None for one that calls others."""
     calls: tuple[Call, ...] = ()
     """Calls of other programs and of built-in functions."""
@@ -246,17 +260,17 @@ class Program:
                     own = own + callee.count_operations()
         return own
 
-    def __call__(self, *arrays) -> tuple[np.ndarray, ...]:
+    def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Results for float arguments, by CasADi's virtual machine: slow, for checks."""
         if self.casadi_function is None:
             return self._interpreted(arrays)
         flat = self.casadi_function.call([np.ravel(a) for a in arrays])
         return tuple(np.array(y).reshape(a.shape) for y, a in zip(flat, self.outputs, strict=True))
 
-    def _interpreted(self, arrays) -> tuple[np.ndarray, ...]:
+    def _interpreted(self, arrays: Sequence[ArrayLike]) -> tuple[Array, ...]:
         """Results of a program with calls, operation by operation."""
         flat = [np.ravel(np.asarray(a, dtype=float)) for a in arrays]
-        values: list = []
+        values: list[Any] = []
         for op in self.operations:
             match op.kind:
                 case "const":
@@ -275,3 +289,7 @@ class Program:
                     with np.errstate(all="ignore"):
                         values.append(KINDS[kind].floats(*[values[k] for k in (op.a, op.b) if k >= 0]))
         return tuple(np.reshape([values[p] for p in row], a.shape) for row, a in zip(self.results, self.outputs, strict=True))
+
+
+Callee: TypeAlias = Program | Table | Solve | SolveSemidefinite | Packed
+"""What a program can call."""

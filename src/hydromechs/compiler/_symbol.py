@@ -7,14 +7,18 @@ broadcasts; it folds 0 and 1 at once, so that zeros of the mechanism cost nothin
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import casadi
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ._operations import KINDS
-from ._program import Packed, Program, Solve, SolveSemidefinite, Table
+from hydromechs.values import Array, Scalar
+
+from ._operations import KINDS, Kind
+from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 
 __all__ = ["TAPE", "Site", "Symbol", "applied", "call", "call_on_lanes", "column", "solve", "solve_semidefinite", "symbols"]
 
@@ -24,7 +28,7 @@ NUMBERS = (int, float, np.integer, np.floating)
 class Site(NamedTuple):
     """A place in a trace where a function is called that the expression itself cannot hold."""
 
-    callee: Program | Table | Solve | SolveSemidefinite | Packed
+    callee: Callee
     """What is called."""
     arguments: list[casadi.SX]
     """One column per argument."""
@@ -56,7 +60,7 @@ class Symbol:
 
     __slots__ = ("sx",)
 
-    def __init__(self, sx):
+    def __init__(self, sx: casadi.SX | SupportsFloat) -> None:
         self.sx = sx if isinstance(sx, casadi.SX) else casadi.SX(float(sx))
 
     @property
@@ -64,7 +68,7 @@ class Symbol:
         """Its value if it is a constant, else None."""
         return float(self.sx) if self.sx.is_constant() else None
 
-    def _binary(self, kind, other, swapped=False):
+    def _binary(self, kind: str, other: Scalar, swapped: bool = False) -> Symbol:
         if isinstance(other, NUMBERS):
             other = Symbol(other)
         elif not isinstance(other, Symbol):
@@ -72,29 +76,29 @@ class Symbol:
         a, b = (other, self) if swapped else (self, other)
         return Symbol(applied(kind, a.sx, b.sx))
 
-    def __add__(self, other):
+    def __add__(self, other: Scalar) -> Symbol:
         return self._binary("add", other)
 
     __radd__ = __add__
 
-    def __sub__(self, other):
+    def __sub__(self, other: Scalar) -> Symbol:
         return self._binary("sub", other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Scalar) -> Symbol:
         return self._binary("sub", other, swapped=True)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Scalar) -> Symbol:
         return self._binary("mul", other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Scalar) -> Symbol:
         return self._binary("div", other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Scalar) -> Symbol:
         return self._binary("div", other, swapped=True)
 
-    def __pow__(self, exponent):
+    def __pow__(self, exponent: Scalar) -> Symbol:
         if not isinstance(exponent, int) or isinstance(exponent, bool):
             return self._binary("pow", exponent)
         if exponent < 0:
@@ -104,67 +108,69 @@ class Symbol:
             out = out * self
         return out
 
-    def __neg__(self):
+    def __neg__(self) -> Symbol:
         return Symbol(applied("neg", self.sx))
 
-    def __pos__(self):
+    def __pos__(self) -> Symbol:
         return self
 
-    def __abs__(self):
+    conjugate = __pos__  # what np.vdot and friends ask of objects
+
+    def __abs__(self) -> Symbol:
         return Symbol(applied("abs", self.sx))
 
-    def __lt__(self, other):
+    def __lt__(self, other: Scalar) -> Symbol:
         return self._binary("lt", other)
 
-    def __le__(self, other):
+    def __le__(self, other: Scalar) -> Symbol:
         return self._binary("le", other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Scalar) -> Symbol:
         return self._binary("lt", other, swapped=True)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Scalar) -> Symbol:
         return self._binary("le", other, swapped=True)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Scalar) -> Symbol:  # type: ignore[override]  # a condition, not a bool
         return self._binary("eq", other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: Scalar) -> Symbol:  # type: ignore[override]  # a condition, not a bool
         return self._binary("ne", other)
 
     __hash__ = object.__hash__
 
-    def where(self, a, b):
+    def where(self, a: Scalar, b: Scalar) -> Symbol:
         """`a` where this condition holds, else `b`."""
         yes, no = (x if isinstance(x, Symbol) else Symbol(x) for x in (a, b))
         return Symbol(casadi.if_else(self.sx, yes.sx, no.sx))
 
-    def lookup(self, table: tuple[float, ...]):
+    def lookup(self, table: tuple[float, ...]) -> Symbol:
         """The entry of a table of constants at this whole number, as `hydromechs.spatial.lookup` asks for."""
         return _called(Table(table), [np.array([self], dtype=object)])[0][0]
 
-    def hypot(self, other):
+    def hypot(self, other: Scalar) -> Symbol:
         """√(self² + other²), as np.hypot asks for."""
-        return (self * self + other * other).sqrt()
+        return Symbol(applied("sqrt", (self * self + other * other).sx))
 
-    def __rpow__(self, base):
+    def __rpow__(self, base: Scalar) -> Symbol:
         return self._binary("pow", base, swapped=True)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TypeError(
             "a traced function must not branch on a value that is not known yet; "
             "use hydromechs.spatial.where, maximum or minimum"
         )
 
-    def __float__(self):
+    def __float__(self) -> float:
         if self.constant is None:
             raise TypeError("a symbol has no value yet; do not convert it to float in a traced function")
         return self.constant
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Symbol({self.sx})"
 
 
-def _method(kind):
+def _method(kind: Kind) -> Callable[..., Symbol]:
     """A method of symbols that does an operation of the table."""
     if kind.arity == 2:
         return lambda self, other: self._binary(kind.name, other)
@@ -174,10 +180,9 @@ def _method(kind):
 for _kind in KINDS.values():
     if _kind.method:
         setattr(Symbol, _kind.method, _method(_kind))
-Symbol.conjugate = Symbol.__pos__  # what np.vdot and friends ask of objects
 
 
-def symbols(name: str, shape: tuple[int, ...]) -> np.ndarray:
+def symbols(name: str, shape: tuple[int, ...]) -> Array:
     """An object array of new symbols `name_0`, `name_1`, ... of the given shape."""
     flat = [Symbol(casadi.SX.sym(f"{name}_{k}")) for k in range(int(np.prod(shape)))]
     out = np.empty(len(flat), dtype=object)
@@ -185,14 +190,14 @@ def symbols(name: str, shape: tuple[int, ...]) -> np.ndarray:
     return out.reshape(shape)
 
 
-def column(array: np.ndarray) -> casadi.SX:
+def column(array: ArrayLike) -> casadi.SX:
     """Entries of an array of symbols and numbers, row-major, as one column."""
     entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array)]
     # an entry of a sparse matrix can be a zero that CasADi would leave out
     return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
 
 
-def _called(callee, arguments: list[np.ndarray]) -> list[np.ndarray]:
+def _called(callee: Callee, arguments: Sequence[ArrayLike]) -> list[Array]:
     """Results of a call as new symbols; the call goes on the tape."""
     tape = TAPE.get()
     if tape is None:
@@ -202,11 +207,11 @@ def _called(callee, arguments: list[np.ndarray]) -> list[np.ndarray]:
     return results
 
 
-def _has_symbols(arrays) -> bool:
+def _has_symbols(arrays: Iterable[ArrayLike]) -> bool:
     return any(isinstance(x, Symbol) for a in arrays for x in np.ravel(a))
 
 
-def call(program: Program, *arrays) -> list[np.ndarray]:
+def call(program: Program, *arrays: Any) -> list[Array]:
     """Results of a program: in a traced function it is called as a function there, with numbers it is evaluated.
 
     Derivatives take results of calls as constants.
@@ -221,7 +226,7 @@ def call(program: Program, *arrays) -> list[np.ndarray]:
     return _called(program, list(arrays)) if _has_symbols(arrays) else list(program(*arrays))
 
 
-def call_on_lanes(program: Program, *arrays) -> list[np.ndarray]:
+def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
     """Results of a program at several points, each with a first dimension of points.
 
     In a traced function that is compiled for one world at a time the points are evaluated side by side, on the lanes of vector
@@ -247,7 +252,7 @@ def call_on_lanes(program: Program, *arrays) -> list[np.ndarray]:
     return _called(packed, given) if _has_symbols(given) else list(packed(*given))
 
 
-def solve(A, b):
+def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
     """x with A x = b for a general matrix, by Gaussian elimination with pivots, shape (n,).
 
     Args:
@@ -259,7 +264,7 @@ def solve(A, b):
     return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))
 
 
-def solve_semidefinite(A, b, tolerance: float = 1e-12):
+def solve_semidefinite(A: ArrayLike, b: Array | Sequence[Scalar], tolerance: float = 1e-12) -> tuple[Array, Scalar, Scalar]:
     """A solution of A x = b for a symmetric positive semidefinite matrix, its rank, and the last pivot over the first.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import casadi
 import numpy as np
@@ -11,17 +12,20 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 
 from ._operations import KINDS
-from ._program import Argument, Call, Operation, Program
+from ._program import Argument, Call, Callee, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
 __all__ = ["program_of", "program_with_calls", "trace"]
+
+Rows: TypeAlias = Sequence[tuple[int, ...]]
+"""Places of the entries of several arrays."""
 
 BY_CODE = {getattr(casadi, code): kind for kind in KINDS.values() for code in kind.casadi}
 """Operations by CasADi's codes."""
 
 
 def trace(
-    function: Callable, shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
+    function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
 ) -> Program:
     """The program of a NumPy function.
 
@@ -123,11 +127,11 @@ def program_of(
 class _Builder:
     """Operations without repetition."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.operations: list[Operation] = []
-        self.place: dict[tuple, int] = {}
+        self.place: dict[tuple[str, int, int, Any], int] = {}
 
-    def add(self, kind: str, a: int = -1, b: int = -1, value=None) -> int:
+    def add(self, kind: str, a: int = -1, b: int = -1, value: Any = None) -> int:
         if kind in KINDS and KINDS[kind].commutes and b < a:
             a, b = b, a
         key = (kind, a, b, value)
@@ -194,7 +198,7 @@ class _Builder:
             return self.negated(self.sum(self.operations[a].a, b, minus=False))
         return self.add("sub" if minus else "add", a, b)
 
-    def closure(self, wanted, needed: list[bool]) -> None:
+    def closure(self, wanted: Iterable[int], needed: list[bool]) -> None:
         """Mark all operations that the wanted ones need, themselves included."""
         fresh = [p for p in wanted if not needed[p]]
         for p in fresh:
@@ -206,11 +210,14 @@ class _Builder:
                     needed[x] = True
                     fresh.append(x)
 
-    def finish(self, function, inputs, outputs, results) -> Program:
+    def finish(
+        self, function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], results: Rows
+    ) -> Program:
         """Drop what no result needs, and number anew."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
-        number, kept = {-1: -1}, []
+        number: dict[int, int] = {-1: -1}
+        kept: list[Operation] = []
         for k, op in enumerate(self.operations):
             if needed[k]:
                 number[k] = len(kept)
@@ -218,7 +225,14 @@ class _Builder:
         places = tuple(tuple(number[p] for p in row) for row in results)
         return Program(function.name(), inputs, outputs, tuple(kept), places, function)
 
-    def finish_with_calls(self, name, inputs, outputs, results, calls) -> Program:
+    def finish_with_calls(
+        self,
+        name: str,
+        inputs: tuple[Argument, ...],
+        outputs: tuple[Argument, ...],
+        results: Rows,
+        calls: Sequence[tuple[Callee, Rows]],
+    ) -> Program:
         """As `finish`, in stretches: what a call's arguments need, the call, ..., and at last what the results need."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
@@ -232,7 +246,7 @@ class _Builder:
         sites: list[Call] = []
         at_call: dict[int, int] = {}
 
-        def stretch(wanted) -> tuple[tuple[int, ...], ...]:
+        def stretch(wanted: Rows) -> tuple[tuple[int, ...], ...]:
             mine = [False] * len(self.operations)
             self.closure([p for row in wanted for p in row], mine)
             for k, op in enumerate(self.operations):

@@ -19,14 +19,14 @@ __all__ = ["Workers"]
 class _Part:
     """A range of worlds for one thread."""
 
-    def __init__(self, work: Callable[[int, int], None], begin: int, end: int, keep: object):
+    def __init__(self, work: Callable[[int, int], None], begin: int, end: int, keep: object) -> None:
         self.work, self.begin, self.end, self.keep = work, begin, end, keep
         self.claim, self.done = threading.Lock(), threading.Lock()
         self.done.acquire()
         self.finished = False
 
 
-def _serve(queue: SimpleQueue) -> None:
+def _serve(queue: SimpleQueue[_Part | None]) -> None:
     while True:
         part = queue.get()
         if part is None:
@@ -47,10 +47,10 @@ class Workers:
         count: Number of threads besides the one that asks.
     """
 
-    def __init__(self, count: int):
+    def __init__(self, count: int) -> None:
         self.process = os.getpid()
         """Process in which the threads live."""
-        self._queue: SimpleQueue = SimpleQueue()
+        self._queue: SimpleQueue[_Part | None] = SimpleQueue()
         for _ in range(count):
             threading.Thread(target=_serve, args=(self._queue,), name="hydromechs", daemon=True).start()
         weakref.finalize(self, _stop, self._queue, count)
@@ -84,6 +84,6 @@ class Workers:
                 raise waiting
 
 
-def _stop(queue: SimpleQueue, count: int) -> None:
+def _stop(queue: SimpleQueue[_Part | None], count: int) -> None:
     for _ in range(count):
         queue.put(None)
