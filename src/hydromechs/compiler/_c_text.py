@@ -28,7 +28,7 @@ KEYWORDS = """
     true false class delete explicit export friend mutable namespace new operator private protected public template this
     throw try catch typename using virtual and or not xor
 """
-"""Names that C, or C++ where the header is included, keeps for itself."""
+"""Words that are reserved in C, or in C++, which may include the header."""
 
 MATH = """
     acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2
@@ -44,7 +44,7 @@ SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
 
 def c_identifier(name: str) -> str:
-    """`name` as a C identifier that is no keyword, no name of math.h and none of our own variables t0, t1, ..."""
+    """`name` as a C identifier that is not a keyword, a name in math.h or one of our own variables t0, t1, ..."""
     out = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_")
     if not out or out[0].isdigit():
         out = f"m_{out}".rstrip("_")
@@ -96,8 +96,8 @@ def c_body(
         load: Expression of an entry of an input, from (argument, entry).
         store: Statement that stores a result, from (output, entry, expression).
         order: Places of the operations in the order in which to write them, each result stored as soon as it is there;
-            without, the program's order, and all results are stored at the end, so that they may lie where arguments do.
-        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; without, sin and cos are called.
+            if not given, the program's order, and all results are stored at the end, so that they may overwrite arguments.
+        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; if not given, sin and cos are called.
     """
     operations = program.operations
     if program.calls:
@@ -122,7 +122,7 @@ def c_body(
         lines.append(f"const {real} t{k} = {expression};")
 
     def value(k: int) -> str:
-        """What stands for a value: a literal, or a variable that is there or is loaded now."""
+        """The text for a value: a literal, or a variable that exists already or is loaded now."""
         op = operations[k]
         if op.kind == "const":
             return c_literal(op.value, real)
@@ -160,10 +160,10 @@ def c_body(
 
 
 class CFunction(NamedTuple):
-    """A program with what its comment says."""
+    """A program and what its comment says."""
 
     program: Program
-    """The program; its name, after the file's, is the function's."""
+    """The program; the function is named after the file and the program."""
     purpose: str = ""
     """What it computes."""
     notes: Mapping[str, str] = {}
@@ -174,17 +174,17 @@ class CFile(NamedTuple):
     """What goes into one header and source."""
 
     name: str
-    """Name of the files and, before an underscore, of all functions: an identifier."""
+    """Name of the files and prefix of all functions; must be an identifier."""
     functions: tuple[CFunction, ...]
     """The functions."""
     about: tuple[str, ...] = ()
     """Lines of the comment at the top: what it was made from, what the entries of arrays are."""
     constants: Mapping[str, int] = {}
-    """Whole numbers to define, such as sizes of arrays, by name."""
+    """Integers to define, such as sizes of arrays, by name."""
 
 
 class Case(NamedTuple):
-    """A call of a function and what it must give."""
+    """A call of a function and the results it must give."""
 
     inputs: tuple[Array, ...]
     """Arguments."""
@@ -195,7 +195,7 @@ class Case(NamedTuple):
 
 
 def _comment(lines: Sequence[str]) -> str:
-    """A comment of lines, with nothing in it that could end it early or that needs more than ASCII."""
+    """Lines as a C comment, in ASCII and with nothing in it that could end it early."""
     plain = {"²": "^2", "³": "^3", "·": "*", "×": "x", "−": "-", "–": "-", "°": " deg"}
     out = ["/*"]
     for line in lines:
@@ -320,7 +320,7 @@ static int check(const char *what, int size, const double *got, const double *ex
 
 
 def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
-    """A constant table, one row per case; C has no empty arrays, so that an argument without entries gets one."""
+    """A constant table, one row per case; C has no empty arrays, so an argument without entries gets one."""
     text = []
     for row in rows:
         numbers = [c_literal(float(x), "double") for x in np.ravel(row)] or ["0.0"]
@@ -330,7 +330,7 @@ def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
 
 
 def c_test(file: CFile, cases: Mapping[str, Sequence[Case]]) -> str:
-    """A `main` that calls every function on its cases, by program name; it returns 0 if all is well and 1 if not."""
+    """A `main` that calls every function on its cases, by program name; it returns 0 if all results agree and 1 if not."""
     top = f"{file.name}_test.c, written by HydroMechs: compares {file.name}.c with the results of the Python functions."
     parts = [_comment([top]), f'#include "{file.name}.h"\n\n#include <math.h>\n#include <stdio.h>', _CHECK]
     calls = []

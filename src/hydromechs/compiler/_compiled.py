@@ -34,13 +34,13 @@ class Recipe(NamedTuple):
     name: str
     """Name of the function."""
     function: Callable[..., Any] | None
-    """NumPy function of the inputs, by name; None for a program that is made already."""
+    """NumPy function of the inputs, by name; None if the program exists already."""
     inputs: tuple[Argument, ...]
     """What goes in."""
     outputs: tuple[Argument, ...]
     """What comes out."""
     identity: str | None
-    """A text that fixes the program together with the package's source; None if only the trace itself can tell."""
+    """Text that, with the package's source, determines the program; None if only the trace itself does."""
 
     def program(self) -> Program:
         """Trace it."""
@@ -81,7 +81,7 @@ class MachineCode(abc.ABC):
             return self._program
 
     def code(self, lanes: int) -> LoadedCode:
-        """Machine code for a number of lanes, from the cache or newly made."""
+        """Machine code for a number of lanes, from the cache or newly compiled."""
         with self._lock:
             if lanes not in self._code:
                 r = self.recipe
@@ -142,11 +142,11 @@ class Compiled(MachineCode):
         return llvm_text(self.program, lanes)
 
     def single(self) -> Callable[..., int]:
-        """The fastest call: float64 arrays of exact shape, results last; answers 0, or does nothing and answers 1."""
+        """The fastest call: float64 arrays of exact shape, results last; returns 0, or does nothing and returns 1."""
         return self.code(1).objects or (lambda *arrays: 1)
 
     def single_results(self, *arrays: Array) -> list[Array]:
-        """Results for one state, straight into machine code if all arrays are as it wants them.
+        """Results for one state, straight into machine code if all arrays are as it needs them.
 
         Args:
             arrays: One array per input.
@@ -183,7 +183,7 @@ class Compiled(MachineCode):
             if not same and lead != batch:
                 x = np.broadcast_to(x, batch + x.shape[len(lead) :])
             x = np.require(x, requirements=("C", "A"))
-            # results may lie where an argument is, but not across it: other worlds would read them
+            # a result may overwrite an argument, but not one that overlaps it in part: other worlds would read it
             if any(np.may_share_memory(x, y) and (same or x.ctypes.data != y.ctypes.data or x.size != y.size) for y in outs):
                 x = x.copy()
             keep.append(x)
@@ -197,7 +197,7 @@ class Compiled(MachineCode):
 
 
 def _version(package: str) -> str:
-    """Version of a package, by its metadata, which need no import, or by itself."""
+    """Version of a package from its metadata, which needs no import, or else from the package itself."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -92,7 +92,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
         program: What to write.
         precision: "float32" or "float64".
         block: Threads per block that the kernel is compiled for.
-        min_blocks: Blocks that must fit on a multiprocessor at a time, which limits the registers of a thread.
+        min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
     """
     if precision not in REALS:
         raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")
@@ -156,14 +156,14 @@ def _import_cupy() -> ModuleType:
 
 
 class CudaAttributes(NamedTuple):
-    """What a kernel takes of the machine."""
+    """Resources that a kernel uses."""
 
     registers: int
     """Registers per thread."""
     local_bytes: int
     """Local memory per thread, which holds what does not fit into registers [bytes]."""
     max_threads: int
-    """Most threads that a block of it may have."""
+    """Maximum number of threads per block."""
 
 
 class CudaKernel:
@@ -199,7 +199,7 @@ class CudaKernel:
 
         Args:
             *arrays: One per input, of shape (B, *shape), or of the input's own shape, which is then the same for all worlds.
-                Arrays on the GPU of any library that speaks DLPack are taken as they are, NumPy arrays are copied.
+                Arrays on the GPU of any library that supports DLPack are taken as they are, NumPy arrays are copied.
             out: An array on the GPU, or a tuple of them if there are several results, to write into; of exact shape and type.
         """
         if len(arrays) != len(self.program.inputs):
@@ -219,7 +219,7 @@ class CudaKernel:
             outs = targets = [self._cupy.empty(shape, self._dtype, order=order) for shape in shapes]
         else:
             targets = self._targets(out, shapes)
-            # results are stored while arguments are still read: those that may lie on arguments go elsewhere first
+            # results are stored while arguments are still read: those that may share memory go elsewhere first
             clash = [any(self._cupy.may_share_memory(y, x) for x in inputs) for y in targets]
             outs = [self._cupy.empty_like(y) if c else y for y, c in zip(targets, clash, strict=True)]
         self._launch(worlds, inputs, outs)

@@ -15,7 +15,7 @@ from ._llvm_objects import layout_is_known
 __all__ = ["LoadedCode", "native_lanes", "object_code", "target"]
 
 LARGE = 20_000
-"""Lines of IR above which the optimiser takes longer than it gains; straight-line code is nearly optimal as it is."""
+"""Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
 
 
 @cache
@@ -26,7 +26,7 @@ def _initialize() -> None:
 
 @cache
 def target() -> tuple[str, str, str, str]:
-    """Version of LLVM and llvmlite, triple, CPU and features: all of the machine that can change the code."""
+    """Version of LLVM and llvmlite, triple, CPU and features: everything about the machine that can change the code."""
     _initialize()
     features = llvm.get_host_cpu_features().flatten()
     version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
@@ -55,7 +55,7 @@ def object_code(text: str) -> bytes:
 
 
 def _holding(function: Any, engine: Any) -> Any:
-    """A C function that keeps the engine alive which owns its code."""
+    """A C function that keeps alive the engine that owns its code."""
     function.engine = engine
     return function
 
@@ -73,7 +73,7 @@ class LoadedCode:
         self.loop = _holding(loop(address("loop")), self.engine)
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects: Any = None
-        """Evaluate NumPy arrays, 0 if they are as they should be; None where their layout is not the known one."""
+        """Evaluates NumPy arrays and returns 0 if they are as they should be; None where their layout is unknown."""
         if lanes == 1 and n_arguments and layout_is_known():
             for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
                 ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)

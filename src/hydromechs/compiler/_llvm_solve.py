@@ -12,7 +12,7 @@ WIDE = 8
 
 
 class Loops:
-    """Lines of IR with counted loops; counters lie in memory, from where LLVM takes them into registers."""
+    """Lines of IR with counted loops; counters are in memory, and LLVM moves them into registers."""
 
     def __init__(self) -> None:
         self.head: list[str] = []

@@ -6,7 +6,7 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 * `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A last
   block that is not full repeats its last world, which stores the same results twice and needs no mask;
 * `objects(in..., out...)` (one lane only): pointers to NumPy arrays as Python holds them. It checks that each is a contiguous
-  array of float64 of the right shape and answers 0, else 1 and does nothing.
+  array of float64 of the right shape and returns 0; else it does nothing and returns 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 __all__ = ["Module", "llvm_text"]
 
 INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm, Intrinsic)]
-"""Functions of LLVM's own."""
+"""LLVM's own functions."""
 
 LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
 """Functions of the C library, and how many numbers they take."""
@@ -38,7 +38,7 @@ def _double(value: float) -> str:
 
 
 def packed_width(count: int) -> int:
-    """Lanes of the function that evaluates so many points: 1, 2, 4, and 8 where a register holds as many."""
+    """Lanes of the function that evaluates `count` points: 1, 2, 4, or 8 where a register holds that many."""
     return next((width for width in (1, 2, 4) if count <= width), native_lanes())
 
 
@@ -65,7 +65,7 @@ class Module:
         return self.wider.setdefault(lanes, Module(lanes))
 
     def name(self, callee: Program | Table | Solve | SolveSemidefinite, shared: tuple[bool, ...] = ()) -> str:
-        """Name of a callee in the module; its text is added when it is asked for first.
+        """Name of a callee in the module; its text is added on the first call.
 
         Arguments that are shared hold one value for all lanes.
         """
@@ -88,7 +88,7 @@ class Module:
         return name
 
     def table(self, values: list[str]) -> str:
-        """Name of constants that lie one after another."""
+        """Name of a row of constants."""
         name = f"@constants{len(self.parts)}x{self.lanes}"
         row = ", ".join(f"double {x}" for x in values)
         self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
@@ -114,7 +114,7 @@ class Module:
         return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
 
     def text(self) -> list[str]:
-        """All functions, and what of LLVM and the C library they use."""
+        """All functions, after declarations of what they use of LLVM and the C library."""
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
         own = [part for module in modules for part in (_sincos(module.type, module.lanes), *module.parts)]
@@ -192,7 +192,7 @@ class _Emitter:
         return [gathered(k, a.size) for k, a in enumerate(program.outputs)]
 
     def call_wide(self, callee: Packed, rows: list[list[list[str]]], width: int) -> list[list[Callable[[int], str]]]:
-        """Up to `width` points by one call of a function of so many lanes; lanes to spare repeat the last point."""
+        """Up to `width` points by one call of a function of that many lanes; unused lanes repeat the last point."""
         program, wide = callee.program, self.module.wide(width)
         name, T = wide.name(program, callee.shared), wide.type
         lanes = [*rows, *[rows[-1]] * (width - len(rows))]
@@ -226,7 +226,7 @@ class _Emitter:
         return [[loaded(at, lane) for at in buffers[len(program.inputs) :]] for lane in range(len(rows))]
 
     def vector(self, scalars: list[str], kind: str, count: int) -> str:
-        """A vector of scalars, of which `count` differ; as it lies in memory if it is a result of a wide call."""
+        """A vector of scalars, of which `count` differ; loaded as a whole if it is the result of a wide call."""
         at = self.origin.get(scalars[0])
         if at and all(self.origin.get(x) == (*at[:2], len(scalars), k) for k, x in enumerate(scalars[:count])):
             return self.new(f"load {kind}, ptr {self.place(at[0], at[1], kind)}, align 8")
@@ -293,7 +293,7 @@ class _Emitter:
         return names
 
     def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
-        """An operation of the table; `pairs` holds the sines and cosines that are there, by angle."""
+        """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
         T = self.type
         match kind.llvm:
             case Lines(text):
@@ -364,7 +364,7 @@ def llvm_text(program: Program, lanes: int) -> str:
     if lanes == 1:
         e = _Emitter(program, module)
         e.body([[n] for n in names])
-        # results may lie where arguments are: all loads come before the first store
+        # results may overwrite arguments: all loads come before the first store
         signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
         parts.append(objects_text(arguments, len(program.inputs)))

@@ -16,11 +16,11 @@ from ._program import Program
 __all__ = ["BoundMarch", "March", "MarchResult"]
 
 SMALL_MARCH = 16
-"""Worlds per thread below which a march is not shared: a whole march is long, a thread is woken in about 0.1 ms."""
+"""Worlds per thread below which a march is not shared: a march is long, and waking a thread takes about 0.1 ms."""
 
 
 class MarchResult:
-    """Where worlds came in a march; arrays are views of buffers that the next march of the same buffers writes anew."""
+    """Where the worlds ended in a march; the next march with the same buffers overwrites the arrays."""
 
     def __init__(self, records: list[Array], ends: list[Array], good: Array) -> None:
         self.records = records
@@ -102,13 +102,13 @@ class March(MachineCode):
         """A march of one world whose arrays stay in place, for many short calls.
 
         Args:
-            rows: Most records of one call.
+            rows: Maximum number of records of one call.
         """
         return BoundMarch(self, rows)
 
 
 class BoundMarch:
-    """One world with its arrays in place; `run` goes on from what is in `state` and `inputs` and leaves the end in `state`."""
+    """One world with its arrays in place; `run` continues from `state` and `inputs` and leaves the last state in `state`."""
 
     def __init__(self, march: March, rows: int) -> None:
         self.rows = rows
@@ -132,7 +132,7 @@ class BoundMarch:
         self._loop = march.code(1).loop
 
     def run(self, steps: int, stride: int) -> int:
-        """Take steps; how many had finite results. At most `rows` records fit: steps // stride.
+        """Take steps; returns how many had finite results. At most `rows` records fit: steps // stride.
 
         Args:
             steps: How many.

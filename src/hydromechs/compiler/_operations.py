@@ -28,7 +28,7 @@ class Lines(NamedTuple):
 
 
 class Intrinsic(NamedTuple):
-    """A function of LLVM's own, for any number of lanes."""
+    """One of LLVM's own functions, for any number of lanes."""
 
     name: str
     """Its name between "llvm." and the type."""
@@ -63,7 +63,7 @@ class Kind:
     llvm: Lines | Intrinsic | Library | OfPair
     """How LLVM computes it."""
     c: str
-    """How C computes it; in braces: operands `a` and `b`, `zero`, `one`, and `f`, the ending of functions of floats."""
+    """How C computes it; in braces: operands `a` and `b`, `zero`, `one`, and `f`, the suffix of single-precision functions."""
     count: str = "others"
     """Field of `OperationCount` in which it counts; empty if it is free."""
     commutes: bool = False
@@ -73,7 +73,7 @@ class Kind:
 
 
 def _truth(test: int) -> str:
-    """The line that makes 1 or 0 of the condition in line `test`."""
+    """The line that turns the condition in line `test` into 1 or 0."""
     return f"select {{bits}} {{{test}}}, {{T}} {{one}}, {{T}} {{zero}}"
 
 

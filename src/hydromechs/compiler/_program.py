@@ -46,7 +46,7 @@ class Argument(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One scalar operation; its value is known by its place in the list.
+    """One scalar operation; its place in the list is the name of its value.
 
     `kind` is "const" (`value`), "input" (`value` is (argument, entry)), "call" (`value` counts in `calls`), "result"
     of the call at `a` (`value` is (result, entry)), or an operation on the earlier values `a` and `b`.
@@ -93,7 +93,7 @@ class Solve:
         return (Argument("x", (self.n,)),)
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array]:
-        """The solution; NaN where there is none, as the machine code gives."""
+        """The solution; NaN where there is none, as in machine code."""
         try:
             return (np.linalg.solve(np.reshape(A, (self.n, self.n)), np.ravel(b)),)
         except np.linalg.LinAlgError:
@@ -107,7 +107,7 @@ class SolveSemidefinite:
     n: int
     """Number of unknowns."""
     tolerance: float = 1e-12
-    """Pivot over the first one below which a row depends on those before."""
+    """Ratio of a pivot to the first one below which a row counts as dependent on earlier ones."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -136,7 +136,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationCount:
-    """What a program does, as the papers count it."""
+    """Number of operations of a program, as the papers count them."""
 
     multiplications: int
     """Products of two numbers."""
@@ -149,7 +149,7 @@ class OperationCount:
     sines_cosines: int
     """Sines and cosines, each counted once."""
     others: int
-    """Everything else but changes of sign and absolute values: comparisons, exponentials..."""
+    """Everything else except changes of sign and absolute values: comparisons, exponentials..."""
 
     def __add__(self, other: OperationCount) -> OperationCount:
         return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -205,16 +205,16 @@ class Program:
     outputs: tuple[Argument, ...]
     """Results."""
     operations: tuple[Operation, ...]
-    """Operations, each of earlier ones."""
+    """Operations; operands come before the operations that use them."""
     results: tuple[tuple[int, ...], ...]
     """For each output, the places of its entries in `operations`, row-major."""
     casadi_function: Any = field(repr=False)
-    """The same as a CasADi function of flat arguments, for derivatives and optimal control; None for one that calls others."""
+    """The same as a CasADi function of flat arguments, for derivatives and optimal control; None if it has calls."""
     calls: tuple[Call, ...] = ()
     """Calls of other programs and of built-in functions."""
 
     def __str__(self) -> str:
-        """The program as text, one operation a line."""
+        """The program as text, one operation per line."""
         names = [f"{a.name}{list(a.shape)}" for a in self.inputs]
         lines = [f"{self.name}({', '.join(names)}) -> {', '.join(f'{a.name}{list(a.shape)}' for a in self.outputs)}"]
         for k, op in enumerate(self.operations):

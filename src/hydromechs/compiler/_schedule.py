@@ -1,4 +1,4 @@
-"""The order of a program's operations, for machines where every value that waits for its use takes a register."""
+"""The order of a program's operations, for machines on which every value takes a register until its last use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["most_alive", "short_lives"]
 
 
 def short_lives(program: Program) -> list[int]:
-    """An order of the operations in which few values are alive at a time, for machines with registers and no stack.
+    """An order of the operations in which few values are alive at once, for machines with registers and no stack.
 
     Operands are visited before the results that need them, the more demanding one first (Sethi and Ullman 1970, whose count is
     exact for trees and a guess here), or the deeper one first. The better of these orders and the program's own is improved:
@@ -33,7 +33,7 @@ def short_lives(program: Program) -> list[int]:
 
 
 def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[int]:
-    """Operations in the order in which results ask for them, operands of higher rank first."""
+    """Operations in the order in which results need them, operands of higher rank first."""
     order, seen = [], set()
     stack = [(k, False) for row in reversed(program.results) for k in reversed(row)]
     while stack:
@@ -77,7 +77,7 @@ def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
 
 
 def most_alive(needs: list[set[int]], order: list[int]) -> int:
-    """The largest number of values, inputs among them, that are alive at a time."""
+    """Maximum number of values, including inputs, that are alive at once."""
     last = _last_uses(needs, order)
     born: set[int] = set()
     alive = most = 0

@@ -114,7 +114,7 @@ class Symbol:
     def __pos__(self) -> Symbol:
         return self
 
-    conjugate = __pos__  # what np.vdot and friends ask of objects
+    conjugate = __pos__  # np.vdot and others call it
 
     def __abs__(self) -> Symbol:
         return Symbol(applied("abs", self.sx))
@@ -145,11 +145,11 @@ class Symbol:
         return Symbol(casadi.if_else(self.sx, yes.sx, no.sx))
 
     def lookup(self, table: tuple[float, ...]) -> Symbol:
-        """The entry of a table of constants at this whole number, as `hydromechs.spatial.lookup` asks for."""
+        """The entry of a table of constants at this whole number, for `hydromechs.spatial.lookup`."""
         return _called(Table(table), [np.array([self], dtype=object)])[0][0]
 
     def hypot(self, other: Scalar) -> Symbol:
-        """√(self² + other²), as np.hypot asks for."""
+        """√(self² + other²), for np.hypot."""
         return Symbol(applied("sqrt", (self * self + other * other).sx))
 
     def __rpow__(self, base: Scalar) -> Symbol:
@@ -201,7 +201,7 @@ def _called(callee: Callee, arguments: Sequence[ArrayLike]) -> list[Array]:
     """Results of a call as new symbols; the call goes on the tape."""
     tape = TAPE.get()
     if tape is None:
-        raise TypeError("a call with symbols belongs in a function that is being traced")
+        raise TypeError("symbols can be passed to a call only in a function that is being traced")
     results = [symbols(f"call{len(tape)}_{k}", a.shape) for k, a in enumerate(callee.outputs)]
     tape.append(Site(callee, [column(a) for a in arguments], [column(y) for y in results]))
     return results
@@ -212,9 +212,9 @@ def _has_symbols(arrays: Iterable[ArrayLike]) -> bool:
 
 
 def call(program: Program, *arrays: Any) -> list[Array]:
-    """Results of a program: in a traced function it is called as a function there, with numbers it is evaluated.
+    """Results of a program: in a traced function this becomes a call, with numbers the program is evaluated.
 
-    Derivatives take results of calls as constants.
+    Derivatives treat results of calls as constants.
 
     Args:
         program: What to call.
@@ -231,7 +231,7 @@ def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
 
     In a traced function that is compiled for one world at a time the points are evaluated side by side, on the lanes of vector
     operations of one core; in one that has a world on every lane, one after another. With numbers each point is evaluated.
-    Derivatives take the results as constants.
+    Derivatives treat the results as constants.
 
     Args:
         program: What to call.

@@ -1,4 +1,4 @@
-"""Trace: call a function once with symbols, and make a program of the expression that it leaves."""
+"""Trace: call a function once with symbols, and turn the expressions that it returns into a program."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def program_with_calls(
 
 
 def _identifiers(names: list[str]) -> list[str]:
-    """Names as CasADi wants them: letters, digits and single underscores, no two alike."""
+    """Names as CasADi wants them: letters, digits and single underscores, all different."""
     out: list[str] = []
     for name in names:
         plain = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_") or "x"
@@ -213,7 +213,7 @@ class _Builder:
     def finish(
         self, function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], results: Rows
     ) -> Program:
-        """Drop what no result needs, and number anew."""
+        """Drop what no result needs, and renumber."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         number: dict[int, int] = {-1: -1}
@@ -233,7 +233,7 @@ class _Builder:
         results: Rows,
         calls: Sequence[tuple[Callee, Rows]],
     ) -> Program:
-        """As `finish`, in stretches: what a call's arguments need, the call, ..., and at last what the results need."""
+        """As `finish`, in stretches: what a call's arguments need, the call, ..., and finally what the results need."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         alive = [False] * len(calls)

@@ -1,4 +1,4 @@
-"""Threads that share the worlds of a batch, and survive that the thread that asks them is interrupted at any instruction.
+"""Threads that share the worlds of a batch, and survive an interruption of the calling thread at any instruction.
 
 A signal's exception can strike between any two instructions of the main thread. So nothing here depends on two of them: a part
 of the work is one object that is put into a queue in one step; whoever takes its `claim`, the worker or the interrupted
@@ -37,7 +37,7 @@ def _serve(queue: SimpleQueue[_Part | None]) -> None:
             finally:
                 part.finished = True
                 part.done.release()
-        del part  # nothing is held on to while waiting
+        del part  # hold on to nothing while waiting
 
 
 class Workers:
@@ -56,7 +56,7 @@ class Workers:
         weakref.finalize(self, _stop, self._queue, count)
 
     def share(self, work: Callable[[int, int], None], bounds: list[tuple[int, int]], keep: object) -> None:
-        """Do a piece of work for all ranges, the first in this thread; when this ends, in whatever way, no thread is at it.
+        """Do a piece of work for all ranges, the first in this thread; however this ends, no thread is still at work on it.
 
         Args:
             work: Called with the bounds of a range.
@@ -74,7 +74,7 @@ class Workers:
             waiting = None
             for part in parts:
                 if broken and part.claim.acquire(blocking=False):
-                    continue  # nobody has begun with it, and nobody will
+                    continue  # nobody has started it, and nobody will
                 while not part.finished:
                     try:
                         part.done.acquire()

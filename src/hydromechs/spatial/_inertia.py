@@ -30,7 +30,7 @@ def tensor_matrix(tensor: Vector) -> Array:
 
 
 def rigid_inertia(mass: Scalar, com: Vector, tensor_com: Array) -> Array:
-    """6×6 inertia of a rigid body about its origin (seed 000 eq. 4, blocks swapped).
+    """6×6 inertia of a rigid body about its origin (McMillan, Orin & McGhee 1995, eq. 4, blocks swapped).
 
         I = [[m 1, −h̃], [h̃, Ī]],   h = m s,   Ī = I_c + m (|s|² 1 − s sᵀ)
 

@@ -33,7 +33,7 @@ Vector: TypeAlias = Array | Sequence[Scalar]
 """A row of floats or symbols."""
 
 SNAP = 1e-15
-"""A cosine or sine this close to 0 is one of a multiple of 90°, rounded."""
+"""A cosine or sine this close to 0 belongs to a multiple of 90°; the rest is rounding."""
 
 TINY = 1e-300
 """Vanishes beside any square of a number above 1e-142, and keeps √ and division finite at 0."""

@@ -1,4 +1,4 @@
-"""Dry friction with a stick phase: a spring and a damper, anchored through a slider that yields at a limit (seed 002)."""
+"""Dry friction with a stick phase: a spring and a damper, anchored through a slider that yields at a limit."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ takes a parent frame to a child frame that sits at `p` with axes `R` (child to p
     force:     F = Xᵀ F',    f = R f',              n = R n' + p × f
     inertia:   I = Xᵀ I' X
 
-Three kinds are enough. An axial `Screw` turns and slides about one coordinate axis (thesis App. A: a pair of them is
-a set of modified Denavit-Hartenberg parameters, and each touches only the two other components); a `Shift` moves
+Three kinds are enough. An axial `Screw` turns and slides about one coordinate axis (McMillan 1994, App. A: a pair of
+them is a set of modified Denavit-Hartenberg parameters, and each changes only the two other components); a `Shift` moves
 without turning; a `Turn` turns by a general matrix. A `Path` is a sequence of them.
 """
 
@@ -50,7 +50,7 @@ def shift_inertia(inertia: Array, p: Vector) -> Array:
 
 
 class Screw(NamedTuple):
-    """Rotation about and translation along one coordinate axis (thesis eqs. A.6-A.7)."""
+    """Rotation about and translation along one coordinate axis (McMillan 1994, eqs. A.6-A.7)."""
 
     axis: int
     """Coordinate axis, 0, 1 or 2."""
@@ -74,7 +74,7 @@ class Screw(NamedTuple):
         return np.array(p)
 
     def rotate(self, a: Array) -> Array:
-        """Rᵀ a: a 3-vector in the parent's axes to the child's [4M, 2A] (eq. A.9)."""
+        """Rᵀ a: a 3-vector in the parent's axes to the child's [4M, 2A] (McMillan 1994, eq. A.9)."""
         i, j = (self.axis + 1) % 3, (self.axis + 2) % 3
         out = [a[0], a[1], a[2]]
         out[i] = self.cos * a[i] + self.sin * a[j]
@@ -86,10 +86,10 @@ class Screw(NamedTuple):
         return Screw(self.axis, self.distance, self.cos, -self.sin).rotate(a)
 
     def rotate_inertia_back(self, inertia: Array) -> Array:
-        """R-congruence of a symmetric 6×6 matrix, block by block (thesis A.4.1, A.4.2)."""
+        """R-congruence of a symmetric 6×6 matrix, block by block (McMillan 1994, sec. A.4.1 and A.4.2)."""
         i, j, k = (self.axis + 1) % 3, (self.axis + 2) % 3, self.axis
         c, s = self.cos, self.sin
-        constant = isinstance(s, float)  # then s² and s c cost nothing; else w = difference · s − 2 K_ij c spares them
+        constant = isinstance(s, float)  # then s² and s c are free; else w = difference · s − 2 K_ij c avoids them
 
         def symmetric(block: Array) -> Array:
             xx, xy, xz, yy, yz, zz = (block[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
