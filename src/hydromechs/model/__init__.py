@@ -5,6 +5,7 @@ from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._fault import Fault
+from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin
 from ._steps import (
@@ -16,6 +17,7 @@ from ._steps import (
     motion_subspace,
     transformation,
 )
+from ._text import definition
 from ._tree import tree_faults
 
 __all__ = [
@@ -43,7 +45,9 @@ __all__ = [
     "added_mass_matrix",
     "body_faults",
     "component",
+    "definition",
     "drag",
+    "dry_faults",
     "joints",
     "motion_subspace",
     "shapes",

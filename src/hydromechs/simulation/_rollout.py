@@ -241,7 +241,7 @@ def _stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepp
             threads=dyn.threads,
         )
 
-    return dyn.made(("rollout", method, names), make)
+    return dyn.kept(("rollout", method, names), make)
 
 
 # -- a plant ----------------------------------------------------------------------------------------------------------------
