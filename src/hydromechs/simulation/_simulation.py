@@ -145,9 +145,10 @@ class Simulation:
         self._quantities()  # names of events
         self._first = self.model.initial() if state is None else state
         self._first_commands = dict(commands or {})
-        self._first_memory = None if self.controller is None else np.array(self.controller.memory, dtype=float)
+        self._first_memory = np.zeros(0)
         if self.controller is not None:
             self.controller.start(self)
+            self._first_memory = np.array(self.controller.memory, dtype=float)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held = np.zeros(0), np.zeros(0)
         self.reset()
@@ -245,7 +246,7 @@ class Simulation:
         except (ValueError, KeyError):
             self._at, self._command, self._held = old
             raise
-        if self.controller is not None and self._first_memory is not None:
+        if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
         return self.state
 
