@@ -11,8 +11,8 @@ from hydromechs.cli import main
 def run(monkeypatch, capsys):
     """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
 
-    def command(*arguments):
-        monkeypatch.setenv("COLUMNS", "400")
+    def command(*arguments, columns=400):
+        monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
             main()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -133,9 +134,14 @@ def crosscheck(
 
     DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
     """
-    from hydromechs.studies import print_crosscheck
+    from hydromechs.studies import crosscheck as compare
 
-    if not print_crosscheck(trees, seed, Console()):
+    from ._print_studies import print_crosscheck
+
+    console = Console()
+    result = compare(trees, seed, track=_progress("comparing", console))
+    print_crosscheck(result, console)
+    if not result.passed:
         raise typer.Exit(1)
 
 
@@ -181,12 +187,14 @@ def count(
 
     from hydromechs import studies
 
+    from ._print_papers import print_counts, print_papers
+
     if papers:
         found = list(studies.compare_with_papers())
         if as_json:
             print(json.dumps([{**c._asdict(), "ratio": c.ratio} for c in found], indent=2, ensure_ascii=False))
         else:
-            studies.print_papers(found, Console())
+            print_papers(found, Console())
         return
     from hydromechs.library import load
 
@@ -194,7 +202,7 @@ def count(
     if as_json:
         print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))
     else:
-        studies.print_counts(mechanism, Console())
+        print_counts(mechanism, Console())
 
 
 @app.command()
@@ -204,10 +212,12 @@ def papers(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Our reproduction of the papers' tables: operation counts, block methods, speedups on lanes."""
-    from hydromechs.studies import measure_papers, print_papers_tables
+    from hydromechs.studies import measure_papers
+
+    from ._print_papers import print_papers_tables
 
     notes = Console(stderr=True)
-    _report(measure_papers(quick=quick, picture=picture, tell=notes.print), print_papers_tables, as_json)
+    _report(measure_papers(quick=quick, picture=picture, report=notes.print), print_papers_tables, as_json)
 
 
 bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure speed, ours and others', on this machine.")
@@ -222,7 +232,9 @@ def bench_dynamics(
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
     from hydromechs.library import load
-    from hydromechs.studies import measure_dynamics, print_dynamics
+    from hydromechs.studies import measure_dynamics
+
+    from ._print_bench import print_dynamics
 
     _report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
 
@@ -235,7 +247,9 @@ def bench_gpu(
 ) -> None:
     """Time forward dynamics in water on a GPU (needs CuPy)."""
     from hydromechs.library import load
-    from hydromechs.studies import measure_gpu, print_gpu
+    from hydromechs.studies import measure_gpu
+
+    from ._print_bench import print_gpu
 
     _report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
 
@@ -246,7 +260,9 @@ def bench_simulation(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time rollouts and a whole scenario with its recording."""
-    from hydromechs.studies import measure_simulation, print_simulation
+    from hydromechs.studies import measure_simulation
+
+    from ._print_bench import print_simulation
 
     _report(measure_simulation(quick=quick), print_simulation, as_json)
 
@@ -262,15 +278,24 @@ def study_decoupled(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Errors of the decoupled model of vehicle and arm, over mass ratios and bandwidths."""
-    from hydromechs.studies import QUICK, measure_decoupled, plot_decoupled, print_decoupled
+    from hydromechs.studies import FULL_DECOUPLED, QUICK_DECOUPLED, measure_decoupled, plot_decoupled
 
-    report = measure_decoupled(**(QUICK if quick else {}))
+    from ._print_studies import print_decoupled
+
+    report = measure_decoupled(QUICK_DECOUPLED if quick else FULL_DECOUPLED)
     _report(report, print_decoupled, as_json)
     if out:
         plot_decoupled(report, out)
 
 
-def _report(report: dict, show, as_json: bool) -> None:
+def _progress(what: str, console: Console) -> Callable[[list], Iterable]:
+    """Goes through a list with a progress bar."""
+    from rich.progress import track
+
+    return lambda items: track(items, description=what, console=console)
+
+
+def _report(report: dict[str, Any], show: Callable[[dict[str, Any], Console], None], as_json: bool) -> None:
     """Print a report as JSON or as tables."""
     import json
 
@@ -291,9 +316,14 @@ def backends(
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
     """Compare machine code (lanes, threads, C) with the float reference on every equation."""
-    from hydromechs.studies import print_backends
+    from hydromechs.studies import compare_all_backends
 
-    if not print_backends(trees, seed, Console()):
+    from ._print_studies import print_backends
+
+    console = Console()
+    result = compare_all_backends(trees, seed, track=_progress("comparing", console))
+    print_backends(result, console)
+    if not result.passed:
         raise typer.Exit(1)
 
 

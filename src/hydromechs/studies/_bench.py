@@ -10,7 +10,6 @@ import ctypes
 import gc
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -18,91 +17,20 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
+from ._machine import machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
-from .peers._common import axis_of, joint_parts, placement_pose
+from .peers._common import axis_of, placement_pose
 
-__all__ = [
-    "machine",
-    "measure_dynamics",
-    "print_dynamics",
-    "print_heading",
-    "print_targets",
-    "random_states",
-    "table_of",
-    "target",
-    "versions",
-]
-
-PACKAGES = ("hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco", "cupy-cuda12x", "cupy-cuda13x", "cupy")
-
-
-def machine() -> dict:
-    """What the times were taken on."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-        cpu = names[0] if names else cpu
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "load": load,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of those packages that are there."""
-    out = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            out[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    if "hydromechs" not in out:  # run from the source tree
-        out["hydromechs"] = hm.__version__
-    return out
-
-
-def target(what: str, needed: str, measured: float | None, held: bool | None) -> dict:
-    """One goal: what it is, what is needed, what was measured, and whether it held in this run (None: not measured)."""
-    return {"what": what, "needed": needed, "measured": measured, "held": held}
-
-
-def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, v, τ of n random states: unit quaternions, joints within their limits; shapes (n, nq), (n, nv), (n, nv)."""
-    rng = np.random.default_rng(seed)
-    columns = []
-    for body in model.bodies:
-        for part in joint_parts(body.joint):
-            match part:
-                case joints.Free() | joints.Ball():
-                    x = rng.normal(size=(n, part.nq))
-                    x[:, -4:] /= np.linalg.norm(x[:, -4:], axis=1, keepdims=True)
-                case joints.Revolute() | joints.Prismatic():
-                    x = rng.uniform(*(part.limits or ((-np.pi, np.pi) if part.kind == "revolute" else (-1.0, 1.0))), (n, 1))
-                case _:
-                    continue
-            columns.append(x)
-    q = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else np.zeros((n, 0))
-    return q, rng.normal(size=(n, model.nv)), 10.0 * rng.normal(size=(n, model.nv))
-
+__all__ = ["FastMujoco", "measure_dynamics"]
 
 # -- timing ---------------------------------------------------------------------------------------------------------------
 
@@ -197,7 +125,7 @@ def _each_fresh(call: Callable, states: list) -> None:
 # -- others ---------------------------------------------------------------------------------------------------------------
 
 
-class _FastPinocchio(PinocchioPeer):
+class FastPinocchio(PinocchioPeer):
     """With the joint types for coordinate axes, which are faster than those for any axis."""
 
     def _joint(self, part):
@@ -212,7 +140,7 @@ class _FastPinocchio(PinocchioPeer):
 
 def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
     """Pinocchio's `aba` from Python and in its own C++ loop, and how far it is from ours."""
-    peer = _FastPinocchio(dry)
+    peer = FastPinocchio(dry)
     pin, model, data = peer.pin, peer.model, peer.data
     q, v, tau = random_states(dry, max(n, calls))
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
@@ -250,7 +178,7 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
     return rows, difference
 
 
-class _FastMujoco(MujocoPeer):
+class FastMujoco(MujocoPeer):
     """With MuJoCo's own free joint where it means the same, and without all stages that do nothing here."""
 
     OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
@@ -273,7 +201,7 @@ class _FastMujoco(MujocoPeer):
 
 def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
     """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and how far it is from ours."""
-    peer = _FastMujoco(dry)
+    peer = FastMujoco(dry)
     mujoco, model, data = peer.mujoco, peer.model, peer.data
     q, v, tau = random_states(dry, n)
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
@@ -506,77 +434,3 @@ def _targets(times: dict, chains: list, compiling: dict, threads: int) -> list[d
     out.append(target("cold compile of forward dynamics [s]", "< 3", cold, cold < 3.0))
     out.append(target("the same from the cache [s]", "< 0.1", cached, cached < 0.1))
     return out
-
-
-def print_dynamics(report: dict, console: Console) -> None:
-    """Print a report of `measure_dynamics` as tables."""
-    print_heading(report, console)
-    m = report["model"]
-    console.print(
-        Text(
-            f"Forward dynamics of {m['name']}: {m['bodies']} bodies, {m['degrees_of_freedom']} degrees of freedom; "
-            f"[M, A] {list(m['operations'])} in moving water, {list(m['operations_dry'])} dry.\n"
-            f"Minimum and median of {report['rounds']} rounds; ratios of minima."
-        )
-    )
-    table = table_of("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
-    for row in report["times"].values():
-        table.add_row(
-            row["what"],
-            "in water" if row["water"] else "dry",
-            f"{row['minimum_ns']:.0f}",
-            f"{row['median_ns']:.0f}",
-            f"{row['ratio']:.2f}",
-            str(row["threads"]),
-            str(row["batch"]),
-        )
-    console.print(table)
-    for name in report["missing"]:
-        console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
-    for name, difference in report["relative_difference_to_ours_dry"].items():
-        console.print(Text(f"{name} differs from ours dry by {difference:.1e} of the largest acceleration"))
-    lanes = report["chains"][0]["lanes"]
-    table = table_of(">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns")
-    for c in report["chains"]:
-        numbers = (c["one_lane_ns"], c["one_lane_ns_per_link"], c["lanes_ns"], c["lanes_ns_per_link"])
-        table.add_row(str(c["links"]), *(f"{x:.1f}" for x in numbers))
-    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
-    console.print(table)
-    table = table_of("", ">empty cache\ns", ">filled cache\ns")
-    for key, what in (
-        ("single_s", "from hm.compile to the first result of one state"),
-        ("batch_s", f"then to the first result of a batch, {lanes} lanes"),
-        ("import_compiler_s", "import of CasADi and LLVM before that"),
-        ("load_model_s", "import of hydromechs and reading of the model"),
-    ):
-        table.add_row(what, f"{report['compile']['cold'][key]:.3f}", f"{report['compile']['cached'][key]:.3f}")
-    console.print(Text("\nCompile times in a new process"))
-    console.print(table)
-    print_targets(report, console)
-
-
-def print_heading(report: dict, console: Console) -> None:
-    """Print machine and versions of a report."""
-    where = report["machine"]
-    load = "" if where["load"] is None else f", load {where['load']:.2f} before and {where['load_after']:.2f} after"
-    console.print(Text(f"{where['cpu']}, {where['cores']} cores{load}; {where['system']}; {where['date']}"))
-    console.print(Text(", ".join(f"{name} {number}" for name, number in report["versions"].items()) + "\n"))
-
-
-def print_targets(report: dict, console: Console) -> None:
-    """Print the goals of a report and whether they held."""
-    table = table_of("goal", ">needed", ">measured", "held in this run")
-    for t in report["targets"]:
-        measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
-        held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
-        table.add_row(Text(t["what"]), t["needed"], measured, "a quick run says nothing" if report["quick"] else held)
-    console.print()
-    console.print(table)
-
-
-def table_of(*columns: str) -> Table:
-    """An empty table; a column whose name starts with > is one of numbers."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
-    return table

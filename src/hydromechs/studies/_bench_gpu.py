@@ -7,16 +7,14 @@ import statistics
 import time
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 import hydromechs as hm
 from hydromechs.compiler import CudaKernel, trace
 from hydromechs.model import Model
 
-from ._bench import machine, print_heading, print_targets, random_states, table_of, target, versions
+from ._machine import machine, random_states, target, versions
 
-__all__ = ["measure_gpu", "print_gpu"]
+__all__ = ["measure_gpu"]
 
 LAUNCHES = 20
 """Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's way to it."""
@@ -184,42 +182,3 @@ def _targets(codes: list, runs: list) -> list[dict]:
         seconds = code["compile_s"]
         out.append(target(f"{code['precision']}: compile time [s]", "< 5", seconds, seconds < 5.0))
     return out
-
-
-def print_gpu(report: dict, console: Console) -> None:
-    """Print a report of `measure_gpu` as tables."""
-    print_heading(report, console)
-    d, m = report["device"], report["model"]
-    peak = (
-        "unknown peak" if d["peak_float32"] is None else f"peak {d['peak_float32']:.3g} and {d['peak_float64']:.3g} per second"
-    )
-    console.print(
-        Text(
-            f"{d['name']}, {d['multiprocessors']} multiprocessors at {1e-9 * d['clock_hz']:.2f} GHz, {peak} in float32 and "
-            f"float64, memory {1e-12 * d['memory_bytes_per_s']:.2f} TB/s\n"
-            f"Forward dynamics of {m['name']} in still water, {m['degrees_of_freedom']} degrees of freedom: "
-            f"{m['operations']} operations, {m['numbers']} numbers in and out per evaluation"
-        )
-    )
-    table = table_of("", ">compile\ns", ">registers", ">local memory\nbytes", ">difference\nto CasADi")
-    for c in report["kernels"]:
-        numbers = (f"{c['compile_s']:.2f}", str(c["registers"]), str(c["local_bytes"]))
-        table.add_row(c["precision"], *numbers, f"{c['relative_difference_to_casadi']:.1e}")
-    console.print(table)
-    table = table_of(
-        "",
-        ">batch",
-        "layout",
-        ">ms",
-        ">median\nms",
-        ">evaluations\nper second",
-        ">of peak\narithmetic",
-        ">of memory\nbandwidth",
-    )
-    for r in report["runs"]:
-        shares = ("–" if x is None else f"{x:.1%}" for x in (r["fraction_of_peak"], r["fraction_of_bandwidth"]))
-        milliseconds = (f"{r['minimum_ms']:.4f}", f"{r['median_ms']:.4f}")
-        table.add_row(r["precision"], str(r["batch"]), r["layout"], *milliseconds, f"{r['per_second']:.3g}", *shares)
-    console.print()
-    console.print(table)
-    print_targets(report, console)

@@ -6,14 +6,11 @@ left out. Their numbers are those of McMillan, Orin, McGhee 1995 (seed 000) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from hydromechs import dynamics
 from hydromechs.compiler import trace
@@ -23,7 +20,7 @@ from hydromechs.library import load, serial_chain, star
 from hydromechs.model import Body, Inertia, Model, joints
 from hydromechs.spatial import Path, Screw
 
-__all__ = ["ALGORITHMS", "Comparison", "arms_on_load", "compare_with_papers", "model_counts", "print_counts", "print_papers"]
+__all__ = ["ALGORITHMS", "KINDS", "Comparison", "arms_on_load", "compare_with_papers", "model_counts", "papers_pair"]
 
 ALGORITHMS = {
     "articulated_body": "forward dynamics",
@@ -33,7 +30,8 @@ ALGORITHMS = {
 }
 """What `hm.operation_count` knows, and what each gives."""
 
-COLUMNS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
+KINDS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
+"""Kinds of operations that are counted."""
 
 
 class Comparison(NamedTuple):
@@ -59,24 +57,12 @@ class Comparison(NamedTuple):
 def model_counts(model: Model) -> dict[str, dict[str, int]]:
     """Operations of every algorithm for a model, by name and kind."""
     counts = {name: operation_count(model, name) for name in ALGORITHMS}
-    return {name: {kind: getattr(count, kind) for kind in COLUMNS} for name, count in counts.items()}
+    return {name: {kind: getattr(count, kind) for kind in KINDS} for name, count in counts.items()}
 
 
-def print_counts(model: Model, console: Console) -> None:
-    """Print the operation counts of a model as a table."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("algorithm", "gives"):
-        table.add_column(column)
-    for column in ("multiplications", "divisions", "square roots", "additions", "sines, cosines", "others", "[M, A]"):
-        table.add_column(column, justify="right")
-    for name, count in model_counts(model).items():
-        papers = (count["multiplications"] + count["divisions"] + count["square_roots"], count["additions"])
-        table.add_row(name, ALGORITHMS[name], *(str(count[kind]) for kind in COLUMNS), Text(_pair(papers)))
-    wet = any(body.hydro is not None for body in model.bodies)
-    where = "in water that moves and accelerates" if wet else "without water"
-    console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
-    console.print(table)
-    console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))
+def papers_pair(count: Mapping[str, int]) -> tuple[int, int]:
+    """[M, A] of one entry of `model_counts`: divisions and square roots among the multiplications."""
+    return count["multiplications"] + count["divisions"] + count["square_roots"], count["additions"]
 
 
 # -- ours beside the papers' ----------------------------------------------------------------------------------------------
@@ -278,31 +264,3 @@ def _real_arms() -> Iterator[Comparison]:
         model = load(name)
         joints = sum(body.joint.nv for body in model.bodies if body.joint.kind != "free")
         yield Comparison(section, f"{name}, N = {joints}", f"1995, Table II, {table}", formula(joints), _count(model))
-
-
-def print_papers(comparisons: list[Comparison], console: Console) -> None:
-    """Print comparisons, a table for each section."""
-    console.print(
-        Text(
-            "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
-            "angles, offsets, centres of mass and inertias; in water also full added mass, buoyancy and strip drag on all\n"
-            "bodies, and the water moves and accelerates. Ours are counted in the traced programs."
-        )
-    )
-    for section in dict.fromkeys(c.section for c in comparisons):
-        table = Table(title=Text(section, "bold"), title_justify="left", box=None, pad_edge=False, header_style="bold")
-        for column in ("what", "where"):
-            table.add_column(column, overflow="fold")
-        for column in ("papers", "ours", "ours / papers"):
-            table.add_column(column, justify="right", no_wrap=True)
-        for c in comparisons:
-            if c.section == section:
-                ours = "not yet" if c.ours is None else _pair(c.ours)
-                ratio = "" if c.ratio is None else f"{c.ratio[0]:.3f}, {c.ratio[1]:.3f}"
-                table.add_row(c.what, c.source, *map(Text, (_pair(c.papers), ours, ratio)))
-        console.print()
-        console.print(table)
-
-
-def _pair(count: tuple[int, int]) -> str:
-    return f"[{count[0]}, {count[1]}]"

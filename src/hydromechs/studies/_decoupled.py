@@ -7,13 +7,12 @@ run on the full model and on the decoupled one, and the two are compared: where 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from hydromechs import equations
 from hydromechs.compiler import Argument, Compiled, Recipe, native_lanes
@@ -22,14 +21,18 @@ from hydromechs.library import load
 from hydromechs.model import Body, Model, Origin, added_mass, drag
 from hydromechs.spatial import quaternion_matrix, quaternion_product
 
-__all__ = ["measure_decoupled", "plot_decoupled", "print_decoupled", "scaled_vehicle"]
+__all__ = [
+    "FULL_DECOUPLED",
+    "QUICK_DECOUPLED",
+    "DecoupledCases",
+    "decoupled_parts",
+    "error_text",
+    "measure_decoupled",
+    "plot_decoupled",
+    "scaled_vehicle",
+]
 
-RATIOS = (1.0, 2.0, 5.0, 10.0, 20.0, 47.5, 100.0)
-"""Mass of the vehicle over that of the arm; 47.5 is `tiburon_titan2` itself."""
-ARM_HZ = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0)
-"""Bandwidths of the arm's control [Hz]."""
-VEHICLE_HZ = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Bandwidths of the vehicle's station keeping [Hz]; 0 for a vehicle that floats freely."""
+
 ONE_ARM_HZ = 0.5
 """Bandwidth of the arm's control while that of the vehicle is varied [Hz]."""
 START = (-0.5, 0.2, -0.6, 0.0, 0.0, 0.0)
@@ -38,9 +41,24 @@ SWING = (1.0, 0.4, 0.3, 0.0, 0.0, 0.0)
 """How far the joints go [rad]."""
 MOTION = 10.0
 """Simulated time times the arm's bandwidth [rad]: the arm has arrived to within 0.3 % of its way."""
-STEPS = 2000
-"""Steps of the Runge-Kutta method."""
-QUICK = dict(ratios=(5.0, 47.5), arm_hz=(0.5,), vehicle_hz=(0.0, 0.5), steps=300)
+
+
+class DecoupledCases(NamedTuple):
+    """What the study varies; as it stands, the whole study."""
+
+    ratios: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0, 20.0, 47.5, 100.0)
+    """Masses of the vehicle over that of the arm; 47.5 is `tiburon_titan2` itself."""
+    arm_hz: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0)
+    """Bandwidths of the arm's control [Hz], each with a vehicle that floats freely."""
+    vehicle_hz: tuple[float, ...] = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+    """Bandwidths of station keeping [Hz], each with the arm at `ONE_ARM_HZ`; 0 for a vehicle that floats freely."""
+    steps: int = 2000
+    """Steps of the Runge-Kutta method from the start of the motion to its end."""
+
+
+FULL_DECOUPLED = DecoupledCases()
+"""The whole study."""
+QUICK_DECOUPLED = DecoupledCases(ratios=(5.0, 47.5), arm_hz=(0.5,), vehicle_hz=(0.0, 0.5), steps=300)
 """A few runs, to see that it works."""
 
 
@@ -151,19 +169,17 @@ def _simulated(model: Model, dynamics, arm_hz, vehicle_hz, steps: int) -> tuple[
     return tool([path])[0], path[..., 3:7]
 
 
-def measure_decoupled(ratios=RATIOS, arm_hz=ARM_HZ, vehicle_hz=VEHICLE_HZ, *, steps: int = STEPS) -> dict:
+def measure_decoupled(cases: DecoupledCases = FULL_DECOUPLED) -> dict[str, Any]:
     """Errors of the decoupled model against the full one, while the arm moves.
 
     Args:
-        ratios: Masses of the vehicle over that of the arm.
-        arm_hz: Bandwidths of the arm's control [Hz], each with a vehicle that floats freely.
-        vehicle_hz: Bandwidths of station keeping [Hz], each with the arm at `ONE_ARM_HZ`.
-        steps: Steps of the Runge-Kutta method from the start of the motion to its end.
+        cases: What to vary.
 
     Returns:
         The settings, and under "arm" and "vehicle" the largest differences over time: "tool" [m] and "attitude" [deg], each of
         shape (bandwidths, ratios). The decoupled vehicle does not move at all, so the attitude's is the full model's own.
     """
+    ratios, arm_hz, vehicle_hz, steps = cases
     runs_arm = [*arm_hz, *(ONE_ARM_HZ for _ in vehicle_hz)]
     runs_vehicle = [*(0.0 for _ in arm_hz), *vehicle_hz]
     columns = []
@@ -198,7 +214,7 @@ def _degrees_between(a, b) -> np.ndarray:
 # -- showing it -----------------------------------------------------------------------------------------------------------
 
 
-def _parts(report: dict) -> list[tuple[str, str, list, dict]]:
+def decoupled_parts(report: Mapping[str, Any]) -> list[tuple[str, str, list[float], dict[str, Any]]]:
     """(title, label of the rows, rows, errors) of the two experiments."""
     fixed = report["arm_hz_of_vehicle_runs"]
     return [
@@ -207,40 +223,14 @@ def _parts(report: dict) -> list[tuple[str, str, list, dict]]:
     ]
 
 
-def print_decoupled(report: dict, console: Console) -> None:
-    """Print the errors of the decoupled model as tables.
-
-    Args:
-        report: What `measure_decoupled` returns.
-        console: Where to print.
-    """
-    console.print(
-        Text(
-            "Largest difference between the decoupled and the full model while the arm swings to another posture:\n"
-            "of the tool's position [mm] and of the vehicle's attitude [deg].\n"
-            "Columns: mass of the vehicle over that of the arm."
-        )
-    )
-    for title, label, rows, errors in _parts(report):
-        for name, unit, scale in (("tool", "mm", 1000.0), ("attitude", "deg", 1.0)):
-            table = Table(title=Text(f"{title}: {name} [{unit}]", "bold"), title_justify="left", box=None, pad_edge=False)
-            table.add_column(label, justify="right")
-            for ratio in report["ratios"]:
-                table.add_column(f"{ratio:g}", justify="right", min_width=7)
-            for row, values in zip(rows, errors[name], strict=True):
-                table.add_row("free" if row == 0.0 else f"{row:g}", *(_short(scale * x) for x in values))
-            console.print()
-            console.print(table)
-
-
-def _short(x: float) -> str:
-    """A number with two figures, or whole."""
+def error_text(x: float) -> str:
+    """An error with two figures, or whole."""
     if not np.isfinite(x):
         return "diverged"
     return f"{x:.0f}" if x >= 9.95 else f"{x:.1f}" if x >= 0.995 else f"{x:.2f}"
 
 
-def plot_decoupled(report: dict, out: str | Path) -> Path:
+def plot_decoupled(report: Mapping[str, Any], out: str | Path) -> Path:
     """Draw the errors as four heat maps.
 
     Args:
@@ -259,10 +249,10 @@ def plot_decoupled(report: dict, out: str | Path) -> Path:
     with figure(out, height=7.4, width=9.6) as fig:
         axes = fig.subplots(2, 2)
         for row, (name, what, scale) in zip(axes, kinds, strict=True):
-            every = [scale * np.array(errors[name]) for _, _, _, errors in _parts(report)]
+            every = [scale * np.array(errors[name]) for _, _, _, errors in decoupled_parts(report)]
             finite = np.concatenate([e[np.isfinite(e)] for e in every])
             norm = LogNorm(max(finite.min(), 1e-3 * finite.max()), finite.max())
-            for ax, (title, label, bandwidths, _), values in zip(row, _parts(report), every, strict=True):
+            for ax, (title, label, bandwidths, _), values in zip(row, decoupled_parts(report), every, strict=True):
                 image = ax.imshow(values, norm=norm, cmap="YlOrRd", aspect="auto", origin="lower")
                 ax.grid(False)
                 ax.set_xticks(range(len(report["ratios"])), [f"{x:g}" for x in report["ratios"]])
@@ -271,6 +261,6 @@ def plot_decoupled(report: dict, out: str | Path) -> Path:
                 for i, line in enumerate(values):
                     for j, x in enumerate(line):
                         dark = np.isfinite(x) and norm(max(x, norm.vmin)) > 0.58
-                        ax.text(j, i, _short(x), ha="center", va="center", fontsize=8, color="white" if dark else "#333b41")
+                        ax.text(j, i, error_text(x), ha="center", va="center", fontsize=8, color="white" if dark else "#333b41")
             fig.colorbar(image, ax=list(row), shrink=0.9, pad=0.02)
     return out
