@@ -49,21 +49,37 @@ def run(
     scenario: Annotated[
         str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
     ],
-    out: Annotated[str, typer.Option(help="Folder for recording, plots and report; runs/NAME unless given.")] = "",
+    out: Annotated[
+        str,
+        typer.Option(help="Folder for recording, plots and report; runs/NAME, or runs/NAME-2, ... unless given."),
+    ] = "",
     duration: Annotated[
         float | None, typer.Option(help="How long to simulate, in place of the scenario's duration [s].")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, in place of the scenario's.")] = None,
-    resume: Annotated[str, typer.Option(help="Go on from a state.json that an earlier run left.")] = "",
-    real_time: Annotated[bool, typer.Option("--real-time", help="No faster than the clock; late steps are counted.")] = False,
+    resume: Annotated[str, typer.Option(help="Go on from the state of an earlier run: its folder, or a state.json.")] = "",
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="No faster than the clock; missed deadlines are counted.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
 ) -> None:
     """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
     from ._run import run as run_scenario
 
     pace = 1.0 if real_time else None
-    options = dict(out=out, duration=duration, seed=seed, resume=resume, real_time=pace, pictures=pictures)
-    if not run_scenario(scenario, Console(), **options):
+    passed = run_scenario(
+        scenario,
+        Console(),
+        out=out,
+        duration=duration,
+        seed=seed,
+        resume=resume,
+        real_time=pace,
+        pictures=pictures,
+        force=force,
+    )
+    if not passed:
         raise typer.Exit(1)
 
 
@@ -85,9 +101,29 @@ def plot(
     ] = None,
 ) -> None:
     """Draw a recording."""
-    from ._run import plot as draw
+    from ._plot import plot as draw
 
     draw(recording, variable, out, select or [], Console())
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+    out: Annotated[str, typer.Option(help="File for a picture of both; none unless given.")] = "",
+    quantity: Annotated[
+        list[str] | None,
+        typer.Option(help="What to draw, as position.vehicle.x; may be repeated. What differs most unless given."),
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Status 1 if a variable differs by more than this part of its maximum.")
+    ] = None,
+) -> None:
+    """Compare two recordings: the largest difference of each variable, and a picture of both."""
+    from ._plot import compare as compare_two
+
+    if not compare_two(first, second, Console(), out=out, quantities=quantity, tolerance=tolerance):
+        raise typer.Exit(1)
 
 
 @app.command()

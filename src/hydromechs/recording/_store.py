@@ -347,7 +347,7 @@ def _check_free(path: Path, overwrite: bool) -> None:
     """An error unless nothing is at the path, or something that an overwriting caller may replace."""
     if not (path.exists() or path.is_symlink()):
         return
-    ours = path.is_file() if path.suffix in (".nc", ".csv") else _is_recording(path)
+    ours = path.is_file() if path.suffix in (".nc", ".csv") else is_recording(path)
     if not ours:
         raise RecordingError(f"{path} exists and is no recording: it stays as it is, give another path")
     if not overwrite:
@@ -362,7 +362,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _is_recording(path: Path) -> bool:
+def is_recording(path: Path) -> bool:
+    """Whether a folder is a recording of ours."""
     try:
         return MARK in json.loads((path / ".zattrs").read_text())
     except (OSError, ValueError):

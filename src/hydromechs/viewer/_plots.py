@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._style import COLOURS, GREY, RED, curves, figure, grid_panels, shade, time_panels
+from ._style import COLOURS, GREY, INK, RED, curves, figure, grid_panels, shade, time_panels
 
 if TYPE_CHECKING:
     import xarray
@@ -18,6 +18,8 @@ __all__ = ["plot_recording", "plot_variable"]
 
 FORCE_CAUSES = ("thrust", "drag", "added_mass", "contact", "external")
 """Causes of forces that get a curve of their own; weight and buoyancy are shown as their sum."""
+CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "grasps", "external")
+"""Causes of work in the order of their colours."""
 MOST_CURVES = 10
 """More curves than this in one panel cannot be told apart; the largest are shown."""
 
@@ -346,8 +348,15 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
     with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
         panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)
         for ax, (_, series) in zip(panels, parts, strict=True):
-            curves(ax, time, series, colours={"residual": GREY, "total": "#1d2b33"})
+            curves(ax, time, series, colours={"residual": GREY, "total": INK, **_cause_colours(work)})
     return True
+
+
+def _cause_colours(causes: Iterable[str]) -> dict[str, str]:
+    """A colour for each cause: the same in every report for those that we know, one that is free for others."""
+    known = dict(zip(CAUSES, COLOURS, strict=False))
+    free = [c for c in COLOURS if c not in {known.get(cause) for cause in causes}]
+    return known | {cause: free[k % len(free)] for k, cause in enumerate(c for c in causes if c not in known)}
 
 
 def _contact(ds: xarray.Dataset, out: Path) -> bool:

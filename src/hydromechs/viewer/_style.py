@@ -10,7 +10,8 @@ import numpy as np
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#4d4d4d", "#8c6d1f", "#00a6a6")
 """Colours of curves, distinct also for colour-blind readers; the first six after Okabe and Ito."""
-GREY, RED = "#5b6770", "#c0392b"
+GREY, RED, INK = "#5b6770", "#c0392b", "#1d2b33"
+DPI = 150
 WIDTH = 7.6
 """Width of every figure [in]."""
 POINTS = 4000
@@ -46,7 +47,7 @@ STYLE = {
     "lines.solid_joinstyle": "round",
     "figure.facecolor": "white",
     "figure.constrained_layout.use": True,
-    "figure.dpi": 150,
+    "figure.dpi": DPI,
 }
 
 
@@ -69,12 +70,13 @@ def figure(out: Path, *, height: float, width: float = WIDTH):
 
 
 def _save_small(fig, out: Path) -> None:
-    """Save as PNG with a palette of 128 colours: a third of the size, and no difference to the eye."""
+    """Save as PNG with a palette of 256 colours that keeps those of thin curves: a third of the size, no visible difference."""
     from PIL import Image
 
     fig.canvas.draw()
     image = Image.fromarray(np.asarray(fig.canvas.buffer_rgba())).convert("RGB")
-    image.quantize(128, dither=Image.Dither.NONE).save(out, dpi=(STYLE["figure.dpi"],) * 2, optimize=True)
+    small = image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    small.save(out, dpi=(DPI, DPI), optimize=True)
 
 
 def time_panels(fig, titles_and_labels: Sequence[tuple[str, str]], time: np.ndarray) -> list:
