@@ -7,6 +7,7 @@ _LATER = {
     "Agreement": "._backends",
     "BackendComparison": "._backends",
     "CROSSCHECK_TOLERANCE": "._crosscheck:TOLERANCE",
+    "ClosedFormCount": "._count_tables",
     "Comparison": "._count",
     "Crosscheck": "._crosscheck",
     "DecoupledCases": "._decoupled",
@@ -14,6 +15,8 @@ _LATER = {
     "FULL_DECOUPLED": "._decoupled",
     "KINDS": "._count",
     "QUICK_DECOUPLED": "._decoupled",
+    "StarCount": "._count_tables",
+    "closed_form_counts": "._count_tables",
     "compare_all_backends": "._backends",
     "compare_backends": "._backends",
     "compare_with_papers": "._count",
@@ -31,6 +34,7 @@ _LATER = {
     "peers": ".peers:",
     "plot_blocks": "._block_study",
     "plot_decoupled": "._decoupled",
+    "star_counts": "._count_tables",
 }
 
 __all__ = sorted(_LATER)
