@@ -217,7 +217,7 @@ def count(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Count multiplications and additions of the algorithms for a model."""
-    if (model is None) != papers:
+    if (model is None) is not papers:
         raise typer.BadParameter("give either a model or --papers")
     import json
 
@@ -234,7 +234,7 @@ def count(
         return
     from hydromechs.library import load
 
-    mechanism = load(model)
+    mechanism = load(str(model))
     if as_json:
         print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))
     else:

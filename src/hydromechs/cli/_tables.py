@@ -34,5 +34,5 @@ def table_of(*columns: str) -> Table:
     """An empty table; a column whose name starts with > is one of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
-        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
     return table

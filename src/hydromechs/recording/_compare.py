@@ -109,8 +109,9 @@ def _common(
     ]
     shared = {d: [x for x in labels[0][d] if x in set(labels[1][d])] for d in labels[0] if d in labels[1]}
     only = []
-    for mine, theirs, here, there in ((*variables, *labels), (*variables[::-1], *labels[::-1])):
-        missing = [n for n in mine if n not in theirs or mine[n] != theirs[n]]
+    for mine, other in ((0, 1), (1, 0)):
+        missing = [n for n, dims in variables[mine].items() if variables[other].get(n) != dims]
+        here, there = labels[mine], labels[other]
         entries = [f"{d} {x}" for d in here if d in there for x in here[d] if x not in set(there[d])]
         only.append((*missing, *entries))
     pair = tuple(ds[names].sel({d: x for d, x in shared.items() if d in ds[names].dims}) for ds in (first, second))

@@ -16,8 +16,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from hydromechs import compiler
 from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
-from ._machine import machine, random_states, target, versions
+from ._machine import dry_model, machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
 from .peers._common import axis_of, placement_pose
 
@@ -53,7 +55,7 @@ class _Row:
     """Threads that it uses."""
 
 
-def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict]:
+def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict[str, Any]]:
     """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns."""
     times: dict[str, list[float]] = {row.key: [] for row in rows}
     for row in rows:  # compile, touch the memory, start threads
@@ -112,12 +114,12 @@ def _separate(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
     return [tuple(x.copy() for x in state) for state in zip(*arrays, strict=True)]
 
 
-def _each(call: Callable, states: list) -> None:
+def _each(call: Callable[..., object], states: list[tuple[np.ndarray, ...]]) -> None:
     for q, v, tau in states:
         call(q, v, tau)
 
 
-def _each_fresh(call: Callable, states: list) -> None:
+def _each_fresh(call: Callable[..., object], states: list[tuple[np.ndarray, ...]]) -> None:
     for q, v, tau in states:
         call(q.copy(), v.copy(), tau.copy())
 
@@ -128,7 +130,7 @@ def _each_fresh(call: Callable, states: list) -> None:
 class FastPinocchio(PinocchioPeer):
     """With the joint types for coordinate axes, which are faster than those for any axis."""
 
-    def _joint(self, part):
+    def _joint(self, part: joints.Joint) -> Any:
         if isinstance(part, joints.Revolute | joints.Prismatic):
             axis = axis_of(part)
             letter = "R" if isinstance(part, joints.Revolute) else "P"
@@ -148,10 +150,10 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
     q, v, tau = (_scattered(x, at) for x, at in ((q, peer.q_of), (v, peer.v_of), (tau, peer.v_of)))
     states = _separate(q[:calls], v[:calls], tau[:calls])
 
-    def aba(q, v, tau):
+    def aba(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return pin.aba(model, data, q, v, tau)
 
-    def each():
+    def each() -> None:
         f = pin.aba
         for q, v, tau in states:
             f(model, data, q, v, tau)
@@ -170,7 +172,7 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
                     "pinocchio_loop" if count == 1 else "pinocchio_threads",
                     f"Pinocchio aba in its own C++ loop{_threads(count)}",
                     False,
-                    lambda count=count: pin.abaInParallel(count, pool, *columns, out),
+                    partial(pin.abaInParallel, count, pool, *columns, out),
                     n,
                     count,
                 )
@@ -183,14 +185,14 @@ class FastMujoco(MujocoPeer):
 
     OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
 
-    def __init__(self, model):
+    def __init__(self, model: Model) -> None:
         super().__init__(model)
         flags = self.mujoco.mjtDisableBit
         for name in self.OFF.split():
             if hasattr(flags, f"mjDSBL_{name}"):
                 self.model.opt.disableflags |= int(getattr(flags, f"mjDSBL_{name}"))
 
-    def _add(self, handle, part, R, p, name):
+    def _add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
         on_world = handle.parent is None or handle.parent.name == "world"
         if isinstance(part, joints.Free) and on_world and np.array_equal(placement_pose(part), np.eye(4)):
             handle.add_joint(name=f"{name}/0", type=self.mujoco.mjtJoint.mjJNT_FREE)
@@ -207,7 +209,7 @@ def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Ro
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
     difference = _relative(peer.forward_dynamics(q[0], v[0], tau[0]), ours)  # leaves the state in `data`
 
-    def each():
+    def each() -> None:
         f = mujoco.mj_forward
         for _ in range(calls):
             f(model, data)
@@ -229,7 +231,7 @@ def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Ro
         batch.bind("qacc")
         key = "mujoco_batch" if count == 1 else "mujoco_threads"
         what = f"MuJoCo mj_forward in its own Batch{_threads(count)}"
-        rows.append(_Row(key, what, False, lambda batch=batch: batch.forward(), n, count))
+        rows.append(_Row(key, what, False, batch.forward, n, count))
     return rows, difference
 
 
@@ -237,7 +239,8 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
     """A compiled loop that calls `mj_forward` n times on the peer's data; None where the library's symbol is not found."""
     import llvmlite.binding as llvm
 
-    libraries = sorted(p for p in Path(peer.mujoco.__file__).parent.iterdir() if p.name.startswith(("libmujoco", "mujoco.dll")))
+    folder = Path(str(peer.mujoco.__file__)).parent
+    libraries = sorted(p for p in folder.iterdir() if p.name.startswith(("libmujoco", "mujoco.dll")))
     if not libraries or not hasattr(peer.model, "_address"):
         return None
     function = ctypes.cast(ctypes.CDLL(str(libraries[0])).mj_forward, ctypes.c_void_p).value
@@ -262,7 +265,12 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), llvm.Target.from_default_triple().create_target_machine())
     engine.finalize_object()
     compiled = ctypes.CFUNCTYPE(None, ctypes.c_int64)(engine.get_function_address("loop"))
-    return lambda n, keep=(engine, peer): compiled(n)  # the engine owns the code
+
+    def loop(n: int) -> None:
+        _ = engine  # owns the code
+        compiled(n)
+
+    return loop
 
 
 def _scattered(values: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -301,7 +309,7 @@ print(json.dumps({"load_model_s": loaded - begin, "import_compiler_s": imported 
 """
 
 
-def _compile_times(source: str, repeats: int) -> dict:
+def _compile_times(source: str, repeats: int) -> dict[str, dict[str, float]]:
     """Seconds until the first result of forward dynamics in a new process, with an empty cache and with a filled one."""
     runs: dict[str, list[dict]] = {"cold": [], "cached": []}
     for _ in range(repeats):
@@ -318,7 +326,7 @@ def _compile_times(source: str, repeats: int) -> dict:
 # -- the whole report -----------------------------------------------------------------------------------------------------
 
 
-def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
+def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict[str, Any]:
     """All measurements of `hydromechs bench dynamics`.
 
     Args:
@@ -330,7 +338,7 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
     rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (60, 16384, 262144, 2048, 4096, 512)
     threads = min(2, os.cpu_count() or 1)
     lanes = compiler.native_lanes()
-    dry = Model(name=f"{model.name}_dry", world=model.world, bodies=[replace(b, hydro=None) for b in model.bodies])
+    dry = dry_model(model)
     rows = [
         _batch_row("ours_one_lane", "ours, one lane, compiled loop", model, n, 1),
         _batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, n, 1, fluid=True),
@@ -378,7 +386,7 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
     }
 
 
-def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict]:
+def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict[str, Any]]:
     """General chains on a vehicle in water: times of one lane and of the machine's lanes."""
     lanes = compiler.native_lanes()
     rows = []
@@ -401,7 +409,9 @@ def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict]:
     ]
 
 
-def _targets(times: dict, chains: list, compiling: dict, threads: int) -> list[dict]:
+def _targets(
+    times: dict[str, dict[str, Any]], chains: list[dict[str, Any]], compiling: dict[str, dict[str, float]], threads: int
+) -> list[dict[str, Any]]:
     """The goals of the project for this command, and whether they held."""
 
     def fastest(prefix: str) -> float | None:
@@ -409,14 +419,14 @@ def _targets(times: dict, chains: list, compiling: dict, threads: int) -> list[d
         found = [r["minimum_ns"] for key, r in times.items() if key.startswith(prefix) and r["threads"] == 1]
         return min(found) if found else None
 
-    def at_least(what: str, factor: float, of: float | None, ours: float) -> dict:
-        value = None if of is None else of / ours
+    def at_least(what: str, factor: float, of: float | None, ours: float | None) -> dict[str, Any]:
+        value = None if of is None or ours is None else of / ours
         return target(what, f"≥ {factor:g}", value, None if value is None else value >= factor)
 
     def ns(key: str) -> float | None:
         return times[key]["minimum_ns"] if key in times else None
 
-    one, lanes = ns("ours_one_lane"), min(ns("ours_4_lanes"), ns("ours_8_lanes"))
+    one, lanes = ns("ours_one_lane"), min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes"))
     peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
     out = [at_least(f"one lane in water, faster than {name} dry", 3, fastest(key), one) for name, key in peers]
     out += [at_least(f"lanes in water, per core, faster than {name} dry", 10, fastest(key), lanes) for name, key in peers]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ LANES = {
 """Float32 and float64 multiply-adds per clock and multiprocessor, by compute capability (CUDA C programming guide)."""
 
 
-def measure_gpu(model: Model, *, quick: bool = False) -> dict:
+def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
     """All measurements of `hydromechs bench gpu`.
 
     Args:
@@ -105,7 +106,7 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict:
     }
 
 
-def _device(cupy) -> dict:
+def _device(cupy: Any) -> dict[str, Any]:
     """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
     attributes = cupy.cuda.Device().attributes
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
@@ -128,7 +129,7 @@ def _device(cupy) -> dict:
     }
 
 
-def _arrays(cupy, kernel, model: Model, n: int, layout: str) -> list:
+def _arrays(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str) -> list[Any]:
     """Random states on the GPU, shape (n, size) each, in a layout."""
     order = "F" if layout == "world-fastest" else "C"
     distinct = min(n, 4096)
@@ -137,7 +138,7 @@ def _arrays(cupy, kernel, model: Model, n: int, layout: str) -> list:
     return [cupy.asarray(cupy.tile(x, (n // distinct, 1)), order=order) for x in on_gpu]
 
 
-def _time(cupy, kernel, model: Model, n: int, layout: str, repeats: int) -> list[float]:
+def _time(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str, repeats: int) -> list[float]:
     """Milliseconds of one launch on resident arrays, by CUDA events around a graph of launches."""
     arrays = _arrays(cupy, kernel, model, n, layout)
     out = cupy.empty((n, model.nv), dtype=kernel.precision, order="F" if layout == "world-fastest" else "C")
@@ -162,14 +163,14 @@ def _time(cupy, kernel, model: Model, n: int, layout: str, repeats: int) -> list
     return times
 
 
-def _difference(cupy, kernel, model: Model, n: int = 256) -> float:
+def _difference(cupy: Any, kernel: CudaKernel, model: Model, n: int = 256) -> float:
     """Largest difference of the GPU from CasADi's float64 over the state's largest acceleration, of n states, both layouts."""
     expected = np.stack([kernel.program(*state)[0] for state in zip(*random_states(model, n), strict=True)])
     found = np.stack([cupy.asnumpy(kernel(*_arrays(cupy, kernel, model, n, layout))).astype(float) for layout in LAYOUTS])
     return float((np.abs(found - expected) / np.abs(expected).max(axis=1, keepdims=True)).max())
 
 
-def _targets(codes: list, runs: list) -> list[dict]:
+def _targets(codes: list[dict[str, Any]], runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The goals of the project for an H200, and whether they held."""
     out = []
     for precision, needed in (("float32", 5e9), ("float64", 1e9)):

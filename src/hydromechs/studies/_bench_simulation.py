@@ -6,16 +6,19 @@ import os
 import statistics
 import tempfile
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import hydromechs as hm
 from hydromechs import compiler
+from hydromechs.model import Model
 from hydromechs.recording import RecordingWriter
 
-from ._machine import machine, random_states, target, versions
+from ._machine import dry_model, machine, random_states, target, versions
 
 __all__ = ["measure_simulation"]
 
@@ -24,7 +27,7 @@ SCENARIO = "station_keeping"
 STEP = 1e-3
 
 
-def measure_simulation(*, quick: bool = False) -> dict:
+def measure_simulation(*, quick: bool = False) -> dict[str, Any]:
     """Time rollouts and the scenario `station_keeping` and compare with what is asked for.
 
     Args:
@@ -37,7 +40,7 @@ def measure_simulation(*, quick: bool = False) -> dict:
     q, v, _ = random_states(model, worlds)
     v = 0.2 * v
     tau = np.zeros(model.nv)
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for key, what, n, k, lane, thread in (
         ("one", "one world, one lane", 1, steps, 1, 1),
         ("lanes", f"{worlds} worlds, {lanes} lanes, one thread", worlds, max(4, steps // 40), lanes, 1),
@@ -45,7 +48,8 @@ def measure_simulation(*, quick: bool = False) -> dict:
     ):
         dyn = hm.compile(model, lanes=lane, threads=thread)
         hm.rollout(dyn, q[:n], v[:n], tau, STEP, 2, record=2)
-        times = [_timed(lambda d=dyn, n=n, k=k: hm.rollout(d, q[:n], v[:n], tau, STEP, k, record=k)) for _ in range(rounds)]
+        march = partial(hm.rollout, dyn, q[:n], v[:n], tau, STEP, k, record=k)
+        times = [_timed(march) for _ in range(rounds)]
         best = min(times)
         rows[key] = {
             "what": what,
@@ -84,13 +88,13 @@ def measure_simulation(*, quick: bool = False) -> dict:
     }
 
 
-def _timed(call) -> float:
+def _timed(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
-def _scenario(repeats: int, duration: float | None) -> dict:
+def _scenario(repeats: int, duration: float | None) -> dict[str, Any]:
     """The shipped scenario as `hydromechs run` does it, recording to disk."""
     from hydromechs.library import load_scenario
 
@@ -116,7 +120,7 @@ def _scenario(repeats: int, duration: float | None) -> dict:
     }
 
 
-def _mujoco(model, steps: int, rounds: int) -> float | None:
+def _mujoco(model: Model, steps: int, rounds: int) -> float | None:
     """Microseconds of one RK4 step of MuJoCo for the same tree, dry, called from Python; None without MuJoCo."""
     try:
         import mujoco
@@ -124,7 +128,7 @@ def _mujoco(model, steps: int, rounds: int) -> float | None:
         return None
     from ._bench import FastMujoco
 
-    peer = FastMujoco(hm.Model(name="dry", world=model.world, bodies=[replace(b, hydro=None) for b in model.bodies]))
+    peer = FastMujoco(dry_model(model))
     peer.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     peer.model.opt.timestep = STEP
     data = mujoco.MjData(peer.model)

@@ -11,6 +11,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,10 +46,10 @@ class Runner:
         acceleration: v̇ of (q, v, tau).
     """
 
-    def __init__(self, model: hm.Model, method, acceleration):
+    def __init__(self, model: hm.Model, method: Any, acceleration: Callable[..., np.ndarray]) -> None:
         nv = model.nv
 
-        def ydot(t, q, y, tau):
+        def ydot(t: Any, q: Any, y: Any, tau: Any) -> np.ndarray:
             here = dynamics.retract(model, q, y[:nv])
             return np.concatenate([dynamics.chart_rate(model, here, y[:nv], y[nv:]), acceleration(here, y[nv:], tau)])
 
@@ -94,7 +95,7 @@ def measure_blocks(
         repeat: Runs of which the shortest counts.
     """
 
-    def plain(q, v, tau):
+    def plain(q: Any, v: Any, tau: Any) -> np.ndarray:
         return hm.forward_dynamics(model, q, v, tau)
 
     beside = BranchesOnLanes(model).forward_dynamics

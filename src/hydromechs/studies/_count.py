@@ -6,9 +6,9 @@ left out. Their numbers are those of McMillan, Orin, McGhee 1995 (seed 000) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -118,12 +118,12 @@ def compare_with_papers() -> Iterator[Comparison]:
 def _chains(N: int = 6) -> Iterator[Comparison]:
     section = f"Articulated bodies, general chain of {N} revolute joints"
     cases = (
-        ("fixed base, dry", _fixed_base, dict(base="fixed", wet=False)),
-        ("mobile base, dry", _mobile_base, dict(base="free", wet=False)),
-        ("mobile base, with hydrodynamics", _hydrodynamics, dict(base="free", wet=True)),
+        ("fixed base, dry", _fixed_base, "fixed", False),
+        ("mobile base, dry", _mobile_base, "free", False),
+        ("mobile base, with hydrodynamics", _hydrodynamics, "free", True),
     )
-    ours = {what: (_count(serial_chain(N, **kind)), _count(serial_chain(N + 1, **kind))) for what, _, kind in cases}
-    for what, formula, _ in cases:
+    ours = {what: tuple(_count(serial_chain(n, base=base, wet=wet)) for n in (N, N + 1)) for what, _, base, wet in cases}
+    for what, formula, _, _ in cases:
         yield Comparison(section, what, "1995, Table II", formula(N), ours[what][0])
     yield Comparison(section, cases[0][0], "thesis, Table 30", (224 * N - 254, 205 * N - 241), ours[cases[0][0]][0])
     yield Comparison(section, cases[2][0], "thesis, Table 19", (377 * N + 132, 333 * N + 95), ours[cases[2][0]][0])
@@ -132,8 +132,8 @@ def _chains(N: int = 6) -> Iterator[Comparison]:
         section, "the same, acceleration of the base given", "thesis, Table 19", (377 * N - 265, 333 * N - 265), arm
     )
     section = "Articulated bodies, per added link"
-    for what, formula, _ in cases:
-        added = _difference(*reversed(ours[what]))
+    for what, formula, _, _ in cases:
+        added = _difference(ours[what][1], ours[what][0])
         yield Comparison(section, what, "1995, Table II", _difference(formula(N + 1), formula(N)), added)
 
 
@@ -154,10 +154,10 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
     section = "Closed chains: arms on fixed bases that hold one load with rigid grasps, dry"
     model, load, holdings = arms_on_load(m, N)
 
-    def closed(q, v, tau):
+    def closed(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         kin = dynamics.kinematics(model, q, v)
         force = [dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
-        inertia = [r.matrix for r in model.rigid]
+        inertia = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
         return dynamics.closed_chain_dynamics(model, kin, kin.zeta, tau, inertia, force, load, holdings).vdot
 
     ours = trace(closed, {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}).count().papers
@@ -170,7 +170,7 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
         (dynamics.dual_arm_without_detection, "thesis, Table 9", (374, 284)),
     ):
 
-        def two_arms(A, B, x, y, f, method=method):
+        def two_arms(A: Any, B: Any, x: Any, y: Any, f: Any, method: Callable[..., Any] = method) -> Any:
             return method(_symmetric(A, range(6)), _symmetric(B, range(6)), x, y, I_r, f)
 
         ours = trace(two_arms, {"A": (21,), "B": (21,), "x": (6,), "y": (6,), "f": (6,)}).count().papers
@@ -191,7 +191,7 @@ def arms_on_load(m: int, n: int) -> tuple[Model, int, list]:
             parent = None if body.parent is None else f"arm{k}_{body.parent}"
             bodies.append(replace(body, name=f"arm{k}_{body.name}", parent=parent))
     inertia = Inertia(mass=4.0, tensor=(0.1, 0.2, 0.3, 0.0, 0.0, 0.0))
-    model = Model(name=f"{m}_arms_of_{n}", bodies=[*bodies, Body(name="load", joint=joints.Free(), inertia=inertia)])
+    model = Model(name=f"{m}_arms_of_{n}", bodies=(*bodies, Body(name="load", joint=joints.Free(), inertia=inertia)))
     rng, holdings = np.random.default_rng(0), []
     for k in range(m):
         d, theta, a, alpha = rng.uniform(0.1, 0.4), rng.uniform(-2.0, 2.0), rng.uniform(0.1, 0.4), rng.uniform(0.3, 1.2)
@@ -211,17 +211,17 @@ def _appendix_a() -> Iterator[Comparison]:
     """Transformations by one set of MDH parameters with a moving θ, traced."""
     section = "Transformations by MDH parameters, revolute joint"
 
-    def count(function: Callable, **shapes) -> tuple[int, int]:
-        def traced(cs, **arrays):
+    def count(function: Callable[..., Any], **shapes: tuple[int, ...]) -> tuple[int, int]:
+        def traced(cs: np.ndarray, **arrays: np.ndarray) -> Any:
             alpha, a, d = 0.7, 0.3, 0.2
             return function((Screw(0, a, np.cos(alpha), np.sin(alpha)), Screw(2, d, cs[0], cs[1])), **arrays)
 
         return trace(traced, {"cs": (2,), **shapes}).count().papers
 
-    def rotated(steps, x):
+    def rotated(steps: Sequence[Screw], x: np.ndarray) -> np.ndarray:
         return Path([Screw(s.axis, 0.0, s.cos, s.sin) for s in steps]).inertia_back(_symmetric(x, range(3, 6)))
 
-    def congruence(steps, x, rows):
+    def congruence(steps: Sequence[Screw], x: np.ndarray, rows: Iterable[int]) -> np.ndarray:
         return Path(steps).inertia_back(_symmetric(x, rows))
 
     cases = (
@@ -236,18 +236,18 @@ def _appendix_a() -> Iterator[Comparison]:
         yield Comparison(section, what, "thesis, App. A", papers, ours)
 
 
-def _symmetric(x, rows) -> np.ndarray:
+def _symmetric(x: Iterable[Any], rows: Iterable[int]) -> np.ndarray:
     """The symmetric 6×6 matrix with the upper triangle `x` in some rows and columns, else zeros."""
     out = np.full((6, 6), 0.0, dtype=object)
-    entries = iter(x)
-    for i in rows:
-        for j in rows:
+    entries, chosen = iter(x), list(rows)
+    for i in chosen:
+        for j in chosen:
             if j >= i:
                 out[i, j] = out[j, i] = next(entries)
     return out
 
 
-def _rigid(steps, x) -> tuple:
+def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
     """First and second moments in the parent's frame of a rigid body of known mass with moments x[:3] and x[3:]."""
     J = PseudoInertia(2.0, x[:3], _symmetric(x[3:], range(3, 6))[3:, 3:])
     return moved_back(steps, J)[1:]
@@ -262,5 +262,5 @@ def _real_arms() -> Iterator[Comparison]:
         ("rexrov2_oberon7", _hydrodynamics, "with hydrodynamics"),
     ):
         model = load(name)
-        joints = sum(body.joint.nv for body in model.bodies if body.joint.kind != "free")
-        yield Comparison(section, f"{name}, N = {joints}", f"1995, Table II, {table}", formula(joints), _count(model))
+        N = sum(body.joint.nv for body in model.bodies if not isinstance(body.joint, joints.Free))
+        yield Comparison(section, f"{name}, N = {N}", f"1995, Table II, {table}", formula(N), _count(model))

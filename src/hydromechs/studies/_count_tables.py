@@ -34,9 +34,7 @@ def star_counts(sizes: Sequence[int] = (2, 3, 4, 5, 6)) -> list[StarCount]:
         sizes: Joints of each chain.
     """
     models = [(n, star(6, n, wet=False)) for n in sizes]
-    return [
-        StarCount(n, operation_count(m, "star").papers, operation_count(m, "articulated_body").papers) for n, m in models
-    ]
+    return [StarCount(n, operation_count(m, "star").papers, operation_count(m, "articulated_body").papers) for n, m in models]
 
 
 class ClosedFormCount(NamedTuple):

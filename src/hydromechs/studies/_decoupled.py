@@ -7,7 +7,7 @@ run on the full model and on the decoupled one, and the two are compared: where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from hydromechs import equations
 from hydromechs.compiler import Argument, Compiled, Recipe, native_lanes
 from hydromechs.equations import decoupled_dynamics, forward_dynamics, frame_pose, inverse_dynamics, mass_matrix
 from hydromechs.library import load
-from hydromechs.model import Body, Model, Origin, added_mass, drag
+from hydromechs.model import Body, Hydro, Model, Origin, added_mass, drag, joints
 from hydromechs.spatial import quaternion_matrix, quaternion_product
 
 __all__ = [
@@ -75,31 +75,34 @@ def scaled_vehicle(ratio: float, *, with_arm: bool) -> Model:
     """
     model = load("tiburon_titan2")
     vehicle, *arm = model.bodies
+    water = _water_of(vehicle)
     arm_mass = sum(b.inertia.mass for b in arm)
     s = (ratio * arm_mass / vehicle.inertia.mass) ** (1.0 / 3.0)
     powers = np.array([3.0] * 3 + [5.0] * 3)
     exponent = 0.5 * (powers[:, None] + powers[None, :])
-    M_A = np.array(vehicle.hydro.added_mass[0].matrix) * s**exponent
-    damping = vehicle.hydro.drag[0]
+    M_A = np.array(water.added_mass[0].matrix) * s**exponent
+    damping = water.drag[0]
     linear = np.array(damping.linear) * s ** np.array([2.5] * 3 + [4.5] * 3)
     quadratic = np.array(damping.quadratic) * s ** np.array([2.0] * 3 + [5.0] * 3)
     mass, com = vehicle.inertia.mass * s**3, s * np.array(vehicle.inertia.com)
-    mount = arm[0].joint.placement
-    arm[0] = replace(arm[0], joint=replace(arm[0].joint, placement=Origin(s * np.array(mount.xyz), mount.rpy)))
+    shoulder = arm[0].joint
+    assert isinstance(shoulder, joints.Joint) and isinstance(shoulder.placement, Origin)
+    mount = Origin(tuple(s * x for x in shoulder.placement.xyz), shoulder.placement.rpy)
+    arm[0] = replace(arm[0], joint=replace(shoulder, placement=mount))
     inertia = replace(vehicle.inertia, mass=mass, com=com, tensor=tuple(s**5 * x for x in vehicle.inertia.tensor))
 
-    def made(volume: float, center) -> Model:
+    def made(volume: float, center: tuple[float, float, float]) -> Model:
         hydro = replace(
-            vehicle.hydro,
+            water,
             volume=volume,
-            buoyancy_center=tuple(center),
-            added_mass=added_mass.Matrix(M_A),
+            buoyancy_center=center,
+            added_mass=(added_mass.Matrix(M_A),),
             drag=(drag.Damping(linear=tuple(linear), quadratic=tuple(quadratic)),),
         )
         body = Body(name="vehicle", joint=vehicle.joint, inertia=inertia, hydro=hydro)
-        return Model(name=f"tiburon_{ratio:g}", bodies=[body, *arm], world=model.world)
+        return Model(name=f"tiburon_{ratio:g}", bodies=(body, *arm), world=model.world)
 
-    height = s * vehicle.hydro.buoyancy_center[2]
+    height = s * water.buoyancy_center[2]
     density = model.world.water_density
     volume, center = mass / density, (com[0], com[1], com[2] + height)
     plain = made(volume, center)
@@ -109,14 +112,22 @@ def scaled_vehicle(ratio: float, *, with_arm: bool) -> Model:
     excess, moment = mass, mass * com  # of mass over displaced mass, and its first moment, all but the vehicle's volume
     poses = equations.kinematics(plain, q, np.zeros(plain.nv)).X_WB
     for X, b in zip(poses[1:], arm, strict=True):
-        displaced = density * b.hydro.volume
+        displaced = density * _water_of(b).volume
         excess = excess + b.inertia.mass - displaced
-        at = [X[:3, :3] @ np.array(p) + X[:3, 3] for p in (b.inertia.com, b.hydro.buoyancy_center)]
+        at = [X[:3, :3] @ np.array(p) + X[:3, 3] for p in (b.inertia.com, _water_of(b).buoyancy_center)]
         moment = moment + b.inertia.mass * at[0] - displaced * at[1]
     return made(excess / density, (moment[0] / excess, moment[1] / excess, com[2] + height))
 
 
-def _rates(model: Model, dynamics, q, v, time, arm_rate, vehicle_rate):
+def _water_of(body: Body) -> Hydro:
+    """The hydrodynamics of a body of the library, which is given by numbers."""
+    assert isinstance(body.hydro, Hydro)
+    return body.hydro
+
+
+def _rates(
+    model: Model, dynamics: Callable[..., np.ndarray], q: Any, v: Any, time: Any, arm_rate: Any, vehicle_rate: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """q̇ and v̇ under both controllers.
 
     Arm: computed torques for q̈ = r̈ + 2 ω (ṙ − q̇) + ω² (r − q), of a base that does not accelerate; the reference r is a
@@ -138,7 +149,9 @@ def _rates(model: Model, dynamics, q, v, time, arm_rate, vehicle_rate):
     return np.concatenate([R @ v[:3], turning, v[6:]]), vdot
 
 
-def _simulated(model: Model, dynamics, arm_hz, vehicle_hz, steps: int) -> tuple[np.ndarray, np.ndarray]:
+def _simulated(
+    model: Model, dynamics: Callable[..., np.ndarray], arm_hz: Sequence[float], vehicle_hz: Sequence[float], steps: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Tool positions (steps + 1, n, 3) and orientations of the vehicle (steps + 1, n, 4) of n runs at once."""
     n = len(arm_hz)
     inputs = [Argument(name, (size,)) for name, size in (("q", model.nq), ("v", model.nv))]
@@ -146,8 +159,8 @@ def _simulated(model: Model, dynamics, arm_hz, vehicle_hz, steps: int) -> tuple[
     outputs = (Argument("q_dot", (model.nq,)), Argument("v_dot", (model.nv,)))
     recipe = Recipe("rates", lambda **given: _rates(model, dynamics, **given), tuple(inputs), outputs, None)
     rates = Compiled(recipe, native_lanes(), 1)
-    place = Recipe("tool", lambda q: frame_pose(model, q, "tool")[:3, 3], tuple(inputs[:1]), (Argument("p", (3,)),), None)
-    tool = Compiled(place, native_lanes(), 1)
+    position = Recipe("tool", lambda q: frame_pose(model, q, "tool")[:3, 3], tuple(inputs[:1]), (Argument("p", (3,)),), None)
+    tool = Compiled(position, native_lanes(), 1)
     q = np.tile(np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], START]), (n, 1))
     v = np.zeros((n, model.nv))
     arm_rate, vehicle_rate = (2.0 * np.pi * np.asarray(x, dtype=float) for x in (arm_hz, vehicle_hz))
@@ -155,7 +168,7 @@ def _simulated(model: Model, dynamics, arm_hz, vehicle_hz, steps: int) -> tuple[
     step = dt[:, None]
     for k in range(steps):
 
-        def at(q, v, fraction, k=k):
+        def at(q: np.ndarray, v: np.ndarray, fraction: float, k: int = k) -> Sequence[np.ndarray]:
             return rates([q, v, (k + fraction) * dt, arm_rate, vehicle_rate])
 
         a, b = at(q, v, 0.0)
@@ -165,8 +178,8 @@ def _simulated(model: Model, dynamics, arm_hz, vehicle_hz, steps: int) -> tuple[
         q, v = q + step / 6.0 * (a + 2.0 * c + 2.0 * e + g), v + step / 6.0 * (b + 2.0 * d + 2.0 * f + h)
         q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
         path.append(q)
-    path = np.array(path)
-    return tool([path])[0], path[..., 3:7]
+    states = np.array(path)
+    return tool([states])[0], states[..., 3:7]
 
 
 def measure_decoupled(cases: DecoupledCases = FULL_DECOUPLED) -> dict[str, Any]:
@@ -204,7 +217,7 @@ def measure_decoupled(cases: DecoupledCases = FULL_DECOUPLED) -> dict[str, Any]:
     }
 
 
-def _degrees_between(a, b) -> np.ndarray:
+def _degrees_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Largest angle over time between two orientations given by quaternions (time, n, 4) [deg], shape (n,)."""
     xyz = a[..., :1] * b[..., 1:] - b[..., :1] * a[..., 1:] - np.cross(a[..., 1:], b[..., 1:])
     w = (a * b).sum(axis=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,7 +17,7 @@ from hydromechs.model import Model, joints
 
 from .peers._common import joint_parts
 
-__all__ = ["machine", "random_states", "target", "versions"]
+__all__ = ["dry_model", "machine", "random_states", "target", "versions"]
 
 PACKAGES = ("hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco", "cupy-cuda12x", "cupy-cuda13x", "cupy")
 
@@ -54,6 +55,12 @@ def versions() -> dict[str, str]:
 def target(what: str, needed: str, measured: float | None, held: bool | None) -> dict[str, Any]:
     """One goal: what it is, what is needed, what was measured, and whether it held in this run (None: not measured)."""
     return {"what": what, "needed": needed, "measured": measured, "held": held}
+
+
+def dry_model(model: Model) -> Model:
+    """The same mechanism without water."""
+    bodies = tuple(replace(body, hydro=None) for body in model.bodies)
+    return Model(name=f"{model.name}_dry", world=model.world, bodies=bodies)
 
 
 def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

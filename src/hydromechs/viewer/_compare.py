@@ -76,4 +76,6 @@ def _values(ds: xarray.Dataset, name: str) -> np.ndarray:
     variables = {str(n): tuple(map(str, v.dims[1:])) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)}
     labels = {str(dim): [str(x) for x in ds[dim].values] for dim in ds.dims if dim != "time"}
     head, index = find_quantity(name, variables, labels)
-    return np.asarray(ds[head].values, dtype=float)[(slice(None), *index)]
+    values = np.asarray(ds[head].values, dtype=float).reshape(ds.sizes["time"], -1)
+    shape = tuple(ds[head].sizes[dim] for dim in ds[head].dims[1:])
+    return values[:, int(np.ravel_multi_index(index, shape)) if index else 0]

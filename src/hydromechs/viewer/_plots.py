@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from ._style import COLOURS, GREY, INK, RED, curves, figure, grid_panels, shade,
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_recording", "plot_variable"]
 
@@ -24,7 +25,7 @@ MOST_CURVES = 10
 """More curves than this in one panel cannot be told apart; the largest are shown."""
 
 
-def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike) -> list[Path]:
+def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
     """Draw the pictures of a recording that have something to show.
 
     Args:
@@ -47,7 +48,9 @@ def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike) -> list[Path]:
     return out
 
 
-def plot_variable(ds: xarray.Dataset, name: str, out: str | os.PathLike, select: Mapping | None = None) -> Path:
+def plot_variable(
+    ds: xarray.Dataset, name: str, out: str | os.PathLike[str], select: Mapping[str, str | Sequence[str]] | None = None
+) -> Path:
     """Draw one variable over time, one panel for each entry of its first dimension, one curve for each of its last.
 
     Args:
@@ -68,10 +71,10 @@ def plot_variable(ds: xarray.Dataset, name: str, out: str | os.PathLike, select:
         if dim not in data.dims[1:]:
             raise ValueError(f"{name!r} has no dimension {dim!r}; it has {', '.join(map(str, data.dims[1:])) or 'time only'}")
         labels = [wanted] if isinstance(wanted, str) else list(wanted)
-        known = [str(x) for x in data[dim].values]
+        entries = [str(x) for x in data[dim].values]
         for label in labels:
-            if label not in known:
-                raise ValueError(f"{dim} {label!r} is not in the recording; there are {', '.join(known)}")
+            if label not in entries:
+                raise ValueError(f"{dim} {label!r} is not in the recording; there are {', '.join(entries)}")
         data = data.sel({dim: labels})
     if data.size == 0:
         raise ValueError(f"{name!r} has no entries in this recording")
@@ -197,7 +200,7 @@ def _path(ds: xarray.Dataset, out: Path) -> bool:
     return True
 
 
-def _square(ax) -> None:
+def _square(ax: Axes) -> None:
     """Equal scales and a square field around the curves, at least 0.2 m wide."""
     ax.set_aspect("equal", adjustable="box")
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
@@ -206,7 +209,7 @@ def _square(ax) -> None:
     ax.set_ylim(0.5 * (y0 + y1) - half, 0.5 * (y0 + y1) + half)
 
 
-def _span(ax, least: float) -> None:
+def _span(ax: Axes, least: float) -> None:
     """Widen the axis of values to at least `least`."""
     low, high = ax.get_ylim()
     if high - low < least:

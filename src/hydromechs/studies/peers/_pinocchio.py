@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hydromechs.model import joints
+from hydromechs.model import Model, joints
 from hydromechs.spatial import tensor_matrix
 
 from ._common import axis_of, depth_first, import_peer, joint_parts, placement_pose
@@ -15,12 +17,12 @@ __all__ = ["PinocchioPeer"]
 class PinocchioPeer:
     """Pinocchio's model and data of a mechanism without water."""
 
-    def __init__(self, model):
+    def __init__(self, model: Model) -> None:
         pin = import_peer("pinocchio")
         self.pin = pin
         self.model = pin.Model()
         self.model.gravity = pin.Motion(np.concatenate([model.world.gravity_vector, np.zeros(3)]))
-        carrier: dict[int, tuple[int, object]] = {}  # joint and pose on it of each body
+        carrier: dict[int, tuple[int, Any]] = {}  # joint and pose on it of each body
         order: list[int] = []
         for i in depth_first(model):
             body = model.bodies[i]
@@ -56,7 +58,7 @@ class PinocchioPeer:
                 self.q_of[at : at + part.nq] = iq + where
                 at, iq = at + part.nq, iq + part.nq
 
-    def _joint(self, part):
+    def _joint(self, part: joints.Joint) -> Any:
         match part:
             case joints.Free():
                 return self.pin.JointModelFreeFlyer()
