@@ -100,7 +100,7 @@ def draw(result: RunResult) -> None:
 class _ProgressBar:
     """Shows the phases of a run: a spinner while compiling and drawing, a bar with the time reached while simulating."""
 
-    def __init__(self, console: Console, duration: float):
+    def __init__(self, console: Console, duration: float) -> None:
         self.console, self.duration = console, duration
         self._phase, self._stack = "", ExitStack()
         self._update: Callable[[float], None] = lambda t: None

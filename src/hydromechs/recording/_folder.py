@@ -33,7 +33,7 @@ class RunFolder:
         path: The folder; it need not exist.
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         """The folder."""
         self.recording = self.path / FOLDER_NAME

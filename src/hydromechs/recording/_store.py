@@ -111,7 +111,7 @@ class RecordingWriter:
         *,
         overwrite: bool = False,
         chunk: int = 1024,
-    ):
+    ) -> None:
         """Create the store, with no samples in it.
 
         Args:
@@ -247,7 +247,7 @@ class RecordingWriter:
 class MemoryRecorder:
     """Keeps a recording in memory; same interface as `RecordingWriter`."""
 
-    def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]):
+    def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]) -> None:
         """Start with no samples.
 
         Args:

@@ -58,7 +58,7 @@ class RunResult:
 class RunInterrupted(KeyboardInterrupt):
     """A run that the user broke off; its recording and a state to resume from are in the folder."""
 
-    def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float):
+    def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float) -> None:
         super().__init__(f"interrupted; {folder.state} is at t = {state.t:g} s")
         self.folder = folder
         """Where everything is."""
@@ -191,7 +191,7 @@ class Checkpoints:
         interval: Wall time between two checkpoints [s].
     """
 
-    def __init__(self, sim: Simulation, path: Path, layout: str, interval: float):
+    def __init__(self, sim: Simulation, path: Path, layout: str, interval: float) -> None:
         self.sim, self.path, self.layout, self.interval = sim, path, layout, interval
         self.state = sim.state
         """The last state that a run can resume from."""
@@ -214,7 +214,7 @@ class Checkpoints:
 class _CheckpointingWriter(RecordingWriter):
     """A `RecordingWriter` that tells `Checkpoints` when a block of samples is on disk."""
 
-    def __init__(self, checkpoints: Checkpoints, path: Path, schema: Any, coords: Any, attrs: Any):
+    def __init__(self, checkpoints: Checkpoints, path: Path, schema: Any, coords: Any, attrs: Any) -> None:
         super().__init__(path, schema, coords, attrs)
         self._checkpoints = checkpoints
 

@@ -59,7 +59,7 @@ def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreeme
             for lanes, threads in ((1, 1), (4, 1), (8, 1), (8, 2)):
                 backend = f"{lanes} lane{'s' * (lanes > 1)}" + f", {threads} threads" * (threads > 1)
                 dyn = traced if lanes == 1 else traced.on(lanes=lanes, threads=threads)
-                for made in dyn._made.values():
+                for made in dyn._made.values():  # noqa: SLF001 (no public way to set the share)
                     made.share = 1  # share even a few worlds between the threads
                 result = getattr(dyn, method)(*arrays, **options)
                 result = result if isinstance(result, tuple) else (result,)

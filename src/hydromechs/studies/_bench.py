@@ -244,12 +244,13 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
     if not libraries or not hasattr(peer.model, "_address"):
         return None
     function = ctypes.cast(ctypes.CDLL(str(libraries[0])).mj_forward, ctypes.c_void_p).value
+    addresses = peer.model._address, peer.data._address  # noqa: SLF001 (MuJoCo's way to give them)
     text = f"""
     define void @loop(i64 %n) {{
     entry:
       %f = inttoptr i64 {function} to ptr
-      %m = inttoptr i64 {peer.model._address} to ptr
-      %d = inttoptr i64 {peer.data._address} to ptr
+      %m = inttoptr i64 {addresses[0]} to ptr
+      %d = inttoptr i64 {addresses[1]} to ptr
       br label %body
     body:
       %i = phi i64 [0, %entry], [%next, %body]

@@ -68,7 +68,7 @@ class Runner:
             path = self.blocks.run(0.0, 0.0, self.q, self.v, [self.tau], h, n, n)
             return path.q[0, -1], path.x[0, -1]
         if isinstance(self.method, DormandPrince):
-            Q, X, _, _ = self.blocks._started(0.0, 0.0, self.q, self.v, [self.tau], h, n)
+            Q, X, _, _ = self.blocks._started(0.0, 0.0, self.q, self.v, [self.tau], h, n)  # noqa: SLF001 (its Dormand-Prince)
             return Q[0, -1], X[0, -1]
         march = self.stepper.march
         end = march([np.zeros(1), self.q, self.v], [np.array([h]), np.zeros(1), self.tau], n, stride=n).ends
