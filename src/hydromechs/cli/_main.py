@@ -18,7 +18,7 @@ __all__ = ["main"]
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,  # help texts are plain: [dev] is no markup
+    rich_markup_mode=None,  # help texts are plain: [dev] is not markup
     help="HydroMechs: simulation of mechanisms that move in water.",
 )
 
@@ -26,7 +26,7 @@ SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs mo
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False) -> None:
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
         from hydromechs import __version__
 
@@ -51,13 +51,13 @@ def run(
     ],
     out: Annotated[
         str,
-        typer.Option(help="Folder for recording, plots and report; runs/NAME, or runs/NAME-2, ... unless given."),
+        typer.Option(help="Folder for recording, plots and report; by default runs/NAME, or runs/NAME-2, ..."),
     ] = "",
     duration: Annotated[
-        float | None, typer.Option(help="How long to simulate, in place of the scenario's duration [s].")
+        float | None, typer.Option(help="How long to simulate, instead of the scenario's duration [s].")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, in place of the scenario's.")] = None,
-    resume: Annotated[str, typer.Option(help="Go on from the state of an earlier run: its folder, or a state.json.")] = "",
+    seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, instead of the scenario's.")] = None,
+    resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
     real_time: Annotated[
         bool, typer.Option("--real-time", help="No faster than the clock; missed deadlines are counted.")
     ] = False,
@@ -94,10 +94,10 @@ def scenarios() -> None:
 @app.command()
 def plot(
     recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
-    variable: Annotated[str, typer.Argument(help="A variable, as position; all plots of the report unless given.")] = "",
+    variable: Annotated[str, typer.Argument(help="A variable, such as position; by default all plots of the report.")] = "",
     out: Annotated[str, typer.Option(help="File (one variable) or folder (all).")] = "",
     select: Annotated[
-        list[str] | None, typer.Option(help="Entries to show, as body=vehicle or xyz=x,z; may be repeated.")
+        list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
     ] = None,
 ) -> None:
     """Draw a recording."""
@@ -110,10 +110,10 @@ def plot(
 def compare(
     first: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
     second: Annotated[str, typer.Argument(help="Another one.")],
-    out: Annotated[str, typer.Option(help="File for a picture of both; none unless given.")] = "",
+    out: Annotated[str, typer.Option(help="File for a picture of both; none by default.")] = "",
     quantity: Annotated[
         list[str] | None,
-        typer.Option(help="What to draw, as position.vehicle.x; may be repeated. What differs most unless given."),
+        typer.Option(help="What to draw, such as position.vehicle.x; may be repeated. By default what differs most."),
     ] = None,
     tolerance: Annotated[
         float | None, typer.Option(help="Status 1 if a variable differs by more than this part of its maximum.")
@@ -144,7 +144,7 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Files of models or scenarios, or names of the library's.")]) -> None:
+def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
     """Check model and scenario files; every fault is listed with its line."""
     from hydromechs.library import load, load_scenario, scenario_names
 
@@ -184,10 +184,10 @@ def crosscheck(
 @app.command()
 def export(
     model: SOURCE,
-    out: Annotated[str, typer.Option(help="Folder to write into; one with the model's name unless given.")] = "",
+    out: Annotated[str, typer.Option(help="Folder to write into; by default one with the model's name.")] = "",
     format: Annotated[str, typer.Option(help="c: C99 header, source and a check.")] = "c",
     functions: Annotated[
-        str, typer.Option(help="Names with commas between them; a wrong one lists them all.")
+        str, typer.Option(help="Names separated by commas; a wrong name lists them all.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
 ) -> None:
     """Write a model's equations as C99 for an embedded target, with a check."""
@@ -197,7 +197,7 @@ def export(
     from hydromechs.library import load
 
     if format not in FORMATS:
-        raise typer.BadParameter(f"{format!r} is no format; there are {', '.join(FORMATS)}", param_hint="--format")
+        raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
     mechanism = load(model)
     try:
         header, source, test = export_c(
@@ -243,7 +243,7 @@ def count(
 
 @app.command()
 def papers(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats: times are rough.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
     picture: Annotated[str, typer.Option(help="File for the plot of error against time.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -263,7 +263,7 @@ app.add_typer(bench, name="bench")
 @bench.command("dynamics")
 def bench_dynamics(
     model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains: to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
@@ -278,7 +278,7 @@ def bench_dynamics(
 @bench.command("gpu")
 def bench_gpu(
     model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats: to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time forward dynamics in water on a GPU (needs CuPy)."""
@@ -292,7 +292,7 @@ def bench_gpu(
 
 @bench.command("simulation")
 def bench_simulation(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts: to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time rollouts and a whole scenario with its recording."""
@@ -309,8 +309,8 @@ app.add_typer(study, name="study")
 
 @study.command("decoupled")
 def study_decoupled(
-    out: Annotated[str, typer.Option(help="Picture to write (.png, .svg, .pdf); none unless given.")] = "",
-    quick: Annotated[bool, typer.Option("--quick", help="A few runs: to see that it works.")] = False,
+    out: Annotated[str, typer.Option(help="Picture to write (.png, .svg, .pdf); none by default.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A few runs, to check that it works.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Errors of the decoupled model of vehicle and arm, over mass ratios and bandwidths."""

@@ -37,9 +37,9 @@ def run(
         source: Name of a library scenario or path of a file.
         console: Where to print.
         out: Folder; the first free one of runs/NAME, runs/NAME-2, ... unless given.
-        duration: Duration in place of the scenario's [s].
-        seed: Seed in place of the scenario's.
-        resume: A state.json to go on from, or the folder of a run.
+        duration: Duration instead of the scenario's [s].
+        seed: Seed instead of the scenario's.
+        resume: A state.json to continue from, or the folder of a run.
         real_time: Pace of a run in real time.
         pictures: Whether to draw plots and write the report.
         force: Replace an earlier run in the folder.
@@ -149,7 +149,7 @@ def _print_interrupted(stopped: RunInterrupted, console: Console) -> None:
     console.print(
         Text(
             f"interrupted; {stopped.samples} samples are in {folder.recording}\n"
-            f"to go on from t = {stopped.state.t:g} s: --resume {folder.path} --duration {stopped.remaining:g}",
+            f"to continue from t = {stopped.state.t:g} s: --resume {folder.path} --duration {stopped.remaining:g}",
             "yellow",
         ),
         soft_wrap=True,

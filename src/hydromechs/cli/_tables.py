@@ -20,12 +20,12 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
 
 
 def print_targets(report: dict[str, Any], console: Console) -> None:
-    """Print the goals of a report and whether they held."""
-    table = table_of("goal", ">needed", ">measured", "held in this run")
+    """Print the goals of a report and whether they were met."""
+    table = table_of("goal", ">needed", ">measured", "met in this run")
     for t in report["targets"]:
         measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
         held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
-        table.add_row(Text(t["what"]), t["needed"], measured, "a quick run says nothing" if report["quick"] else held)
+        table.add_row(Text(t["what"]), t["needed"], measured, "not judged in a quick run" if report["quick"] else held)
     console.print()
     console.print(table)
 

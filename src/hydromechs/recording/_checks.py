@@ -26,11 +26,11 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "rms": ("root mean square of {}", lambda x: np.sqrt(np.mean(x * x))),
     "max_abs": ("maximum |{}|", lambda x: np.max(np.abs(x))),
 }
-"""What a check can look at, in words and as a function of the samples."""
+"""Statistics that a check can use, in words and as a function of the samples."""
 
 
 class CheckResult(NamedTuple):
-    """What a check has found."""
+    """The result of a check."""
 
     name: str
     """Name of the check."""
@@ -41,7 +41,7 @@ class CheckResult(NamedTuple):
     limit: str
     """What it must be, in words: "below 0.3"."""
     text: str
-    """What was looked at, in words."""
+    """The statistic and its quantity, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ class VariableDifference(NamedTuple):
 
 
 class RecordingComparison(NamedTuple):
-    """What two recordings have in common, and how far they are apart there."""
+    """What two recordings have in common, and how much they differ there."""
 
     differences: tuple[VariableDifference, ...]
     """One for each variable of both, in their order."""

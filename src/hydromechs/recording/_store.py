@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MemoryRecorder", "RecordingError", "RecordingWriter", "Variable", "load_recording", "save_recording"]
 
 MARK = "hydromechs_recording"
-"""Attribute that says that a store is a recording of ours; its value is the version of the layout."""
+"""Attribute that marks a store as a HydroMechs recording; its value is the version of the layout."""
 FOLDER_NAME = "recording.zarr"
 """Name of the recording in the folder of a run."""
 HEADER_SIZE = 512
@@ -119,7 +119,7 @@ class RecordingWriter:
             schema: The variables, without `time`.
             coords: Names of the entries along each dimension other than time.
             attrs: Attributes of the dataset, anything that JSON can hold.
-            overwrite: Replace a recording of ours at this path. Anything else there is never replaced.
+            overwrite: Replace a HydroMechs recording at this path. Anything else there is never replaced.
             chunk: Samples in one file of a variable.
         """
         self.path = Path(path)
@@ -321,7 +321,7 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
         ds: The recording.
         path: Where; the suffix chooses the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
             `.csv`: table of all variables over time, columns like `position.vehicle.x`, for other programs; not loaded again.
-        overwrite: Replace a file, or a recording of ours, at this path.
+        overwrite: Replace a file, or a HydroMechs recording, at this path.
 
     Returns:
         The path.
@@ -363,7 +363,7 @@ def _remove(path: Path) -> None:
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a folder is a recording of ours."""
+    """Whether a folder is a HydroMechs recording."""
     try:
         return MARK in json.loads((path / ".zattrs").read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What became of a run, in numbers: its times, its checks, its energy audit."""
+"""The summary of a run: its times, its checks, its energy audit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Summary:
     title: str = ""
     """What happens, in one line."""
     description: str = ""
-    """What it shows, for people."""
+    """What it shows, in a few sentences."""
     model: str = ""
     """Name of the model."""
     duration: float | None = None

@@ -33,7 +33,7 @@ CHECKPOINT = 10.0
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """What became of a run in a folder."""
+    """The result of a run in a folder."""
 
     folder: RunFolder
     """Where everything is."""
@@ -56,7 +56,7 @@ class RunResult:
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """A run that the user broke off; its recording and a state to resume from are in the folder."""
+    """A run that the user interrupted; its recording and a state to resume from are in the folder."""
 
     def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float) -> None:
         super().__init__(f"interrupted; {folder.state} is at t = {state.t:g} s")
@@ -91,7 +91,7 @@ def run_scenario(
         scenario: What to simulate.
         folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
         text: The scenario as a file, to keep with the recording.
-        resume: A state to go on from: a state.json, or the folder of a run that holds one.
+        resume: A state to continue from: a state.json, or the folder of a run that holds one.
         real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
         replace: Replace an earlier run in the folder.
         pictures: Called with the result while the folder is still locked, to draw plots and to write a report.

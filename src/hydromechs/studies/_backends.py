@@ -26,7 +26,7 @@ TOLERANCE = 1e-12
 
 
 class Agreement(NamedTuple):
-    """How far one back end is from the floats on one equation of one model."""
+    """Difference of one back end from the floats on one equation of one model."""
 
     backend: str
     """The back end."""

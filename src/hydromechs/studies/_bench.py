@@ -1,6 +1,6 @@
 """Times of forward dynamics on this machine: ours in water, other codes dry, growth with the links, compile times.
 
-All rows of a table are timed in turns, round after round, so that a slow spell of the machine meets all of them; of each the
+All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
 minimum and the median over the rounds are kept, and ratios are those of the minima.
 """
 
@@ -44,9 +44,9 @@ class _Row:
     key: str
     """Name in the report."""
     what: str
-    """What it is, for people."""
+    """Description."""
     water: bool
-    """Whether the water is in it."""
+    """Whether it includes the water."""
     run: Callable[[], object]
     """Does `evaluations` evaluations."""
     evaluations: int
@@ -141,7 +141,7 @@ class FastPinocchio(PinocchioPeer):
 
 
 def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
-    """Pinocchio's `aba` from Python and in its own C++ loop, and how far it is from ours."""
+    """Pinocchio's `aba` from Python and in its own C++ loop, and its difference from ours."""
     peer = FastPinocchio(dry)
     pin, model, data = peer.pin, peer.model, peer.data
     q, v, tau = random_states(dry, max(n, calls))
@@ -202,7 +202,7 @@ class FastMujoco(MujocoPeer):
 
 
 def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
-    """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and how far it is from ours."""
+    """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and its difference from ours."""
     peer = FastMujoco(dry)
     mujoco, model, data = peer.mujoco, peer.model, peer.data
     q, v, tau = random_states(dry, n)
@@ -274,10 +274,10 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
     return loop
 
 
-def _scattered(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Our coordinates at another code's places, shape (n, size)."""
+def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Our coordinates in the order of another code, shape (n, size)."""
     out = np.empty_like(values)
-    out[:, places] = values
+    out[:, indices] = values
     return out
 
 
@@ -413,7 +413,7 @@ def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict[str,
 def _targets(
     times: dict[str, dict[str, Any]], chains: list[dict[str, Any]], compiling: dict[str, dict[str, float]], threads: int
 ) -> list[dict[str, Any]]:
-    """The goals of the project for this command, and whether they held."""
+    """The goals of the project for this command, and whether they were met."""
 
     def fastest(prefix: str) -> float | None:
         """Of another code's single-threaded rows, nanoseconds."""

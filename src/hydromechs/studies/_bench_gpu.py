@@ -18,7 +18,7 @@ from ._machine import machine, random_states, target, versions
 __all__ = ["measure_gpu"]
 
 LAUNCHES = 20
-"""Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's way to it."""
+"""Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's overhead."""
 
 LAYOUTS = ("row-major", "world-fastest")
 """Arrays of shape (B, n): in C order, and in Fortran order."""
@@ -171,7 +171,7 @@ def _difference(cupy: Any, kernel: CudaKernel, model: Model, n: int = 256) -> fl
 
 
 def _targets(codes: list[dict[str, Any]], runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The goals of the project for an H200, and whether they held."""
+    """The goals of the project for an H200, and whether they were met."""
     out = []
     for precision, needed in (("float32", 5e9), ("float64", 1e9)):
         best = max(r["per_second"] for r in runs if r["precision"] == precision)

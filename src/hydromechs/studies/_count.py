@@ -46,7 +46,7 @@ class Comparison(NamedTuple):
     papers: tuple[int, int]
     """[M, A] of the papers."""
     ours: tuple[int, int] | None
-    """[M, A] of ours; None where we do not have the algorithm yet."""
+    """Our [M, A]; None where we do not have the algorithm yet."""
 
     @property
     def ratio(self) -> tuple[float, float] | None:

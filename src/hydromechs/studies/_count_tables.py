@@ -1,4 +1,4 @@
-"""Operation counts that the documentation compares: ways to the accelerations of stars, articulated bodies and closed form."""
+"""Operation counts for the documentation: composite and articulated bodies on stars, articulated bodies and the closed form."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ TOLERANCE = 1e-10
 
 
 class Difference(NamedTuple):
-    """How far two codes are apart on one tree."""
+    """Difference between two codes on one tree."""
 
     code: str
     """The other code."""
@@ -90,7 +90,7 @@ def crosscheck(trees: int, seed: int, *, track: Callable[[list], Iterable] = ite
         seed: Seed of the trees.
         track: Goes through a list, for a progress bar.
     """
-    for name in ("dartpy", "pinocchio", "mujoco"):  # what is missing is said before the work starts
+    for name in ("dartpy", "pinocchio", "mujoco"):  # report what is missing before the work starts
         import_peer(name)
     found: dict[tuple[str, str], list[Difference]] = {}
     for rng in track(np.random.default_rng(seed).spawn(trees)):

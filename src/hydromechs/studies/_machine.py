@@ -23,7 +23,7 @@ PACKAGES = ("hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco", "cupy-
 
 
 def machine() -> dict[str, Any]:
-    """What the times were taken on."""
+    """The machine that is measured."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -40,7 +40,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of those packages that are there."""
+    """Versions of Python and of the packages that are installed."""
     out = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -53,7 +53,7 @@ def versions() -> dict[str, str]:
 
 
 def target(what: str, needed: str, measured: float | None, held: bool | None) -> dict[str, Any]:
-    """One goal: what it is, what is needed, what was measured, and whether it held in this run (None: not measured)."""
+    """One goal: what it is, what is needed, what was measured, and whether it was met in this run (None: not measured)."""
     return {"what": what, "needed": needed, "measured": measured, "held": held}
 
 

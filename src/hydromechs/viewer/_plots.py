@@ -33,7 +33,7 @@ def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike[str]) -> list[P
         folder: Where the PNG files go; it is created.
 
     Returns:
-        The files, in the order in which one would look at them: of path, attitude, velocity, joints, actuators, commands,
+        The files, in the order of a report: of path, attitude, velocity, joints, actuators, commands,
         forces, energy, contact, water those that apply.
     """
     folder = Path(folder)
@@ -346,7 +346,7 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
         stored["total"] = sum(stored.values())
     parts = [("Energy stored, change since the start", stored), ("Work done on the mechanism, by cause", work)]
     if _has(ds, "energy_residual"):
-        parts.append(("Audit: energy that no cause explains", {"residual": ds["energy_residual"].values}))
+        parts.append(("Audit: energy not accounted for", {"residual": ds["energy_residual"].values}))
     parts = [(title, series) for title, series in parts if series]
     with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
         panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)

@@ -24,10 +24,10 @@ CAPTIONS = {
     "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
     "velocity": ("Velocities", "How fast the vehicle moved and turned, along and about its own axes."),
     "joints": ("Joints", "Positions and rates of the joints, and the torques that drives, friction and stops put on them."),
-    "actuators": ("Thrusters and drives", "What each actuator delivered. Shaded red: it was asked for more than it can give."),
+    "actuators": ("Thrusters and drives", "What each actuator delivered. Shaded red: the command was beyond its limit."),
     "commands": ("Commands", "What the controller asked of each actuator. Shaded red: the actuator was at its limit."),
-    "forces": ("Forces by cause", "What pushed the vehicle. The water's part is drag and added mass."),
-    "energy": ("Energy", "Where energy was stored, who did the work, and what the books cannot explain."),
+    "forces": ("Forces by cause", "What acted on the vehicle. Drag and added mass are the water's part."),
+    "energy": ("Energy", "Where energy was stored, what did the work, and what the audit cannot account for."),
     "contact": ("Contact", "How hard the bodies touched the ground or each other, and how far apart they were."),
     "water": ("Water", "How fast the water itself moved where the vehicle was: current, gusts and waves."),
 }
@@ -208,7 +208,7 @@ def _note(text: str) -> str:
 def _plots(plots: Sequence[Path]) -> str:
     if not plots:
         return ""
-    return '<section class="plots"><h2>What happened</h2>' + "".join(_figure(p) for p in plots) + "</section>"
+    return '<section class="plots"><h2>Plots</h2>' + "".join(_figure(p) for p in plots) + "</section>"
 
 
 def _figure(path: Path) -> str:
@@ -290,7 +290,7 @@ def _value(x: object) -> str:
 
 
 def _number(x: float, digits: int = 4) -> str:
-    """A number for people: a few digits, powers of ten written out."""
+    """A number as text: a few digits, powers of ten written out."""
     x = float(x)
     if not math.isfinite(x):
         return "not finite" if math.isnan(x) else ("∞" if x > 0 else "−∞")

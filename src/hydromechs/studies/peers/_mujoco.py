@@ -46,7 +46,7 @@ class MujocoPeer:
             handles.append(handle)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
-        # places of our coordinates in theirs
+        # indices of our coordinates in theirs
         self.q_of, self.v_of = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
         iq = iv = 0
         for name, nq, nv in self.names:

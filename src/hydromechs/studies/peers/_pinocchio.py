@@ -44,7 +44,7 @@ class PinocchioPeer:
             self.model.appendBodyToJoint(joint, pin.Inertia(m.mass, np.array(m.com), tensor_matrix(m.tensor)), pose)
             carrier[i] = (joint, pose)
         self.data = self.model.createData()
-        # places of our coordinates in theirs
+        # indices of our coordinates in theirs
         self.v_of = np.zeros(model.nv, dtype=int)
         self.q_of = np.zeros(model.nq, dtype=int)
         for joint, i in enumerate(order, start=1):
@@ -70,20 +70,26 @@ class PinocchioPeer:
                 return self.pin.JointModelPrismaticUnaligned(axis_of(part))
         raise TypeError(f"no Pinocchio joint for {part!r}")
 
-    def _to(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
-        out = np.empty(len(places))
-        out[places] = values
+    def _to(self, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        out = np.empty(len(indices))
+        out[indices] = values
         return out
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """v̇ by `aba`, shape (nv,)."""
         at = self.v_of
-        return np.asarray(self.pin.aba(self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(tau, at)))[at]
+        return np.asarray(
+            self.pin.aba(self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(tau, at))
+        )[at]
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
         """τ by `rnea`, shape (nv,)."""
         at = self.v_of
-        return np.asarray(self.pin.rnea(self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(vdot, at)))[at]
+        return np.asarray(
+            self.pin.rnea(
+                self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(vdot, at)
+            )
+        )[at]
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """M by `crba`, shape (nv, nv)."""
