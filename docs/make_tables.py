@@ -114,7 +114,7 @@ def counts_star_sizes() -> str:
 
 def counts_closed_form() -> str:
     """Closed form against articulated bodies."""
-    heads = ("model", "articulated bodies", "closed form, all", "C alone (skew)", "C alone (Lagrange)")
+    heads = ("model", "`forward_dynamics`", "`closed_form_dynamics`", "`coriolis_matrix`", "`coriolis_matrix_lagrange`")
     return table(heads, [(c.model, *map(pair, c[1:])) for c in studies.closed_form_counts()])
 
 

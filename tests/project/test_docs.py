@@ -42,12 +42,6 @@ def test_examples_keep_their_promise(file):
     example.check(example.run())
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.py")), ids=lambda f: f.name)
-def test_examples_write_where_the_user_is(file):
-    """An example that knows where its own file is could write into the repository."""
-    assert "__file__" not in file.read_text()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):

@@ -38,14 +38,14 @@ def star_counts(sizes: Sequence[int] = (2, 3, 4, 5, 6)) -> list[StarCount]:
 
 
 class ClosedFormCount(NamedTuple):
-    """[M, A] of the articulated bodies and of the matrices in closed form."""
+    """[M, A] of forward dynamics by articulated bodies and in closed form, and of the Coriolis matrices alone."""
 
     model: str
     """What the mechanism is."""
     articulated: Pair
     """Forward dynamics by articulated bodies."""
     closed_form: Pair
-    """All matrices in closed form."""
+    """Forward dynamics by the matrices in closed form."""
     coriolis: Pair
     """The Coriolis matrix with skew Ṁ − 2C alone."""
     lagrange: Pair | None
@@ -68,7 +68,7 @@ def closed_form_counts() -> list[ClosedFormCount]:
             ClosedFormCount(
                 name,
                 operation_count(model, "articulated_body").papers,
-                _count(hm.closed_form, model, ("q", "v", *(FLUID if wet else ()))),
+                _count(hm.closed_form_dynamics, model, ("q", "v", "tau", *(FLUID if wet else ()))),
                 _count(hm.coriolis_matrix, model, ("q", "v")),
                 _count(hm.coriolis_matrix_lagrange, model, ("q", "v")) if with_lagrange else None,
             )

@@ -78,18 +78,12 @@ class PinocchioPeer:
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """v̇ by `aba`, shape (nv,)."""
         at = self.v_of
-        return np.asarray(
-            self.pin.aba(self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(tau, at))
-        )[at]
+        return np.asarray(self.pin.aba(self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(tau, at)))[at]
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
         """τ by `rnea`, shape (nv,)."""
         at = self.v_of
-        return np.asarray(
-            self.pin.rnea(
-                self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(vdot, at)
-            )
-        )[at]
+        return np.asarray(self.pin.rnea(self.model, self.data, self._to(q, self.q_of), self._to(v, at), self._to(vdot, at)))[at]
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """M by `crba`, shape (nv, nv)."""
