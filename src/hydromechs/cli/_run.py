@@ -16,7 +16,10 @@ from rich.text import Text
 from hydromechs.recording import RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
-__all__ = ["print_scenarios", "print_summary", "run"]
+__all__ = ["draw", "print_scenarios", "print_summary", "run"]
+
+REPORTED_AFTER = 0.1
+"""Wall time from the start of a simulation to its first report of progress [s]."""
 
 
 def run(
@@ -132,14 +135,11 @@ class _ProgressBar:
         columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.fields[reached]}"), TimeRemainingColumn())
         bar = self._stack.enter_context(Progress(*columns, console=self.console, transient=True))
         task = bar.add_task("", total=self.duration, reached="")
-        started = time.perf_counter()
-        first: list[float] = []
+        started = time.perf_counter() - REPORTED_AFTER
 
         def update(t: float) -> None:
-            first.append(t) if not first else None
-            wall = time.perf_counter() - started
-            factor = f", {(t - first[0]) / wall:.3g} x real time" if t > first[0] and wall > 0 else ""
-            bar.update(task, completed=t, reached=f"{t:.1f} of {self.duration:g} s{factor}")
+            factor = t / (time.perf_counter() - started)
+            bar.update(task, completed=t, reached=f"{t:.1f} of {self.duration:g} s, {factor:.3g} x real time")
 
         return update
 

@@ -83,7 +83,9 @@ class RunFolder:
         handle = self._lock()
         try:
             if self.has_run() and not replace:
-                raise FolderInUse(f"{self.path} holds an earlier run; replace it with --force, or choose another folder")
+                raise FolderInUse(
+                    f"{self.path} holds an earlier run; choose another folder, or replace it (--force, or replace=True)"
+                )
             yield self
         finally:
             (self.path / LOCK).unlink(missing_ok=True)

@@ -147,7 +147,7 @@ def _simulate(
             diverged = error
         except KeyboardInterrupt:
             save_state(saved.state, folder.state, saved.layout)
-            samples = load_recording(folder.recording).sizes["time"]
+            samples = load_recording(folder.recording).sizes["time"] if folder.has_run() else 0
             remaining = t_start + scenario.duration - saved.state.t
             raise RunInterrupted(folder, saved.state, samples, remaining) from None
     state = sim.state if diverged is None else getattr(diverged, "state", sim.state)
