@@ -46,17 +46,21 @@ def plot_comparison(
         The file.
     """
     out = Path(out)
-    names = list(quantities) or _most_different(comparison)
-    if not names:
+    series: dict[str, list[np.ndarray]] = {}
+    for name in quantities or _by_difference(comparison):
+        pair = [_values(ds, name) for ds in (first, second)]
+        shown = any(all(map(np.array_equal, pair, other)) for other in series.values())  # as v and velocity of a vehicle
+        if quantities or (not shown and len(series) < MOST_PANELS):
+            series[name] = pair
+    if not series:
         raise ValueError("the two recordings have no variable in common")
-    series = [[_values(ds, name) for ds in (first, second)] for name in names]
     times = [ds["time"].values for ds in (first, second)]
     span = np.array([min(t[0] for t in times), max(t[-1] for t in times)])
     units = {d.name: "" if d.units == "1" else f"[{d.units}]" for d in comparison.differences}
-    titles = [(name, units.get(name.partition(".")[0], "")) for name in names]
-    with figure(out, height=0.8 + 1.9 * len(names)) as fig:
+    titles = [(name, units.get(name.partition(".")[0], "")) for name in series]
+    with figure(out, height=0.8 + 1.9 * len(series)) as fig:
         panels = time_panels(fig, titles, span)
-        for ax, pair in zip(panels, series, strict=True):
+        for ax, pair in zip(panels, series.values(), strict=True):
             for values, time, label, colour, style in zip(pair, times, labels, COLOURS, ("-", "--"), strict=False):
                 ax.plot(*thinned(time, values), style, color=colour, label=label)
             keep_scale(ax)
@@ -64,11 +68,12 @@ def plot_comparison(
     return out
 
 
-def _most_different(comparison: RecordingComparison) -> list[str]:
-    """Of each variable the entry that differs most, for the variables that differ most."""
-    changed = sorted((d for d in comparison.differences if d.maximum > 0.0), key=lambda d: -d.relative)
+def _by_difference(comparison: RecordingComparison) -> list[str]:
+    """Of each variable the entry that differs most, the variables that differ most first."""
+    known = [d for d in comparison.differences if d.maximum > 0.0 and d.name != "energy_residual"]
+    changed = sorted(known, key=lambda d: -d.relative)
     same = sorted((d for d in comparison.differences if d.name in PREFERRED), key=lambda d: PREFERRED.index(d.name))
-    return [d.quantity for d in changed or same][:MOST_PANELS]
+    return [d.quantity for d in changed or same]
 
 
 def _values(ds: xarray.Dataset, name: str) -> np.ndarray:
