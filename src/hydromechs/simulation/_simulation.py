@@ -18,7 +18,7 @@ from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import place
+from hydromechs.recording import find_quantity
 from hydromechs.values import nearest, positive
 
 from ._build import components_of
@@ -171,7 +171,7 @@ class Simulation:
         layout = self.plant.layout
         variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
         for event in self.events:
-            place(event.quantity, variables, coordinates(self.plant))
+            find_quantity(event.quantity, variables, coordinates(self.plant))
             held = [f"external.{body}.X" for body, _ in event.wrench]
             for what, names, known in (
                 ("command", [name for name, _ in event.command], layout.commands),
@@ -498,7 +498,7 @@ class Simulation:
     def _look_at(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""
         variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
-        head, index = place(name, variables, coordinates(self.plant))
+        head, index = find_quantity(name, variables, coordinates(self.plant))
         if head == "time":
             return lambda at: at.t
         return lambda at: float(self._observed(at)[head][index])
