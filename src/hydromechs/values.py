@@ -74,6 +74,8 @@ class Bound:
     """Whether it may be infinite (which means "none")."""
     size: int | None = None
     """How many numbers a row must have; None for one number."""
+    hint: str = ""
+    """What helps, for the message."""
 
     @property
     def must(self) -> str:
@@ -83,7 +85,8 @@ class Bound:
         words += [] if self.least is None else [f"at least {self.least:g}"]
         words += [] if self.below is None else [f"below {self.below:g}"]
         words += [] if self.most is None else [f"at most {self.most:g}"]
-        return " and ".join(words) + (" (leave it out for none)" if self.infinite else "")
+        listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+        return listed + (" (leave it out for none)" if self.infinite else "") + (f"; {self.hint}" if self.hint else "")
 
     def holds(self, x: float) -> bool:
         """Whether a number `x` is within."""

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from hydromechs.model import Origin
-from hydromechs.values import floats, is_finite
+from hydromechs.values import floats, is_finite, positive
 
-from ._law import Material, set_number
+from ._law import Material
 
 __all__ = ["Box", "Cylinder", "HeightField", "Plane", "Sphere", "Terrain"]
 
@@ -39,7 +39,7 @@ class Terrain:
 
     def _size(self, name: str) -> None:
         """Make a field a float above 0."""
-        set_number(self, name, f"terrain {self.name!r}: {type(self).__name__}", above=0.0)
+        object.__setattr__(self, name, positive(getattr(self, name), f"terrain {self.name!r}: {type(self).__name__}.{name}"))
 
 
 @dataclass(frozen=True, kw_only=True)

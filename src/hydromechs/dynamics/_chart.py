@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep
-from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, where
-from hydromechs.values import Array, Scalar
+from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between
+from hydromechs.values import Array
 
 __all__ = ["chart_rate", "difference", "retract"]
 
@@ -102,26 +102,3 @@ def difference(model: Model, q: Array, q_other: Array) -> Array:
                     out[step.iv : step.iv + 3] = [q_other[step.iq + k] - q[step.iq + k] for k in range(3)]
                     out[step.iv + 3 : step.iv + 6] = turn_between(q[at], q_other[at])[0]
     return np.array(out)
-
-
-def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
-    """Rotation vector (3,) that leads from one unit quaternion to another, in the axes of the first, and (θ/2) cot(θ/2).
-
-    With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ comes from tan(θ/4) = |ε|/(1 + w), halved
-    twice more by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, which ends at rounding for
-    tan(θ/16) < 0.2. So it is smooth at θ = 0, where θ/|ε| is not divided out, and needs no function that lanes would have to
-    compute one by one.
-    """
-    w, x, y, z = quaternion_product(np.array([a[0], -a[1], -a[2], -a[3]]), b)
-    sign = where(w >= 0.0, 1.0, -1.0)
-    w = sign * w
-    square = x * x + y * y + z * z
-    scale = 1.0 / (np.sqrt(w * w + square) + w)
-    for _ in range(2):
-        scale = scale / (1.0 + np.sqrt(1.0 + square * scale * scale))
-    tangent = square * scale * scale
-    series = 0.0
-    for k in reversed(range(12)):
-        series = series * tangent + (-1.0) ** k / (2.0 * k + 1.0)
-    factor = (16.0 * sign) * scale * series
-    return np.array([factor * x, factor * y, factor * z]), 8.0 * scale * series * w

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep
-from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, where
+from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between, where
 from hydromechs.values import Array, Scalar
 
-from ._chart import SERIES, turn_between
+from ._chart import SERIES
 
 __all__ = ["displacement", "integrate"]
 

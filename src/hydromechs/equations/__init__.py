@@ -31,7 +31,7 @@ from ._equations import (
     momentum,
 )
 from ._fossen import damping_force, restoring_force
-from ._identity import identity_of, is_ours
+from ._identity import identity_of
 from ._star import star_dynamics
 
 _LATER = {  # compile with CasADi and LLVM
@@ -88,7 +88,6 @@ __all__ = [
     "identity_of",
     "integrate",
     "inverse_dynamics",
-    "is_ours",
     "jacobian",
     "kinematics",
     "mass_matrix",

@@ -7,7 +7,7 @@ from typing import Any
 from hydromechs.hydro import drag_matrix, drag_wrench
 from hydromechs.model import added_mass_matrix, definition
 
-__all__ = ["identity_of", "is_ours"]
+__all__ = ["identity_of"]
 
 
 def identity_of(thing: Any) -> str | None:
@@ -25,12 +25,3 @@ def identity_of(thing: Any) -> str | None:
             if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):
                 return None
     return definition(thing)
-
-
-def is_ours(thing: Any) -> bool:
-    """Whether a model, down to its last element, consists of this package's own classes with this package's own equations.
-
-    Args:
-        thing: The model, or a dataclass that holds models.
-    """
-    return identity_of(thing) is not None

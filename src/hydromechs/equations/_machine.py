@@ -55,6 +55,7 @@ class CompiledEquations:
         # code of a user's own, in a class or a handler, can only be known by its trace
         self._identity = identity_of(self.model)
         self._made: dict[tuple, Compiled] = {}
+        self._kept: dict[tuple, Any] = {}
 
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
         """Sent to another process, it is compiled there, or taken from the cache."""
@@ -73,6 +74,17 @@ class CompiledEquations:
         for key, made in self._made.items():
             other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
         return other
+
+    def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What was made of this model under a key, made now if it was not.
+
+        Args:
+            key: What it is.
+            make: Makes it.
+        """
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     # -- making programs --------------------------------------------------------------------------------------------------
 

@@ -35,6 +35,8 @@ class WaveComponents(NamedTuple):
     """Unit vector n along world x and y, shape (n, 2)."""
     phase: Array
     """Phase [rad], shape (n,)."""
+    scale: Array
+    """1/(1 − e^(−2kh)), 1 in deep water, shape (n,)."""
     water_depth: float
     """Depth h of the bed [m]; infinite in deep water."""
 
@@ -133,7 +135,8 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
                 for omega, phase in zip(omegas.tolist(), phases.tolist(), strict=True)
             ]
     table = np.array(rows, dtype=float).reshape(-1, 6)
-    return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], h)
+    scale = 1.0 / -np.expm1(-2.0 * table[:, 2] * h) if math.isfinite(h) else np.ones(len(table))
+    return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], scale, h)
 
 
 def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> Array:
@@ -160,7 +163,7 @@ def wave_motion(components: WaveComponents, down: Array | Sequence[float], p: Ar
         p: The point in world axes [m], shape (3,).
         t: Time [s].
     """
-    a, omega, k, n, phase, h = components
+    a, omega, k, n, phase, scale, h = components
     if not len(a):
         return WaveMotion(np.zeros(3), np.zeros(3), 0.0, np.zeros((3, 3)))
     down = np.asarray(down, dtype=float)
@@ -170,7 +173,7 @@ def wave_motion(components: WaveComponents, down: Array | Sequence[float], p: Ar
 
     theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
     cos, sin = np.cos(theta), np.sin(theta)
-    along, upward = _decay(k, d, h)
+    along, upward = _decay(k, d, scale, h)
     speed = a * omega
     u, w = speed * along * cos, speed * upward * sin
     u_rate, w_rate = speed * along * sin, -speed * upward * cos  # ∂u/∂t and ∂w/∂t over ω
@@ -186,10 +189,10 @@ def wave_motion(components: WaveComponents, down: Array | Sequence[float], p: Ar
     return WaveMotion(velocity, local + gradient @ velocity, (a * cos).sum(), gradient)
 
 
-def _decay(k: Array, d: Scalar, h: float) -> tuple[Array, Array]:
+def _decay(k: Array, d: Scalar, scale: Array, h: float) -> tuple[Array, Array]:
     """cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh without overflow, for 0 ≤ d ≤ h."""
     near = np.exp(-k * d)
     if math.isinf(h):
         return near, near
-    far, scale = np.exp(k * (d - 2.0 * h)), 1.0 / -np.expm1(-2.0 * k * h)
+    far = np.exp(k * (d - 2.0 * h))
     return scale * (near + far), scale * (near - far)

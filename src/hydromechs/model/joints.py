@@ -4,7 +4,7 @@ A joint is data. For the equations it becomes a sequence of *steps* from the par
 transformations and moving ones (`RevoluteStep`, `PrismaticStep`, `BallStep`, `FreeStep`), which name their places in
 the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion subspace.
 
-Damping, friction and limits are data for joint drives and stops; forward dynamics takes the joint force as given.
+Damping, friction and limits act in simulations, as friction and stops; forward dynamics takes the joint force as given.
 """
 
 from __future__ import annotations
@@ -165,6 +165,8 @@ class Ball(Joint):
     """Viscous friction [N·m·s/rad]."""
     friction: float = 0.0
     """Coulomb friction [N·m]."""
+    limit: float | None = None
+    """Largest angle by which it can turn from its zero orientation, above 0 and below π [rad]; None for none."""
 
     kind = "ball"
     neutral_q = (1.0, 0.0, 0.0, 0.0)
@@ -174,6 +176,8 @@ class Ball(Joint):
         object.__setattr__(self, "velocity", floats(self.velocity, 3, "joint.velocity"))
         object.__setattr__(self, "damping", number(self.damping, "joint.damping"))
         object.__setattr__(self, "friction", number(self.friction, "joint.friction"))
+        if self.limit is not None:
+            object.__setattr__(self, "limit", number(self.limit, "joint.limit"))
 
     @property
     def initial_q(self) -> tuple[float, ...]:
