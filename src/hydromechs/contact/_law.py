@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.spatial import stick_slip, where
-from hydromechs.values import number
+from hydromechs.values import Bound, NotNegative, Positive, check_fields
 
 __all__ = [
     "DryFriction",
@@ -31,53 +31,51 @@ TINY = 1e-300
 class LinearContact:
     """Spring and damper that push only: N = max(0, k d + c ḋ) while d > 0."""
 
-    stiffness: float
-    """k, above 0 [N/m]."""
-    damping: float = 0.0
-    """c, at least 0 [N·s/m]."""
+    stiffness: Positive
+    """Force per depth k [N/m]."""
+    damping: NotNegative = 0.0
+    """Force per rate of the depth c [N·s/m]."""
 
-    def __post_init__(self):
-        set_number(self, "stiffness", "LinearContact", above=0.0)
-        set_number(self, "damping", "LinearContact", least=0.0)
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NonlinearContact:
     """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at touch, no pull on release."""
 
-    stiffness: float
-    """k, above 0 [N/mⁿ]."""
-    damping_factor: float = 0.0
-    """α, at least 0 [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
-    exponent: float = 1.0
-    """n, at least 1; 1.5 for two spheres after Hertz."""
+    stiffness: Positive
+    """Force per depth to the power of the exponent k [N/mⁿ]."""
+    damping_factor: NotNegative = 0.0
+    """Damping factor α [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
+    exponent: Annotated[float, Bound(least=1.0)] = 1.0
+    """Power n of the depth [-]; 1.5 for two spheres after Hertz."""
 
-    def __post_init__(self):
-        set_number(self, "stiffness", "NonlinearContact", above=0.0)
-        set_number(self, "damping_factor", "NonlinearContact", least=0.0)
-        set_number(self, "exponent", "NonlinearContact", least=1.0)
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryFriction:
     """Coulomb friction with a stick phase, an anchored spring; μ falls from static to kinetic as the speed grows (Stribeck)."""
 
-    static: float
-    """Coefficient at rest, at least `kinetic`."""
-    kinetic: float
-    """Coefficient of sliding, at least 0."""
-    stiffness: float
-    """k_t of the stick phase, above 0 [N/m]."""
-    damping: float
-    """c_t of the stick phase, above 0 [N·s/m]; c_t/k_t is the time in which a broken anchor settles."""
-    stribeck_speed: float = 0.01
-    """v_s, speed at which half of the way from static to kinetic is gone, above 0 [m/s]."""
+    static: NotNegative
+    """Coefficient at rest, at least `kinetic` [-]."""
+    kinetic: NotNegative
+    """Coefficient of sliding [-]."""
+    stiffness: Positive
+    """Force per deflection while it sticks k_t [N/m]."""
+    damping: Positive
+    """Force per rate of the deflection c_t [N·s/m]; c_t/k_t is the time in which a broken anchor settles."""
+    stribeck_speed: Positive = 0.01
+    """Speed at which half of the way from static to kinetic is gone v_s [m/s]."""
 
-    def __post_init__(self):
-        set_number(self, "kinetic", "DryFriction", least=0.0)
-        set_number(self, "static", "DryFriction", least=self.kinetic)
-        for name in ("stiffness", "damping", "stribeck_speed"):
-            set_number(self, name, "DryFriction", above=0.0)
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.static < self.kinetic:
+            raise FieldError(
+                "DryFriction.static", self.static, f"must be finite and at least {self.kinetic:g}, the kinetic one"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +85,13 @@ class Material:
     law: LinearContact | NonlinearContact
     """Normal force by depth and rate."""
     friction: DryFriction | None = None
-    """Friction; None for a smooth surface."""
+    """Friction; a smooth surface if left out."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, kinds in (("law", (LinearContact, NonlinearContact)), ("friction", (DryFriction, type(None)))):
             if not isinstance(getattr(self, name), kinds):
                 wanted = " or ".join(k.__name__ for k in kinds)
-                raise ValueError(f"Material.{name} is {getattr(self, name)!r}, must be a {wanted}")
+                raise FieldError(f"Material.{name}", getattr(self, name), f"must be a {wanted}")
 
 
 class NormalForce(NamedTuple):
@@ -187,21 +185,3 @@ def _power(d, exponent: float):
     if exponent.is_integer():
         return d ** int(exponent)
     return d ** int(exponent) * np.sqrt(d + TINY) if (2.0 * exponent).is_integer() else d**exponent
-
-
-def set_number(data, field: str, owner: str, *, above: float | None = None, least: float | None = None) -> None:
-    """Make a field of frozen data a float and check its range.
-
-    Args:
-        data: The dataclass instance.
-        field: Name of the field.
-        owner: What the error calls the instance.
-        above: Bound that the value must exceed.
-        least: Bound that the value must reach.
-    """
-    value = number(getattr(data, field), f"{owner}.{field}")
-    object.__setattr__(data, field, value)
-    bound = f"above {above:g}" if above is not None else f"at least {least:g}"
-    fine = value > above if above is not None else value >= least
-    if not (math.isfinite(value) and fine):
-        raise ValueError(f"{owner}.{field} is {value:g}, must be finite and {bound}")

@@ -2,8 +2,8 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
+from ._model_entries import json_schema
 from ._read import load_file, loads
-from ._schema import json_schema
 from ._write import dumps, save
 
 _LATER = {  # need the simulation, which takes longer to import than a model needs
@@ -11,7 +11,7 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
     "load_scenario_file": "._scenario_read",
     "loads_scenario": "._scenario_read",
     "save_scenario": "._scenario_write",
-    "scenario_json_schema": "._scenario_schema",
+    "scenario_json_schema": "._scenario_entries",
 }
 
 __all__ = [

@@ -1,10 +1,11 @@
 """Models of mechanisms: bodies, joints, shapes, hydrodynamic data, states."""
 
+from hydromechs.errors import Fault
+
 from . import added_mass, drag, joints, shapes
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
-from ._fault import Fault
 from ._model import Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin
 from ._steps import (
