@@ -7,6 +7,7 @@ from ._read import load_file, loads
 from ._write import dumps, save
 
 _LATER = {  # need the simulation, which takes longer to import than a model needs
+    "documentation_table": "._documentation",
     "dumps_scenario": "._scenario_write",
     "load_scenario_file": "._scenario_read",
     "loads_scenario": "._scenario_read",
@@ -15,6 +16,7 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
 }
 
 __all__ = [
+    "documentation_table",
     "dumps",
     "dumps_scenario",
     "json_schema",

@@ -1,8 +1,8 @@
 """Entries of files made from dataclasses: keys, types, bounds, defaults and descriptions are those of the fields.
 
 `entry(Thruster)` is the pydantic class that checks what a file says of a thruster; `_convert` makes the thruster of it, and
-says what a file writes of one. Where a file writes something differently from the object, a `Swap` stands beside: the fields that
-it replaces, the keys that a file has for them, and the way from the ones to the others and back.
+says what a file writes of one. Where a file writes something differently from the object, a `Swap` stands beside: the fields
+that it replaces, the keys that a file has for them, and the way from the ones to the others and back.
 
 Where a file may write one of several things (a joint by its `type`, a drive by its key), the class is picked from the data
 first and then checked alone, so that a fault is told once and in the terms of what was meant.
@@ -28,6 +28,7 @@ from ._numbers import Finite, numbers
 
 __all__ = [
     "CHOICES",
+    "ENTRIES",
     "KINDS",
     "TAGS",
     "Choice",
@@ -65,6 +66,8 @@ CHOICES: dict[str, Choice] = {}
 """What is said where no variant fits, by the group of variants."""
 KINDS: dict[Any, list[Kind]] = {}
 """How files write each class."""
+ENTRIES: dict[str, type[Entry]] = {}
+"""All entries by name, without "Entry" at the end."""
 MARK = "\0"
 """First character of a tag, so that it cannot be taken for a key."""
 LEFT_OUT = None
@@ -237,7 +240,7 @@ def entry(
     """
     types, texts, swaps = types or {}, texts or {}, tuple(swaps)
     swapped = {name: swap for swap in swaps for name in swap.fields}
-    keys: dict[str, Key] = dict(extra or {})
+    keys: dict[str, Key] = {key: value for key, value in (extra or {}).items() if value.default is ...}
     if tag is not None:
         keys[tag[0]] = Key(Literal[tag[1]], tag[2])
     steps: list[tuple[str, Any] | Swap] = []
@@ -252,6 +255,7 @@ def entry(
         default = ... if member.name in required else _in_file(member.default, hint)
         keys[member.name] = Key(hint, texts.get(member.name, member.text), default)
         steps.append((member.name, ... if member.name in required else member.default))
+    keys |= extra or {}
     kind = Kind(cls=cls, tag=tag and tag[:2], swaps=swaps, steps=tuple(steps), block=block, fits=fits or (lambda thing: True))
     out = table(name or f"{cls.__name__}Entry", (inspect.getdoc(cls) or "").split("\n\n")[0], keys, config)
     out.kind, kind.entry = kind, out
@@ -277,7 +281,8 @@ def table(
         fields[safe] = (hint, Field(default, alias=key if safe != key else None, description=words))
     if config is not None:
         base = type(base.__name__, (base,), {"model_config": config, "__module__": __name__, "__doc__": text})
-    return create_model(name, __base__=base, __doc__=" ".join(text.split()), **fields)
+    out = create_model(name, __base__=base, __doc__=" ".join(text.split()), **fields)
+    return ENTRIES.setdefault(name.removesuffix("Entry"), out)
 
 
 def _version(value: Any) -> Any:

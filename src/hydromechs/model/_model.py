@@ -110,7 +110,7 @@ class Model:
     description: str = ""
     """What it is, for people."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Where numbers come from: pairs (what, source)."""
+    """Where numbers come from: what, and its source."""
 
     def __post_init__(self):
         set_field = object.__setattr__
