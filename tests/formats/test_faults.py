@@ -384,6 +384,40 @@ def test_added_mass_that_is_not_positive_by_itself_is_a_warning():
         assert loads(text).nb == 1
 
 
+def test_negative_added_mass_has_the_hint_about_signs():
+    """Values with Fossen's sign that leave the total inertia positive would otherwise pass with a bare warning."""
+    text = body(FREE, MASS, "hydro: {added_mass: {diagonal: [-1, -1, -1, -0.1, -0.1, -0.1]}}")
+    with pytest.warns(UserWarning, match=r"added mass is positive here \(Fossen's X_u̇ < 0 changes sign\)"):
+        loads(text)
+    indefinite = f"[[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 2], [0, 0, 1, 0, 0, 0], {ROW}, {ROW}, [0, 2, 0, 0, 0, 0.5]]"
+    with pytest.warns(UserWarning, match="identified values often are not"):
+        loads(
+            body(
+                FREE, MASS.replace("5", "50").replace("1, 1, 1", "9, 9, 9"), f"hydro: {{added_mass: {{matrix: {indefinite}}}}}"
+            )
+        )
+
+
+def test_faults_are_objects():
+    with pytest.raises(ModelError) as caught:
+        loads(body(FREE, "inertia: {mass: -5, tensr: 1}", "hydro: {drag: {shape: sphere, radius: 1, coefficient: -1}}"), "f")
+    unknown, mass, sign = sorted(caught.value.faults, key=lambda fault: (fault.line, fault.where != "bodies.0.inertia.tensr"))
+    assert (unknown.path, unknown.line, unknown.value) == (("bodies", 0, "inertia", "tensr"), 6, 1)
+    assert unknown.remedy == "keys here are mass, com, tensor"
+    assert (mass.where, mass.value, mass.must) == ("bodies.0.inertia.mass", -5.0, "must be finite and at least 0")
+    assert sign.remedy == "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
+    assert str(mass) == f"line 6: {mass.text}"
+    assert set(map(str, caught.value.faults)) == set(caught.value.problems)
+
+
+def test_faults_of_a_mechanism_have_their_place_in_the_file():
+    """Also where bodies are sorted, so that their order in the model is another one."""
+    text = HEAD + "  - {name: b, parent: a, joint: {type: revolute}}\n  - {name: a, joint: {type: free}, inertia: {mass: 1}}\n"
+    with pytest.raises(ModelError) as caught:
+        loads(text)
+    assert [f.path for f in caught.value.faults] == [("bodies", 0, "joint")]
+
+
 @pytest.mark.parametrize("key", ["[key]", "\\0joint:free", ""])
 def test_keys_that_look_like_marks_of_pydantic(key):
     (found,) = problems(body(FREE, MASS) + f'"{key}": 1\n')

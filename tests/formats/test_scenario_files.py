@@ -19,16 +19,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hydromechs import hydro, library
+from hydromechs import contact, hydro, library
 from hydromechs.actuation import drives
 from hydromechs.equations import kinematics
-from hydromechs.errors import ScenarioError, UnsupportedFeature
+from hydromechs.errors import FieldError, ScenarioError, UnsupportedFeature
 from hydromechs.formats import dumps_scenario, load_scenario_file, loads_scenario, save_scenario, scenario_json_schema
+from hydromechs.formats._convert import key_of
 from hydromechs.formats._yaml import parse
 from hydromechs.integrators import DormandPrince
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints
 from hydromechs.recording import Check, place
 from hydromechs.scenario import ControllerSpec, ModelStart, Scenario, assemble
+from hydromechs.simulation import Event
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
 RICH = (Path(__file__).parent / "scenario_rich.yaml").read_text()
@@ -127,6 +129,45 @@ def test_made_in_python_and_written():
     assert again.environment.waves[0].direction == pytest.approx(wave.direction, rel=1e-15)
     assert replace(again, environment=s.environment) == s
     assert pickle.loads(pickle.dumps(s)) == s
+
+
+def test_numpy_numbers_are_written_as_numbers():
+    """NumPy's floats are floats, but their text is "np.float64(3.0)", which nothing reads."""
+    three = np.float64(3.0)
+    chain = ModelStart(model=load("sinking_chain"), source="sinking_chain")
+    spec = ControllerSpec(type="hold_pose", period=0.1, parameters={"x": three, "n": np.int64(2), "on": np.bool_(True)})
+    s = Scenario(
+        name="x",
+        models=[chain],
+        drives={"link_3": drives.Torque()},
+        commands={"link_3": three},
+        controller=spec,
+        events=[Event(name="e", quantity="time", level=three, command={"link_3": three})],
+    )
+    text = dumps_scenario(s)
+    assert "np." not in text
+    again = read(text)
+    assert again == s
+    assert again.controller.parameters == {"x": 3.0, "n": 2, "on": True}
+
+
+def test_faults_are_objects():
+    with pytest.raises(ScenarioError) as caught:
+        read(RICH.replace("static: 0.7", "static: 0.1").replace("duration: 60", "duration: -1"))
+    static, duration = caught.value.faults
+    assert (static.path, static.value) == (("materials", "seabed", "friction", "static"), 0.1)
+    assert static.must == "must be finite and at least 0.5, the kinetic one"
+    assert (duration.where, duration.value, duration.must) == ("duration", -1, "must be finite and > 0")
+    assert caught.value.problems == tuple(map(str, caught.value.faults))
+
+
+def test_field_with_another_name_in_the_file():
+    """The centre of a sphere is called position there."""
+    sphere = "sphere: {radius: 0.4, position: [1, 2, 19]}"
+    assert sphere in RICH
+    with pytest.raises(FieldError) as error:
+        contact.terrain.Sphere(name="rock", material=read().terrain[0].material, radius=1, center=(0, 0, math.inf))
+    assert key_of(contact.terrain.Sphere, error.value.field) == "position"
 
 
 # -- faults ---------------------------------------------------------------------------------------------------------------
@@ -526,6 +567,13 @@ def test_every_key_is_described_and_in_the_documentation():
     for name, key, entry in fields_of_schema():
         assert entry.get("description") or "$ref" in entry, f"{name}.{key}"  # a reference has that of what it refers to
         assert re.search(rf"[`{{, \[]{key}\b", DOC), f"{name}.{key} is not in docs/scenario_file.md"
+
+
+def test_every_number_has_its_unit():
+    no_unit = {"hydromechs_scenario", "quaternion", "components", "seed"}
+    for name, key, entry in fields_of_schema():
+        numeric = re.search(r'"type": "(number|integer)"', json.dumps(entry))
+        assert not numeric or key in no_unit or "[" in entry["description"], f"{name}.{key}"
 
 
 def test_fragments_of_the_documentation_are_right():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -109,12 +107,13 @@ def models() -> None:
 @app.command()
 def check(files: Annotated[list[str], typer.Argument(help="Files of models or scenarios, or names of the library's.")]) -> None:
     """Check model and scenario files; every fault is listed with its line."""
+    from hydromechs.formats import is_scenario_file
     from hydromechs.library import load, load_scenario, scenario_names
 
     bad = 0
     for file in files:
         try:
-            is_scenario = file in scenario_names() or (os.path.isfile(file) and "hydromechs_scenario" in Path(file).read_text())
+            is_scenario = file in scenario_names() or is_scenario_file(file)
             (load_scenario if is_scenario else load)(file)
             print(f"{file}: good")
         except (ModelError, ScenarioError, OSError) as error:

@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._model_entries import json_schema
 from ._read import load_file, loads
 from ._write import dumps, save
+from ._yaml import is_scenario_file
 
 _LATER = {  # need the simulation, which takes longer to import than a model needs
     "documentation_table": "._documentation",
@@ -19,6 +20,7 @@ __all__ = [
     "documentation_table",
     "dumps",
     "dumps_scenario",
+    "is_scenario_file",
     "json_schema",
     "load_file",
     "load_scenario_file",

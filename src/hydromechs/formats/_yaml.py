@@ -25,7 +25,7 @@ from yaml.scanner import Scanner
 
 from hydromechs.errors import Fault
 
-__all__ = ["Document", "UnreadableText", "parse", "read_text", "show"]
+__all__ = ["Document", "UnreadableText", "collector_paused", "is_scenario_file", "parse", "read_text", "show"]
 
 MAX_DEPTH = 32
 """Levels of nesting; a model file has at most 9."""
@@ -328,6 +328,19 @@ def foreign_format(text: str) -> str:
     return OTHER_FILES.get(found[1], f"an XML file that begins with <{found[1]}>") if found else "an XML file"
 
 
+def is_scenario_file(path: str | Path) -> bool:
+    """Whether a file is there and says that it is a scenario; whether it is a good one is not looked at.
+
+    Args:
+        path: The file.
+    """
+    try:
+        raw = Path(path).read_bytes()
+    except (OSError, ValueError):
+        return False
+    return re.search(rb"^\W*hydromechs_scenario\b", raw.replace(b"\0", b""), re.MULTILINE) is not None
+
+
 def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception]) -> str:
     """The text of a file in UTF-8.
 
@@ -345,10 +358,12 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
     except (OSError, ValueError) as e:  # no permission, a path through a file, a path with a null character
         raise fault(str(path), [f"the file cannot be read: {e}"]) from None
     try:
-        text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
-        if b"\0" in raw[:1000]:
+        if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            words = "the file is UTF-16; save it as UTF-8 (in most editors: Save with Encoding)"
+        elif b"\0" in raw[:1000]:
             words = f"this is not a text file; a {kind} file is a YAML text"
         else:
             words = f"byte 0x{raw[e.start]:02x} is not UTF-8; save the file as UTF-8 (in most editors: Save with Encoding)"
