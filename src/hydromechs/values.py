@@ -95,6 +95,8 @@ class Bound:
     """How many such rows there must be; 0 for as many as one likes, None for one row or number."""
     rising: bool = False
     """Whether each number of a row must exceed the one before."""
+    hint: str = ""
+    """What helps, for the message."""
 
     @property
     def must(self) -> str:
@@ -111,7 +113,8 @@ class Bound:
             words += [] if self.least is None else [f"at least {self.least:g}"]
             words += [] if self.most is None else [f"at most {self.most:g}"]
         words += [] if self.below is None else [f"below {self.below:g}"]
-        return " and ".join(words) + (" (leave it out for none)" if self.infinite else "")
+        listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+        return listed + (" (leave it out for none)" if self.infinite else "") + (f"; {self.hint}" if self.hint else "")
 
     def holds(self, x: float) -> bool:
         """Whether a number `x` is within."""

@@ -1,11 +1,12 @@
 """Rollouts: lanes and threads against NumPy and against each other, inputs per step, records, worlds that diverge, bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import dynamics
-from hydromechs.integrators import _methods as integrators
+from hydromechs import dynamics, integrators
 from hydromechs.simulation._rollout import _stepper
 
 EPS = np.finfo(float).eps
@@ -60,7 +61,7 @@ def reference(dyn, name, q, v, inputs, steps):
     make = _stepper(dyn, method, names).reference
     qs, vs = [q], [v]
     for k in range(steps):
-        q, v = integrators.step(method, make(inputs[k]), k * H, q, v, H)
+        q, v = method.step(make(inputs[k]), k * H, q, v, H)
         qs.append(q)
         vs.append(v)
     return np.array(qs), np.array(vs)
@@ -253,7 +254,7 @@ def test_faults(compiled):
         ((q, v, np.zeros((2, 5, 9)), H, 3), {}, ValueError, "has 5 rows for 3 steps"),
         ((q, v, np.zeros((2, 2, 3, 9)), H, 3), {}, ValueError, "does not fit the batch"),
         ((q, v, {"torque": tau}, H, 3), {}, KeyError, "no input 'torque'; there are tau"),
-        ((q, v, tau, 0.0, 3), {}, ValueError, "dt is 0.0, must be a number above 0"),
+        ((q, v, tau, 0.0, 3), {}, ValueError, "dt is 0, must be finite and > 0"),
         ((q, v, tau, np.nan, 3), {}, ValueError, "dt is nan"),
         ((q, v, tau, H, 0), {}, ValueError, "steps is 0, must be a whole number of at least 1"),
         ((q, v, tau, H, 2.5), {}, ValueError, "steps is 2.5"),
@@ -264,8 +265,24 @@ def test_faults(compiled):
     ):
         with pytest.raises(kind, match=message):
             hm.rollout(dyn, *arguments, **options)
-    with pytest.raises(ValueError, match="without open parameters"):
-        hm.rollout(hm.compile(MODEL, parameters=["vehicle.inertia.mass"]), q, v, tau, H, 1)
+    with pytest.raises(KeyError, match="no open parameter 'vehicle.inertia.mass'"):
+        hm.rollout(dyn, q, v, tau, H, 1, parameters={"vehicle.inertia.mass": 3.0})
+    with pytest.raises(TypeError, match="takes a compiled model"):
+        hm.rollout(MODEL, q, v, tau, H, 1)
+
+
+def test_open_parameters_differ_between_worlds():
+    """A rollout with a mass of each world is the rollout of models that have these masses."""
+    q, v, tau = worlds(3)
+    name = "vehicle.inertia.mass"
+    masses = np.array([1.0, 1.3, 2.0]) * MODEL.bodies[0].inertia.mass
+    got = hm.rollout(hm.compile(MODEL, parameters=[name], lanes=1), q, v, tau, H, 5, parameters={name: masses})
+    for k, mass in enumerate(masses):
+        body = replace(MODEL.bodies[0], inertia=replace(MODEL.bodies[0].inertia, mass=float(mass)))
+        model = hm.Model(name="other", bodies=[body, *MODEL.bodies[1:]], world=MODEL.world)
+        want = hm.rollout(hm.compile(model, lanes=1), q[k], v[k], tau[k], H, 5)
+        np.testing.assert_allclose(got.q[k], want.q, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(got.v[k], want.v, rtol=1e-10, atol=1e-12)
 
 
 def test_no_worlds(compiled):

@@ -29,7 +29,7 @@ from hydromechs.formats._yaml import parse
 from hydromechs.integrators import DormandPrince
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints
 from hydromechs.recording import Check, place
-from hydromechs.scenario import ControllerSpec, ModelStart, Scenario, assemble
+from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario, assemble
 from hydromechs.simulation import Event
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
@@ -112,7 +112,7 @@ def test_what_a_file_cannot_hold():
     named = replace(chain, source="sinking_chain")
     controller = lambda state: None  # noqa: E731
     with pytest.raises(UnsupportedFeature, match="ControllerSpec"):
-        dumps_scenario(Scenario(name="x", models=[named], controller=controller))
+        dumps_scenario(Scenario(name="x", models=[named], controller=controller, period=0.1))
     spec = ControllerSpec(type="hold_pose", period=0.1, parameters={"x": np.eye(2)})
     with pytest.raises(UnsupportedFeature, match=re.escape("controller.parameters.x")):
         dumps_scenario(Scenario(name="x", models=[named], controller=spec))
@@ -156,7 +156,7 @@ def test_faults_are_objects():
         read(RICH.replace("static: 0.7", "static: 0.1").replace("duration: 60", "duration: -1"))
     static, duration = caught.value.faults
     assert (static.path, static.value) == (("materials", "seabed", "friction", "static"), 0.1)
-    assert static.must == "must be finite and at least 0.5, the kinetic one"
+    assert static.must == "must be at least kinetic, 0.5; swap them?"
     assert (duration.where, duration.value, duration.must) == ("duration", -1, "must be finite and > 0")
     assert caught.value.problems == tuple(map(str, caught.value.faults))
 
@@ -194,7 +194,7 @@ def test_field_with_another_name_in_the_file():
         ),
         ("height: 1,", "height: 0,", "environment.waves.0.regular.height is 0, must be finite and > 0"),
         ("surface: free", "surface: none", "surface is 'none', must be 'free'"),
-        ("static: 0.7", "static: 0.1", "static is 0.1, must be finite and at least 0.5"),
+        ("static: 0.7", "static: 0.1", "static is 0.1, must be at least kinetic, 0.5"),
         ("material: seabed, plane", "material: seabd, plane", "(did you mean 'seabed'?)"),
         ("normal: [0, 0, -1]", "normal: [0, 0, 0]", "terrain.0.plane.normal is [0.0, 0.0, 0.0], must not be zero"),
         ("sphere: {", "ball: {", "must have one of the keys plane"),
@@ -212,7 +212,7 @@ def test_field_with_another_name_in_the_file():
         ("external: [rov.vehicle]", "external: [vehicle]", "(did you mean 'rov.vehicle'?)"),
         ("commands: {rov.shoulder", "commands: {rov.sholder", "(did you mean 'rov.shoulder'?)"),
         ("depth.rov.vehicle", "depth.rov.vehicl", "(did you mean 'rov.vehicle'?)"),
-        ("depth.rov.vehicle", "work.drag", "no quantity 'work'"),
+        ("depth.rov.vehicle", "wrk.drag", "no quantity 'wrk'"),
         ("direction: rising", "direction: up", "must be 'rising', 'falling' or 'either'"),
         ("position.rov.vehicle.x", "position.rov.vehicle.x.y", "at its end is too much"),
         ("statistic: max_abs", "statistic: median", "must be 'last', 'min'"),
@@ -382,7 +382,9 @@ def test_two_of_a_kind_move_like_one():
 # -- controllers ----------------------------------------------------------------------------------------------------------
 
 CONTROLLER = """
-class Hold:
+import hydromechs
+
+class Hold(hydromechs.Controller):
     def __init__(self, *, gain, period):
         if gain < 0:
             raise ValueError(f"gain is {gain}, must not be negative")
@@ -409,7 +411,7 @@ def test_controllers_of_files(tmp_path):
     assert (sim.controller.gain, sim.controller.period, sim.period) == (2.0, 0.1, 0.1)
     assert scenario.control() is not scenario.control()
     assert controlled(tmp_path, type=f"{file}:nothing").simulation().period == 0.1
-    assert controlled(tmp_path, type="operator:neg").control() is __import__("operator").neg
+    assert controlled(tmp_path, type="operator:neg").control().function is __import__("operator").neg
 
 
 @pytest.mark.parametrize(
@@ -433,6 +435,36 @@ def test_controller_that_cannot_be_made(tmp_path, type_, parameters, words):
     full = f"{tmp_path}/{type_}" if ".py" in type_ else type_
     with pytest.raises(ScenarioError, match=words):
         controlled(tmp_path, type=full, parameters=parameters).simulation()
+
+
+COMPONENT = """
+from dataclasses import dataclass
+from hydromechs import Action, Component
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nothing(Component):
+    kind = "nothing"
+    cause = "nothing"
+    name: str
+
+    def act(self, now, z, u):
+        return Action()
+"""
+
+
+def test_components_of_files(tmp_path):
+    """They are named in the file, made when the scenario runs, and come back when it is written."""
+    (tmp_path / "own.py").write_text(COMPONENT)
+    text = "hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: [{model: sinking_chain}]\n"
+    text += 'components:\n  - {type: "own.py:Nothing", parameters: {name: nil}}\n'
+    scenario = read(text, tmp_path)
+    assert scenario.components == (ComponentSpec(type=f"{tmp_path}/own.py:Nothing", parameters={"name": "nil"}),)
+    assert "nil" in [c.name for c in scenario.plant.components]
+    assert read(dumps_scenario(scenario, tmp_path), tmp_path) == scenario
+    with pytest.raises(UnsupportedFeature, match="components.0 is Nothing"):
+        dumps_scenario(replace(scenario, components=scenario.plant.components[-1:]))
+    with pytest.raises(ScenarioError, match="line 6: components.0: the key 'type' is missing"):
+        read(text.replace("type:", "kind:").replace("{kind", "\n      {kind"), tmp_path)
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ THRUSTERS = tuple(
 SERVO = {"arm": drives.Servo(stiffness=5.0, damping=0.3)}
 
 
-class Heading:
+class Heading(hm.Controller):
     """A controller with memory: PI on the yaw rate, a slow wave of the arm."""
 
     period = 0.05
@@ -183,7 +183,10 @@ def test_controller_is_asked_at_its_period():
         sim.run(0.5)
         np.testing.assert_allclose(controller.times, 0.05 * np.arange(10), atol=1e-12)
     controller = Heading()
-    sim = hm.Simulation(rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2, period=0.2)
+    with pytest.raises(ValueError, match="Heading has a period of 0.05 s; leave period out"):
+        hm.Simulation(rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2, period=0.2)
+    controller.period = 0.2
+    sim = hm.Simulation(rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2)
     sim.run(0.5)
     np.testing.assert_allclose(controller.times, [0.0, 0.2, 0.4], atol=1e-12)
     sim.run(0.5)
@@ -332,7 +335,7 @@ def test_many_steps_equal_one_run():
 
 def test_command_faults():
     sim = stone()
-    with pytest.raises(KeyError, match="no actuator 'racket'; there are rocket"):
+    with pytest.raises(KeyError, match="no actuator 'racket' .*there are rocket"):
         sim.command = {"racket": 1.0}
     with pytest.raises(ValueError, match=r"command must have shape \(1,\) \(rocket\), got \(2,\)"):
         sim.command = [1.0, 2.0]
@@ -388,7 +391,7 @@ def test_construction_faults():
         hm.Simulation(model, drives={"elbow": drives.Torque()})
     with pytest.raises(ValueError, match="joint of body 'ball' is free"):
         hm.Simulation(model, drives={"ball": drives.Torque()})
-    with pytest.raises(ValueError, match="two actuators are called 'port'"):
+    with pytest.raises(ValueError, match="two components are called 'port'"):
         hm.Simulation(model, thrusters=[THRUSTERS[0], THRUSTERS[0]])
     with pytest.raises(ValueError, match="thruster 'bow': no frame 'bow' in rover; frames are port, starboard"):
         hm.Simulation(model, thrusters=[Thruster(name="bow", frame="bow", curve=ideal_curve(1, 1))])
@@ -533,7 +536,7 @@ def test_events_at_one_instant_all_act():
     run = sim.run(1.0)
     assert run.stopped is not None and "end" in run.stopped and run.state.t == pytest.approx(0.25, abs=1e-9)
     assert [m.split(": ")[1].split(" (")[0] for m in run.messages] == ["push", "look", "end"]
-    assert run.state.wrench[0, 0] == 1.0
+    assert run.state.held[0] == 1.0
 
 
 def test_the_end_of_a_run_is_recorded():
@@ -545,8 +548,8 @@ def test_the_end_of_a_run_is_recorded():
     ("fields", "words"),
     [
         (dict(level=float("nan")), "finite"),
-        (dict(level="soon"), "finite"),
-        (dict(level=1.0, wrench={"stone": (1, 2)}), "6 finite"),
+        (dict(level="soon"), "must be a number"),
+        (dict(level=1.0, wrench={"stone": (1, 2)}), "must have 6 numbers"),
     ],
 )
 def test_events_check_themselves(fields, words):

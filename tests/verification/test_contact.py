@@ -416,7 +416,11 @@ def test_bad_input_is_named():
         (ValueError, r"'s'.*radius is -1, must be", lambda: terrain.Sphere(name="s", material=SOFT, radius=-1)),
         (ValueError, "LinearContact.stiffness is nan", lambda: LinearContact(stiffness=float("nan"))),
         (ValueError, "exponent is 0.5, must be finite and at least 1", lambda: NonlinearContact(stiffness=1, exponent=0.5)),
-        (ValueError, "static is 0.1.*at least 0.3", lambda: DryFriction(static=0.1, kinetic=0.3, stiffness=1, damping=1)),
+        (
+            ValueError,
+            "static is 0.1.*at least kinetic, 0.3",
+            lambda: DryFriction(static=0.1, kinetic=0.3, stiffness=1, damping=1),
+        ),
         (ValueError, "Material.law is None", lambda: Material(law=None)),
         (ValueError, "evenly spaced", lambda: field(x=(0, 1, 3))),
         (ValueError, "must increase, but has 1 after 1", lambda: field(x=(0, 1, 1))),

@@ -6,19 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from hydromechs.actuation import (
-    drive_armature,
-    drive_force,
-    drive_limits,
-    drive_rate,
-    drive_saturated,
-    drive_states,
-    friction_force,
-    friction_states,
-    stop_energy,
-    stop_force,
-    stop_loss,
-)
+import hydromechs as hm
+from hydromechs.actuation import JointDrive
 from hydromechs.actuation.drives import Friction, Hydraulic, Motor, Servo, Stops, Torque
 from hydromechs.compiler import trace
 
@@ -33,20 +22,20 @@ def solve(rates, end, start, **options):
 
 
 def test_ideal_torque_is_cut_at_its_limit():
-    assert drive_force(Torque(limit=5.0), 4.0, 0.1, 0.2, ()) == 4.0
-    assert drive_force(Torque(limit=5.0), -40.0, 0.1, 0.2, ()) == -5.0
-    assert drive_force(Torque(), 1e6, 0.1, 0.2, ()) == 1e6
-    assert [drive_saturated(Torque(limit=5.0), c, 0.1, 0.2, ()) for c in (-6.0, 4.9, 5.0)] == [1.0, 0.0, 1.0]
+    assert Torque(limit=5.0).force(4.0, 0.1, 0.2, ()) == 4.0
+    assert Torque(limit=5.0).force(-40.0, 0.1, 0.2, ()) == -5.0
+    assert Torque().force(1e6, 0.1, 0.2, ()) == 1e6
+    assert [Torque(limit=5.0).saturated(c, 0.1, 0.2, ()) for c in (-6.0, 4.9, 5.0)] == [1.0, 0.0, 1.0]
 
 
 def test_servo():
     """k (c − q) − d q̇, cut at the limit."""
     servo = Servo(stiffness=50.0, damping=4.0, limit=10.0)
-    assert abs(drive_force(servo, 0.3, 0.2, 0.5, ()) - (50.0 * 0.1 - 4.0 * 0.5)) <= 50 * EPS
-    assert drive_force(servo, 3.0, 0.2, 0.5, ()) == 10.0
-    assert drive_force(servo, -3.0, 0.2, 0.5, ()) == -10.0
-    assert [drive_saturated(servo, c, 0.2, 0.5, ()) for c in (-3.0, 0.3, 3.0)] == [1.0, 0.0, 1.0]
-    assert drive_limits(servo) == (-math.inf, math.inf)
+    assert abs(servo.force(0.3, 0.2, 0.5, ()) - (50.0 * 0.1 - 4.0 * 0.5)) <= 50 * EPS
+    assert servo.force(3.0, 0.2, 0.5, ()) == 10.0
+    assert servo.force(-3.0, 0.2, 0.5, ()) == -10.0
+    assert [servo.saturated(c, 0.2, 0.5, ()) for c in (-3.0, 0.3, 3.0)] == [1.0, 0.0, 1.0]
+    assert servo.limits == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize("inductance", [0.0, 2e-3])
@@ -59,20 +48,20 @@ def test_motor_torque_speed_line(inductance):
         qd = part * free
         current = (V - 0.05 * 120.0 * qd) / 1.3
         x = (current,) if inductance else ()
-        assert abs(drive_force(motor, V, 0.0, qd, x) - (1.0 - part) * stall) <= 16 * EPS * stall
-        rates = drive_rate(motor, V, 0.0, qd, x)
-        assert len(rates) == len(drive_states(motor)) == (1 if inductance else 0)
+        assert abs(motor.force(V, 0.0, qd, x) - (1.0 - part) * stall) <= 16 * EPS * stall
+        rates = motor.rates(V, 0.0, qd, x)
+        assert len(rates) == len(motor.states) == (1 if inductance else 0)
         assert all(abs(r) <= 16 * EPS * V / inductance for r in rates)
 
 
 def test_motor_runs_up_with_its_time_constant():
     """q̇ = q̇_0 (1 − exp(−t/T)), T = R J/(N² K_t K_e), with a load and the rotor's inertia N² J_r."""
     motor = Motor(**MOTOR)
-    J = 0.8 + drive_armature(motor)
-    assert abs(drive_armature(motor) - 120.0**2 * 3e-5) <= 4 * EPS
+    J = 0.8 + motor.armature
+    assert abs(motor.armature - 120.0**2 * 3e-5) <= 4 * EPS
     T = 1.3 * J / (120.0**2 * 0.045**2)
     t = np.linspace(0.0, 3 * T, 20)
-    run = solve(lambda t, y: [drive_force(motor, 24.0, 0.0, y[0], ()) / J], t[-1], [0.0], t_eval=t)
+    run = solve(lambda t, y: [motor.force(24.0, 0.0, y[0], ()) / J], t[-1], [0.0], t_eval=t)
     np.testing.assert_allclose(run.y[0], 24.0 / (0.045 * 120.0) * (1 - np.exp(-t / T)), atol=1e-7)
 
 
@@ -80,12 +69,12 @@ def test_motor_current_step():
     """i = V/R (1 − exp(−t R/L)) at a locked joint; the voltage is cut at its limit."""
     motor = Motor(**MOTOR, inductance=2e-3)
     t = np.linspace(0.0, 6e-3, 20)
-    run = solve(lambda t, x: drive_rate(motor, 100.0, 0.0, 0.0, x), t[-1], [0.0], t_eval=t)
+    run = solve(lambda t, x: motor.rates(100.0, 0.0, 0.0, x), t[-1], [0.0], t_eval=t)
     np.testing.assert_allclose(run.y[0], 48.0 / 1.3 * (1 - np.exp(-t * 1.3 / 2e-3)), atol=1e-6)
-    assert drive_saturated(motor, 100.0, 0.0, 0.0, (1.0,)) == 1.0
-    assert drive_saturated(motor, 47.0, 0.0, 0.0, (1.0,)) == 0.0
+    assert motor.saturated(100.0, 0.0, 0.0, (1.0,)) == 1.0
+    assert motor.saturated(47.0, 0.0, 0.0, (1.0,)) == 0.0
     plain = Motor(**MOTOR)
-    assert drive_force(plain, -100.0, 0.0, 0.1, ()) == drive_force(plain, -48.0, 0.0, 0.1, ())
+    assert plain.force(-100.0, 0.0, 0.1, ()) == plain.force(-48.0, 0.0, 0.1, ())
 
 
 def test_motor_energy_balance():
@@ -95,8 +84,8 @@ def test_motor_energy_balance():
     def rates(t, y):
         i, qd = y[0], y[1]
         V = 20.0 * np.sin(9.0 * t) + 5.0
-        tau = drive_force(motor, V, 0.0, qd, y[:1])
-        return [*drive_rate(motor, V, 0.0, qd, y[:1]), (tau - 2.0 * qd) / 1.2, V * i, tau * qd, 1.3 * i * i]
+        tau = motor.force(V, 0.0, qd, y[:1])
+        return [*motor.rates(V, 0.0, qd, y[:1]), (tau - 2.0 * qd) / 1.2, V * i, tau * qd, 1.3 * i * i]
 
     i, _, electric, mechanical, heat = solve(rates, 2.0, np.zeros(5)).y[:, -1]
     assert electric > 10.0
@@ -110,41 +99,41 @@ def test_gearbox_always_loses():
     for i in (-3.0, 2.0):
         for qd in (-1.0, -0.5, 0.5, 1.0):  # tanh(0.5/0.02) is 1 to the last digit
             factor = 0.7 if i * qd > 0 else 1 / 0.7
-            assert abs(drive_force(motor, 0.0, 0.0, qd, (i,)) - factor * ideal * i) <= 8 * EPS * ideal * 3
+            assert abs(motor.force(0.0, 0.0, qd, (i,)) - factor * ideal * i) <= 8 * EPS * ideal * 3
     for i in np.linspace(-3.0, 3.0, 13):
         for qd in np.linspace(-0.05, 0.05, 41):
-            assert (ideal * i - drive_force(motor, 0.0, 0.0, qd, (i,))) * qd >= -4 * EPS
-    assert drive_force(motor, 0.0, 0.0, 0.0, (2.0,)) == pytest.approx(2.0 * ideal, rel=4 * EPS)
-    jump = drive_force(motor, 0.0, 0.0, 0.01, (1e-12,)) - drive_force(motor, 0.0, 0.0, 0.01, (-1e-12,))
+            assert (ideal * i - motor.force(0.0, 0.0, qd, (i,))) * qd >= -4 * EPS
+    assert motor.force(0.0, 0.0, 0.0, (2.0,)) == pytest.approx(2.0 * ideal, rel=4 * EPS)
+    jump = motor.force(0.0, 0.0, 0.01, (1e-12,)) - motor.force(0.0, 0.0, 0.01, (-1e-12,))
     assert abs(jump) <= 3e-12 * ideal
 
 
 def test_hydraulic_speed_without_load():
     """q̇ = y C √p_s / D, for an opening y."""
     drive = Hydraulic(**HYDRAULIC, spool_time_constant=0.02)
-    assert drive_states(drive) == ("opening", "pressure")
+    assert drive.states == ("opening", "pressure")
     for y in (-1.0, 0.4, 1.0):
         qd = y * 2.2e-8 * math.sqrt(2e7) / 4e-5
-        spool, pressure = drive_rate(drive, y, 0.0, qd, (y, 0.0))
+        spool, pressure = drive.rates(y, 0.0, qd, (y, 0.0))
         assert spool == 0.0
         # rounding of the flow times the stiffness 4β/V of the oil
         assert abs(pressure) <= 8 * EPS * 2.8e13 * 4e-5 * abs(qd)
     t = np.linspace(0.0, 0.1, 8)
-    run = solve(lambda t, x: drive_rate(drive, 7.0, 0.0, 0.0, x), 0.1, [0.2, 0.0], t_eval=t)
+    run = solve(lambda t, x: drive.rates(7.0, 0.0, 0.0, x), 0.1, [0.2, 0.0], t_eval=t)
     np.testing.assert_allclose(run.y[0], 1.0 - 0.8 * np.exp(-t / 0.02), atol=1e-7)  # the command is cut at 1
 
 
 @pytest.mark.parametrize("command", [-1.0, 0.3])
 def test_hydraulic_stall_at_supply_pressure(command):
     drive = Hydraulic(**HYDRAULIC)
-    assert drive_states(drive) == ("pressure",)
+    assert drive.states == ("pressure",)
     far = math.copysign(5.0, command)  # the opening is cut at ±1
-    assert drive_rate(drive, far, 0.0, 0.1, (1e6,)) == drive_rate(drive, math.copysign(1.0, command), 0.0, 0.1, (1e6,))
-    run = solve(lambda t, x: drive_rate(drive, command, 0.0, 0.0, x), 2.0, [0.0], atol=1e-3)
+    assert drive.rates(far, 0.0, 0.1, (1e6,)) == drive.rates(math.copysign(1.0, command), 0.0, 0.1, (1e6,))
+    run = solve(lambda t, x: drive.rates(command, 0.0, 0.0, x), 2.0, [0.0], atol=1e-3)
     p = math.copysign(2e7, command)
     # towards the end it approaches with a rate of some 1000/s: nothing is left after 2 s but the tolerance of the run
     assert abs(run.y[0, -1] - p) <= 1e-7 * 2e7
-    assert drive_force(drive, command, 0.0, 0.0, (p,)) == 4e-5 * p
+    assert drive.force(command, 0.0, 0.0, (p,)) == 4e-5 * p
 
 
 def test_hydraulic_leakage_and_load():
@@ -153,9 +142,9 @@ def test_hydraulic_leakage_and_load():
     p = 1.1e7
     flow = 2.2e-8 * math.sqrt(2e7 - p)
     qd = (flow - 1e-12 * p) / 4e-5
-    (rate,) = drive_rate(drive, 1.0, 0.0, qd, (p,))
+    (rate,) = drive.rates(1.0, 0.0, qd, (p,))
     assert abs(rate) / 2.8e13 <= 0.5e-3 * (2e7 / (2e7 - p) - 1.0) * flow
-    (rate,) = drive_rate(drive, 0.0, 0.0, 0.0, (p,))  # a closed valve: leakage alone
+    (rate,) = drive.rates(0.0, 0.0, 0.0, (p,))  # a closed valve: leakage alone
     assert abs(rate + 2.8e13 * 1e-12 * p) <= 8 * EPS * 2.8e13 * 1e-12 * p
 
 
@@ -167,7 +156,7 @@ def test_closed_valve_is_an_oil_spring():
     t = np.linspace(0.0, 4.0, 30)
 
     def rates(t, y):
-        return [y[1], drive_force(drive, 0.0, y[0], y[1], y[2:]) / J, *drive_rate(drive, 0.0, y[0], y[1], y[2:])]
+        return [y[1], drive.force(0.0, y[0], y[1], y[2:]) / J, *drive.rates(0.0, y[0], y[1], y[2:])]
 
     run = solve(rates, 4.0, [0.0, 0.1, 0.0], t_eval=t, method="DOP853", atol=1e-9)
     np.testing.assert_allclose(run.y[1], 0.1 * np.cos(w * t), atol=1e-7)
@@ -177,8 +166,8 @@ def test_hydraulic_valve_never_gives_energy_and_is_symmetric():
     drive = Hydraulic(**HYDRAULIC)
     for y in (-1.0, -0.3, 0.3, 1.0):
         for p in np.linspace(-3e7, 3e7, 25):  # a load may push beyond the supply
-            (rate,) = drive_rate(drive, y, 0.0, 0.3, (p,))
-            assert rate == -drive_rate(drive, -y, 0.0, -0.3, (-p,))[0]
+            (rate,) = drive.rates(y, 0.0, 0.3, (p,))
+            assert rate == -drive.rates(-y, 0.0, -0.3, (-p,))[0]
             flow = rate / 2.8e13 + 4e-5 * 0.3
             assert (math.copysign(2e7, y) - p) * flow >= -1e-9
 
@@ -190,7 +179,7 @@ def run_friction(friction, torque, end, start, inertia=0.5, **options):
     """(angle, speed, deflection) of an inertia under a constant torque."""
 
     def rates(t, y):
-        out = friction_force(friction, y[1], y[2])
+        out = friction.force(y[1], y[2])
         return [y[1], (torque + out.tau) / inertia, out.s_rate]
 
     return solve(rates, end, start, **options).y[:, -1]
@@ -227,7 +216,7 @@ def test_friction_power_is_loss_and_storage():
     slipped = 0
     for _ in range(300):
         qd, s = rng.normal() * 0.5, rng.uniform(-1e-3, 1e-3)
-        tau, rate, loss, stored = friction_force(FRICTION, qd, s)
+        tau, rate, loss, stored = FRICTION.force(qd, s)
         assert loss >= 0.0
         assert abs(stored - 0.5 * k * s * s) <= 4 * EPS * stored
         assert abs(tau * qd + loss + k * s * rate) <= 16 * EPS * (abs(loss) + 4.0 * abs(qd) + 4.0 * abs(rate))
@@ -237,32 +226,32 @@ def test_friction_power_is_loss_and_storage():
 
 def test_viscous_friction_alone_has_no_state():
     friction = Friction(viscous=0.3)
-    assert friction_states(friction) == () and friction_states(FRICTION) == ("deflection",)
-    assert friction_force(friction, 2.0, 0.0) == (-0.6, 0.0, 1.2, 0.0)
+    assert friction.states == () and FRICTION.states == ("deflection",)
+    assert friction.force(2.0, 0.0) == (-0.6, 0.0, 1.2, 0.0)
 
 
 STOPS = Stops(lower=-0.7, upper=1.1, stiffness=900.0, damping=12.0)
 
 
 def test_stops_push_back_and_never_pull():
-    assert stop_force(STOPS, 1.0, 5.0) == stop_force(STOPS, -0.69, -5.0) == 0.0
-    np.testing.assert_allclose(stop_force(STOPS, 1.1 + 0.02, 0.5), -(900.0 * 0.02 + 12.0 * 0.5), rtol=1e-13)
-    np.testing.assert_allclose(stop_force(STOPS, -0.7 - 0.02, 0.5), 900.0 * 0.02 - 12.0 * 0.5, rtol=1e-13)
-    assert stop_force(STOPS, 1.12, -3.0) == 0.0  # leaves faster than the stop follows
-    assert stop_force(Stops(lower=0.0, stiffness=1.0), 5.0, 1.0) == 0.0
+    assert STOPS.force(1.0, 5.0) == STOPS.force(-0.69, -5.0) == 0.0
+    np.testing.assert_allclose(STOPS.force(1.1 + 0.02, 0.5), -(900.0 * 0.02 + 12.0 * 0.5), rtol=1e-13)
+    np.testing.assert_allclose(STOPS.force(-0.7 - 0.02, 0.5), 900.0 * 0.02 - 12.0 * 0.5, rtol=1e-13)
+    assert STOPS.force(1.12, -3.0) == 0.0  # leaves faster than the stop follows
+    assert Stops(lower=0.0, stiffness=1.0).force(5.0, 1.0) == 0.0
 
 
 def test_stop_power_is_loss_and_storage():
     rng = np.random.default_rng(3)
     for _ in range(300):
         q, qd = rng.uniform(-1.0, 1.4), rng.normal()
-        loss = stop_loss(STOPS, q, qd)
+        loss = STOPS.loss(q, qd)
         assert loss >= -4 * EPS
         h = 1e-6
         if min(abs(q + 0.7), abs(q - 1.1)) > 2 * h:
-            change = (stop_energy(STOPS, q + h * qd) - stop_energy(STOPS, q - h * qd)) / (2 * h)
+            change = (STOPS.energy(q + h * qd) - STOPS.energy(q - h * qd)) / (2 * h)
             # the difference of a quadratic is exact but for rounding of an energy of at most 100 J over h
-            assert abs(stop_force(STOPS, q, qd) * qd + loss + change) <= 8 * EPS * 100.0 / h
+            assert abs(STOPS.force(q, qd) * qd + loss + change) <= 8 * EPS * 100.0 / h
 
 
 @pytest.mark.parametrize(("stops", "side"), [(STOPS, 1.0), (STOPS, -1.0)])
@@ -274,7 +263,7 @@ def test_restitution_of_a_damped_stop(stops, side):
     e = math.exp(-(beta / w) * (math.pi - math.atan2(2 * beta * w, w * w - beta * beta)))
     wall = 1.1 if side > 0 else -0.7
     start = [wall, side * 2.0]
-    run = solve(lambda t, y: [y[1], stop_force(stops, *y) / J], 0.2, start, method="RK45", max_step=1e-4, rtol=1e-9)
+    run = solve(lambda t, y: [y[1], stops.force(*y) / J], 0.2, start, method="RK45", max_step=1e-4, rtol=1e-9)
     # it starts on the wall, so only the step on which the force ends (1e-4 s of a force that is small there) is not smooth
     assert abs(run.y[1, -1] + side * 2.0 * e) <= 1e-6
     assert (run.y[0, -1] - wall) * side < 0.0
@@ -295,12 +284,12 @@ def test_traced_equals_floats():
         c, q, qd = c[0], q[0], qd[0]
         out = []
         for drive in every:
-            n = len(drive_states(drive))
+            n = len(drive.states)
             scaled = [x[k] * (1e7 if k == n - 1 and isinstance(drive, Hydraulic) else 1.0) for k in range(n)]
-            out += [drive_force(drive, c, q, qd, scaled), *drive_rate(drive, c, q, qd, scaled)]
-            out += [drive_saturated(drive, c, q, qd, scaled)]
-        out += [*friction_force(FRICTION, qd, 1e-3 * x[0])]
-        out += [stop_force(STOPS, q, qd), stop_energy(STOPS, q), stop_loss(STOPS, q, qd)]
+            out += [drive.force(c, q, qd, scaled), *drive.rates(c, q, qd, scaled)]
+            out += [drive.saturated(c, q, qd, scaled)]
+        out += [*FRICTION.force(qd, 1e-3 * x[0])]
+        out += [STOPS.force(q, qd), STOPS.energy(q), STOPS.loss(q, qd)]
         return np.array(out)
 
     program = trace(equations, {"c": (1,), "q": (1,), "qd": (1,), "x": (2,)})
@@ -319,9 +308,12 @@ def test_traced_equals_floats():
         (lambda: Motor(resistance=0, torque_constant=1), "Motor.resistance is 0, must be finite and > 0"),
         (
             lambda: Motor(resistance=1, torque_constant=1, efficiency=85),
-            "Motor.efficiency is 85, must be at most 1; 85 % is 0.85",
+            "Motor.efficiency is 85, must be finite, > 0 and at most 1; 85 % is 0.85",
         ),
-        (lambda: Hydraulic(**(HYDRAULIC | {"chamber_volume": math.nan})), "Hydraulic.chamber_volume is nan, must be a number"),
+        (
+            lambda: Hydraulic(**(HYDRAULIC | {"chamber_volume": math.nan})),
+            "Hydraulic.chamber_volume is nan, must be finite and > 0",
+        ),
         (lambda: Friction(coulomb=math.inf), "Friction.coulomb is inf, must be finite"),
         (lambda: Stops(lower=1.0, upper=0.0, stiffness=1.0), "Stops.lower is 1, must be below Stops.upper, 0"),
     ],
@@ -331,7 +323,7 @@ def test_faults_name_field_value_and_remedy(make, message):
         make()
 
 
-@pytest.mark.parametrize("function", [drive_states, drive_limits])
-def test_not_a_drive(function):
-    with pytest.raises(TypeError, match="is no drive"):
-        function("motor")
+def test_not_a_drive():
+    model = hm.load("puma560")
+    with pytest.raises(TypeError, match=r"drive of joint '.*' is 'motor', must be a Drive"):
+        JointDrive(joint=next(iter(model.joint_parts)), drive="motor").check(model)

@@ -12,10 +12,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import hydromechs as hm
-from hydromechs import actuation, contact, dynamics
+from hydromechs import actuation, contact, dynamics, integrators
 from hydromechs.integrators import AdaptiveSteps, Stepper
-from hydromechs.integrators import _methods as integrators
-from hydromechs.simulation import Mode
+from hydromechs.model.component import Mode
+from hydromechs.simulation import step_limit
 from hydromechs.simulation._rollout import _stepper
 from hydromechs.spatial import quaternion_matrix
 
@@ -196,7 +196,7 @@ def test_compiled_step_is_the_reference_step(wet, name):
     model, h = wet.model, 0.02
     q, x = start(model)
     inputs = {"tau": TAU, "fluid_velocity": CURRENT}
-    want = integrators.step(method, stepper.reference(inputs), 0.3, q, x, h)
+    want = method.step(stepper.reference(inputs), 0.3, q, x, h)
     if name == "dormand_prince":
         got = stepper.embedded([0.3, q, x, h, TAU, CURRENT])[:2]
     else:
@@ -228,11 +228,11 @@ def test_adaptive_error_follows_the_tolerance(wet, truth):
 
     errors, calls = [], []
     for relative in (1e-4, 1e-6, 1e-8, 1e-10):
-        steps = AdaptiveSteps(stepper, np.ones(stepper.n))
+        steps = AdaptiveSteps(stepper)
         steps.method = integrators.DormandPrince(relative=relative, absolute=relative * 1e-3)
         counting = Counting(stepper.embedded)
-        steps.stepper = _Stub(model, counting, stepper.reference)
-        t, q1, x1 = steps.advance(0.0, q, x, None, T, 1e-3, None)
+        steps.stepper = _Stub(model, counting, stepper.reference, stepper.counted)
+        t, q1, x1 = steps.advance(integrators.Point(0.0, q, x), None, T, 1e-3, None)
         assert t == T
         errors.append(distance(model, truth(T), (q1, x1)))
         calls.append(counting.calls)
@@ -246,8 +246,8 @@ def test_adaptive_error_follows_the_tolerance(wet, truth):
 class _Stub:
     """A stepper with another embedded step."""
 
-    def __init__(self, model, embedded, reference):
-        self.model, self.embedded, self.reference = model, embedded, reference
+    def __init__(self, model, embedded, reference, counted):
+        self.model, self.embedded, self.reference, self.counted = model, embedded, reference, counted
 
 
 @pytest.fixture(scope="module")
@@ -315,8 +315,8 @@ def test_linearly_implicit_step_is_its_stability_function():
     sim = hm.Simulation(model, drives=servo, integrator="linearly_implicit", step=h)
     sim.state = hm.State(q=np.array([0.3]), v=np.array([2.0]))
     A = np.array([[0.0, 1.0], [-k / inertia, -d / inertia]])
-    W = np.linalg.inv(np.eye(2) - integrators.GAMMA * h * A)
-    R = W @ W @ (np.eye(2) + (1.0 - 2.0 * integrators.GAMMA) * h * A)
+    W = np.linalg.inv(np.eye(2) - (1.0 - np.sqrt(0.5)) * h * A)
+    R = W @ W @ (np.eye(2) + (1.0 - 2.0 * (1.0 - np.sqrt(0.5))) * h * A)
     x = np.array([0.3, 2.0])
     for _ in range(4):
         state = sim.step({"lever": 0.0})
@@ -325,7 +325,7 @@ def test_linearly_implicit_step_is_its_stability_function():
         size = EPS * np.linalg.cond(np.linalg.inv(W)) * np.abs(R).sum(axis=1) * 2.5
         np.testing.assert_allclose([state.q[0], state.v[0]], x, rtol=1e-9, atol=10 * size.max())
     # |h λ| is 350 and 4300: after 4 steps of a stable but not L-stable method (trapezoidal, |R| → 1) 0.3 rad would still be there
-    assert abs(state.q[0]) < 0.3 * abs((1 - (1 - 2 * integrators.GAMMA) * 350) / (1 + integrators.GAMMA * 350) ** 2) ** 2
+    assert abs(state.q[0]) < 0.3 * abs((1 - (1 - 2 * (1.0 - np.sqrt(0.5))) * 350) / (1 + (1.0 - np.sqrt(0.5)) * 350) ** 2) ** 2
 
 
 def test_rk4_diverges_on_a_stiff_servo_and_says_so():
@@ -395,15 +395,15 @@ def test_stability_function(name, z):
         threads=1,
     )
     system = stepper.reference({})
-    q1, x1 = integrators.step(method, system, 0.0, np.array([0.7]), np.array([0.4]), h)
+    q1, x1 = method.step(system, 0.0, np.array([0.7]), np.array([0.4]), h)
     B, one = h * A, np.eye(2)
     power = [np.linalg.matrix_power(B, k) for k in range(7)]
     R = {
         "euler": one + B,
         "rk4": one + B + power[2] / 2 + power[3] / 6 + power[4] / 24,
         "dormand_prince": one + B + power[2] / 2 + power[3] / 6 + power[4] / 24 + power[5] / 120 + power[6] / 600,
-        "linearly_implicit": np.linalg.matrix_power(np.linalg.inv(one - integrators.GAMMA * B), 2)
-        @ (one + (1 - 2 * integrators.GAMMA) * B),
+        "linearly_implicit": np.linalg.matrix_power(np.linalg.inv(one - (1.0 - np.sqrt(0.5)) * B), 2)
+        @ (one + (1 - 2 * (1.0 - np.sqrt(0.5))) * B),
     }[name]
     np.testing.assert_allclose([q1[0], x1[0]], R @ [0.7, 0.4], atol=50 * EPS * np.abs(R).max())
 
@@ -424,10 +424,10 @@ def test_step_limits_that_are_advised_are_the_limits_of_stability(name):
     """At the advised limit a mode does not grow (2 % below it surely); a third above it, it does, so no step is wasted."""
     method = integrators.method_named(name)
     for d in (0.05, 0.1, 0.19, 0.21, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 6.0, 20.0):
-        limit = Mode("mode", 30.0, 30.0 * d).limit(method)
+        limit = step_limit(Mode("mode", 30.0, 30.0 * d), method)
         assert amplification(name, 0.98 * limit, 30.0, 30.0 * d) < 1.0 + 1e-9, d
         assert amplification(name, 1.33 * limit, 30.0, 30.0 * d) > 1.0, d
-    lag = Mode("lag", 0.0, 5.0).limit(method)
+    lag = step_limit(Mode("lag", 0.0, 5.0), method)
     assert amplification(name, 0.98 * lag, 0.0, 5.0) < 1.0 + 1e-9 and amplification(name, 1.1 * lag, 0.0, 5.0) > 1.0
 
 

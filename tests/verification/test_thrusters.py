@@ -12,9 +12,6 @@ from hydromechs.actuation import (
     ideal_curve,
     linear_curve,
     t200_curve,
-    thruster_rate,
-    thruster_states,
-    thruster_thrust,
 )
 from hydromechs.compiler import trace
 
@@ -90,17 +87,17 @@ def test_inverse_of_zero_is_the_middle_of_the_dead_band():
 def test_step_response():
     """x = f (1 − exp(−t/T))."""
     th = thruster(time_constant=0.2)
-    assert thruster_states(th) == ("thrust",)
+    assert [s.name for s in th.states(None)] == ["thrust"]
     t = np.linspace(0.0, 1.0, 11)
-    run = solve_ivp(lambda t, x: [thruster_rate(th, x[0], 25.0)], (0, 1), [0.0], t_eval=t, rtol=1e-10, atol=1e-10)
+    run = solve_ivp(lambda t, x: [th.rate(x[0], 25.0)], (0, 1), [0.0], t_eval=t, rtol=1e-10, atol=1e-10)
     # a hundred steps or so, each with an error within rtol of 25 N
     np.testing.assert_allclose(run.y[0], 25.0 * (1 - np.exp(-t / 0.2)), atol=1e-7)
 
 
 def test_no_lag_has_no_state():
-    assert thruster_states(thruster()) == ()
+    assert thruster().states(None) == []
     with pytest.raises(ValueError, match="'port' has no lag"):
-        thruster_rate(thruster(), 1.0, 2.0)
+        thruster().rate(1.0, 2.0)
 
 
 def test_inflow_follows_the_open_water_diagram():
@@ -114,15 +111,15 @@ def test_inflow_follows_the_open_water_diagram():
             loss = density * D**3 * K1 * abs(n) * u
             # the blend of 1e-4 F changes the loss by the part 0.5e-4 (F/|x| − 1), rounding aside
             tolerance = 0.5e-4 * (F / abs(x) - 1.0) * abs(loss) + 20 * EPS * F
-            assert abs(thruster_thrust(th, x, u) - (x - loss)) <= tolerance
+            assert abs(th.thrust(x, u) - (x - loss)) <= tolerance
 
 
 def test_thrust_vanishes_at_its_speed_and_at_rest():
     th = thruster(zero_thrust_speed=2.5)
-    assert abs(thruster_thrust(th, 40.0, 2.5)) <= 4 * EPS * 40.0
-    assert thruster_thrust(th, 0.0, 3.0) == 0.0
-    assert thruster_thrust(thruster(), 40.0, 3.0) == 40.0
-    slope = (thruster_thrust(th, 1e-9, 1.0) - thruster_thrust(th, -1e-9, 1.0)) / 2e-9
+    assert abs(th.thrust(40.0, 2.5)) <= 4 * EPS * 40.0
+    assert th.thrust(0.0, 3.0) == 0.0
+    assert thruster().thrust(40.0, 3.0) == 40.0
+    slope = (th.thrust(1e-9, 1.0) - th.thrust(-1e-9, 1.0)) / 2e-9
     assert abs(slope - 1.0) < 1e-6  # |x| has no slope at 0, x has 1
 
 
@@ -133,7 +130,7 @@ def test_traced_equals_floats():
     def equations(x, u, c):
         x, u = x[0], u[0]
         steady = [curve.steady(c[k]) for k, curve in enumerate(curves)]
-        return np.array([thruster_thrust(th, x, u), thruster_rate(th, x, steady[0]), *steady])
+        return np.array([th.thrust(x, u), th.rate(x, steady[0]), *steady])
 
     program = trace(equations, {"x": (1,), "u": (1,), "c": (3,)})
     rng = np.random.default_rng(1)

@@ -12,8 +12,7 @@ from importlib.resources import files
 import numpy as np
 
 from hydromechs.spatial import clamp, floor, lookup
-
-from ._values import number
+from hydromechs.values import number
 
 __all__ = ["ForceCurve", "ideal_curve", "linear_curve", "t200_curve"]
 

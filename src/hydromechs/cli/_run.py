@@ -17,7 +17,7 @@ from rich.text import Text
 from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged
 from hydromechs.recording import RecordingWriter, load_recording
-from hydromechs.simulation import Simulation, coordinate_names, load_state, save_state
+from hydromechs.simulation import Simulation, load_state, save_state
 
 __all__ = ["plot", "print_scenarios", "run"]
 
@@ -121,8 +121,7 @@ def _check_folder(folder: Path) -> None:
 
 def _layout(sim: Simulation) -> str:
     """Names of all that a state holds, so that it is not taken for another's."""
-    q, v = coordinate_names(sim.model)
-    return "; ".join([",".join(q), ",".join(v), ",".join(sim.plant.internal_names), ",".join(sim.actuators)])
+    return sim.layout_names
 
 
 def _check_layout(path: str, sim: Simulation) -> None:
@@ -175,7 +174,7 @@ def summarise(scenario, sim: Simulation, ds, outcome, error, compiled: float, re
         ("Model", f"{plant.model.name}: {plant.model.nb} bodies, {plant.model.nv} degrees of freedom"),
         ("Water", _water_text(plant)),
         ("Actuators", ", ".join(plant.actuator_names) or "none"),
-        ("Contact", f"{len(plant.contacts)} pairs" if plant.contacts else "none"),
+        ("Components", ", ".join(_counted(plant)) or "none"),
         ("Controller", f"{type(sim.controller).__name__}, every {sim.period:g} s" if sim.controller else "none"),
         ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),
         ("Seed", str(plant.seed)),
@@ -197,6 +196,12 @@ def summarise(scenario, sim: Simulation, ds, outcome, error, compiled: float, re
         "setup": setup,
         "messages": list(ds.attrs.get("messages", [])) + ([f"The run stopped: {error}"] if error else []),
     }
+
+
+def _counted(plant) -> list[str]:
+    """How many components of each kind there are."""
+    kinds = [c.kind for c in plant.components]
+    return [f"{kinds.count(kind)} {kind.replace('_', ' ')}" for kind in dict.fromkeys(kinds)]
 
 
 def _water_text(plant) -> str:

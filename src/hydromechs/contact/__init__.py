@@ -3,21 +3,15 @@
 from . import terrain
 from ._distance import signed_distance
 from ._forces import Contact, contact_wrench
-from ._grasp import Grasp, GraspRows, grasp_gap, grasp_impulse, grasp_misfit, grasp_rows
-from ._law import (
-    DryFriction,
-    FrictionForce,
-    LinearContact,
-    Material,
-    NonlinearContact,
-    NormalForce,
-    friction_force,
-    normal_force,
-)
-from ._probes import Pair, Point, Segment, contact_pairs
+from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
+from ._law import ContactLaw, DryFriction, FrictionForce, LinearContact, Material, NonlinearContact, NormalForce
+from ._pair import Pair
+from ._probe import Point, Segment
+from ._probes import contact_pairs
 
 __all__ = [
     "Contact",
+    "ContactLaw",
     "DryFriction",
     "FrictionForce",
     "Grasp",
@@ -31,12 +25,9 @@ __all__ = [
     "Segment",
     "contact_pairs",
     "contact_wrench",
-    "friction_force",
     "grasp_gap",
-    "grasp_impulse",
     "grasp_misfit",
     "grasp_rows",
-    "normal_force",
     "signed_distance",
     "terrain",
 ]

@@ -12,8 +12,8 @@ from hydromechs.spatial import clamp, cross, norm, where
 
 from . import terrain
 from ._distance import signed_distance
-from ._law import friction_force, normal_force
-from ._probes import Point, Segment
+from ._law import SMOOTH
+from ._probe import Point, Segment
 
 __all__ = ["Contact", "contact_wrench"]
 
@@ -74,9 +74,10 @@ def contact_wrench(pair, X_A, V_A, X_B, V_B, s, down) -> Contact:
     v_n = n @ v
     v_t = v - v_n * n
     rate = -size * v_n
-    normal = normal_force(pair.material.law, r - distance, rate)
+    normal = pair.material.law.force(r - distance, rate)
     pushed = normal.force * size
-    friction = friction_force(pair.material.friction, pushed, n, s, v_t)
+    rough = pair.material.friction
+    friction = SMOOTH if rough is None else rough.force(pushed, n, s, v_t)
     f = pushed * n - friction.force
     f_A = R.T @ f
     return Contact(

@@ -1,29 +1,39 @@
-"""Grasps: two frames of a mechanism held together, in all or some of their six relative directions; making one without a jump.
+"""Grasps: two frames of a mechanism held together, in all or some of their six relative directions; closing one without a jump.
 
-A grasp is a constraint between accelerations (thesis ch. 2, with the general contact joint for free directions). What rounding
-and integration let drift is pulled back as by a critically damped spring (Baumgarte).
+A grasp is a constraint between accelerations (McMillan 1994, ch. 2, with the general contact joint for free directions). What
+rounding and integration let drift is pulled back as by a critically damped spring (Baumgarte).
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.model import Model
-from hydromechs.spatial import cross, norm, pivoted_solve
+from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values
+from hydromechs.spatial import cross, norm
+from hydromechs.values import Array, NotNegative, Scalar, check_fields
 
-__all__ = ["Grasp", "GraspRows", "grasp_gap", "grasp_impulse", "grasp_misfit", "grasp_rows"]
+__all__ = ["Grasp", "GraspRows", "grasp_gap", "grasp_misfit", "grasp_rows"]
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+SIX = ("X", "Y", "Z", "K", "M", "N")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grasp:
+class Grasp(Component):
     """A frame of one body held to a frame of another."""
+
+    kind = "grasp"
+    cause = "grasps"
+    outputs = (
+        Output("grasp_force", "N, N m", "force of the holder on what it holds, in the holder's axes", SIX, "six"),
+        Output("grasp_error", "m, rad", "distance and angle by which the grasp is off", ("distance", "angle"), "misfit"),
+    )
 
     name: str
     """Name, unique among the grasps."""
@@ -33,14 +43,14 @@ class Grasp:
     """Frame or body that is held; the two frames coincide but for the free directions."""
     free: tuple[str, ...] = ()
     """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint."""
-    stabilisation: float = 20.0
+    stabilisation: NotNegative = 20.0
     """Rate α at which drift decays [1/s]: error'' + 2 α error' + α² error = 0."""
-    tolerance: float = 1e-3
+    tolerance: NotNegative = 1e-3
     """Distance and angle within which the frames must meet to be joined [m, rad]."""
     closed: bool = True
     """Whether it holds from the start."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "free", tuple(self.free))
         for direction in self.free:
             if direction not in DIRECTIONS:
@@ -52,39 +62,68 @@ class Grasp:
                 f"grasp {self.name!r} holds one rotation alone, which does not say in which order the two free ones turn; "
                 f"free one of rx, ry, rz, or all of them"
             )
-        for field in ("stabilisation", "tolerance"):
-            value = getattr(self, field)
-            if not isinstance(value, int | float) or not 0.0 <= value < math.inf:
-                raise ValueError(f"grasp {self.name!r}: {field} is {value!r}, must be a number of at least 0")
+        check_fields(self, f"grasp {self.name!r}: Grasp")
 
     @property
     def rows(self) -> tuple[int, ...]:
         """Directions that are held, as numbers of x, y, z, rx, ry, rz."""
         return tuple(k for k, name in enumerate(DIRECTIONS) if name not in self.free)
 
+    def check(self, model: Model) -> None:
+        """Its frames must be there, and able to move apart."""
+        try:
+            bodies = [model.locate(name).body for name in (self.holder, self.held)]
+        except KeyError as e:
+            raise KeyError(f"grasp {self.name!r}: {e.args[0]}") from None
+        if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
+            raise ValueError(f"grasp {self.name!r} holds together what cannot move apart; leave it out")
+
+    def inputs(self, model: Model) -> list[Slot]:
+        """1 while it holds, 0 while it is open."""
+        return [Slot("closed", 1.0 if self.closed else 0.0, held=True)]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """The constraint rows of the directions that it holds."""
+        g = grasp_rows(now.model, now.kin, self)
+        apart = grasp_misfit(g, self)
+
+        def record(force: Array) -> dict[str, Array]:
+            known = dict(zip(self.rows, force, strict=True))
+            return {"grasp_force": np.array([known.get(k, 0.0) for k in range(6)])}
+
+        rows = Constraint(
+            J=g.J,
+            bias=g.bias,
+            error=g.error,
+            active=u["closed"],
+            stabilisation=self.stabilisation,
+            apart=apart,
+            tolerance=self.tolerance,
+            between=(self.holder, self.held),
+            record=record,
+        )
+        return Action(constraints=[rows], record={"grasp_error": np.array(apart) * u["closed"]})
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """The decay of drift."""
+        rate = self.stabilisation
+        return [Mode(f"stabilisation of grasp {self.name!r}", rate, 2.0 * rate)] if rate else []
+
 
 class GraspRows(NamedTuple):
     """A grasp as a constraint J v̇ + bias = 0, for the c directions that it holds."""
 
-    J: np.ndarray
+    J: Array
     """Velocity of the held frame less that of the holder, in the holder's axes, is J v, shape (c, nv)."""
-    bias: np.ndarray
+    bias: Array
     """J̇ v, shape (c,)."""
-    error: np.ndarray
+    error: Array
     """How far the frames are apart [m, rad], shape (c,)."""
-    facing: object
+    facing: Scalar
     """Cosine of the angle between them that is held: below 0, the frames face away from each other."""
 
 
-def _place(model: Model, name: str) -> tuple[int, np.ndarray, np.ndarray]:
-    """Body, point (3,) and axes (3, 3) of a frame or body."""
-    if name in model.frames:
-        i, frame = model.frames[name]
-        return i, np.array(frame.origin.xyz), frame.origin.R
-    return model.body_index(name), np.zeros(3), np.eye(3)
-
-
-def grasp_gap(model: Model, kin, grasp: Grasp):
+def grasp_gap(model: Model, kin: Any, grasp: Grasp) -> tuple[Array, Array]:
     """Place (3,) and axes (3, 3) of the held frame, seen from the holder's frame.
 
     Args:
@@ -92,14 +131,14 @@ def grasp_gap(model: Model, kin, grasp: Grasp):
         kin: Its kinematics.
         grasp: The grasp.
     """
-    a, p_a, R_a = _place(model, grasp.holder)
-    b, p_b, R_b = _place(model, grasp.held)
+    a, p_a, R_a = model.locate(grasp.holder)
+    b, p_b, R_b = model.locate(grasp.held)
     R_WA, R_WB = kin.R_WB[a] @ R_a, kin.R_WB[b] @ R_b
     apart = kin.p_WB[b] + kin.R_WB[b] @ p_b - kin.p_WB[a] - kin.R_WB[a] @ p_a
     return R_WA.T @ apart, R_WA.T @ R_WB
 
 
-def grasp_rows(model: Model, kin, grasp: Grasp) -> GraspRows:
+def grasp_rows(model: Model, kin: Any, grasp: Grasp) -> GraspRows:
     """The constraint of one grasp.
 
     With T = R_Aᵀ R_B and V_A taken where B is, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of A
@@ -111,12 +150,12 @@ def grasp_rows(model: Model, kin, grasp: Grasp) -> GraspRows:
         grasp: The grasp.
     """
     p, T = grasp_gap(model, kin, grasp)
-    (a, p_a, R_a), (b, p_b, R_b) = _place(model, grasp.holder), _place(model, grasp.held)
+    (a, p_a, R_a), (b, p_b, R_b) = model.locate(grasp.holder), model.locate(grasp.held)
 
-    def turned(R, V):
+    def turned(R: Array, V: Array) -> Array:
         return np.concatenate([R @ V[:3], R @ V[3:]])
 
-    def moving(i, point):
+    def moving(i: int, point: Array) -> Array:
         return np.concatenate([kin.V[i][:3] + cross(kin.V[i][3:], point), kin.V[i][3:]])
 
     at = p_a + R_a @ p  # compared where the held frame is, which moves on the holder in free directions
@@ -135,7 +174,7 @@ def grasp_rows(model: Model, kin, grasp: Grasp) -> GraspRows:
     return GraspRows(J[rows], bias[rows], error[rows], facing)
 
 
-def _turn(T, grasp: Grasp):
+def _turn(T: Array, grasp: Grasp) -> tuple[Array, Scalar]:
     """Rotation error about the holder's axes (3,), and the cosine of its angle.
 
     All held: the vector part of T, (T − Tᵀ)/2. A hinge: z_A × z_B of its axes, which does not mind how far it has turned.
@@ -149,7 +188,7 @@ def _turn(T, grasp: Grasp):
     return turn, 1.0 if loose else 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0)
 
 
-def grasp_misfit(rows: GraspRows, grasp: Grasp):
+def grasp_misfit(rows: GraspRows, grasp: Grasp) -> tuple[Scalar, Scalar]:
     """Distance [m] and angle [rad] by which a grasp is off.
 
     Args:
@@ -159,17 +198,3 @@ def grasp_misfit(rows: GraspRows, grasp: Grasp):
     at = dict(zip(grasp.rows, rows.error, strict=True))
     sine = norm([at.get(k, 0.0) for k in range(3, 6)])
     return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)
-
-
-def grasp_impulse(M, J, v):
-    """Velocity after an impulse that closes grasps, v⁺ = v − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v, for floats, shape (nv,).
-
-    The impulses of a grasp are equal and opposite: momentum is conserved; kinetic energy falls.
-
-    Args:
-        M: Joint-space inertia with added mass, shape (nv, nv).
-        J: Rows of all grasps that hold, shape (c, nv).
-        v: Velocity before, shape (nv,).
-    """
-    across = np.linalg.solve(M, J.T)
-    return v - across @ pivoted_solve(J @ across, J @ v).x

@@ -1,34 +1,70 @@
-"""Materials of a contact: normal laws that only push, and dry friction (thesis ch. 5 and 8; Marhefka and Orin 1999)."""
+"""Materials of a contact: normal laws that only push, and dry friction (McMillan 1994, ch. 5 and 8; Marhefka and Orin 1999)."""
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.spatial import stick_slip, where
-from hydromechs.values import Bound, NotNegative, Positive, check_fields
+from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields
 
-__all__ = [
-    "DryFriction",
-    "FrictionForce",
-    "LinearContact",
-    "Material",
-    "NonlinearContact",
-    "NormalForce",
-    "friction_force",
-    "normal_force",
-]
+__all__ = ["ContactLaw", "DryFriction", "FrictionForce", "LinearContact", "Material", "NonlinearContact", "NormalForce"]
 
 TINY = 1e-300
 """Keeps the slope of √ finite at 0."""
 
 
+class NormalForce(NamedTuple):
+    """Normal force of one contact."""
+
+    force: Scalar
+    """N, at least 0 [N]."""
+    elastic: Scalar
+    """What the spring alone would push with, the slope of `stored` by depth [N]."""
+    stored: Scalar
+    """Energy of the spring [J]."""
+
+
+class FrictionForce(NamedTuple):
+    """Friction of one contact."""
+
+    force: Array
+    """f that the sliding body feels with the opposite sign [N], shape (3,)."""
+    rate: Array
+    """ṡ [m/s], shape (3,)."""
+    loss: Scalar
+    """Power lost, at least 0 [W]."""
+    stored: Scalar
+    """Energy of the anchored spring [J]."""
+
+
+class ContactLaw(abc.ABC):
+    """Normal force by depth and rate. Derive a frozen dataclass from it for a law of your own; write NumPy operations."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
+        """Normal force, with the spring's part and its energy.
+
+        Its power −N ḋ on the bodies is −(N − elastic) ḋ − d(stored)/dt; the first part must be a loss in every case.
+
+        Args:
+            depth: d, how far the surfaces overlap; below 0 they are apart [m].
+            rate: ḋ [m/s].
+        """
+
+    @abc.abstractmethod
+    def stiffness_at(self, depth: float) -> tuple[float, float]:
+        """Stiffness [N/m] and damping [N·s/m] near a `depth` [m], for advice on the step."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinearContact:
+class LinearContact(ContactLaw):
     """Spring and damper that push only: N = max(0, k d + c ḋ) while d > 0."""
 
     stiffness: Positive
@@ -39,9 +75,20 @@ class LinearContact:
     def __post_init__(self) -> None:
         check_fields(self)
 
+    def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
+        """The loss is c ḋ² while it pushes, −elastic ḋ > 0 where the damper would pull and the spring lets go."""
+        d = positive(depth)
+        elastic = self.stiffness * d
+        force = positive(elastic + self.damping * rate) if self.damping else elastic
+        return NormalForce(where(depth > 0.0, force, 0.0), elastic, 0.5 * elastic * d)
+
+    def stiffness_at(self, depth: float) -> tuple[float, float]:
+        """k and c."""
+        return self.stiffness, self.damping
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NonlinearContact:
+class NonlinearContact(ContactLaw):
     """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at touch, no pull on release."""
 
     stiffness: Positive
@@ -53,6 +100,17 @@ class NonlinearContact:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
+        """The loss is 3/2 α elastic ḋ² while it pushes."""
+        d = positive(depth)
+        elastic = self.stiffness * _power(d, self.exponent)
+        force = elastic * positive(1.0 + 1.5 * self.damping_factor * rate) if self.damping_factor else elastic
+        return NormalForce(force, elastic, elastic * d / (self.exponent + 1.0))
+
+    def stiffness_at(self, depth: float) -> tuple[float, float]:
+        """Slope of the spring."""
+        return self.stiffness * self.exponent * depth ** (self.exponent - 1.0), 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,114 +131,57 @@ class DryFriction:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.static < self.kinetic:
-            raise FieldError(
-                "DryFriction.static", self.static, f"must be finite and at least {self.kinetic:g}, the kinetic one"
-            )
+            raise FieldError("DryFriction.static", self.static, f"must be at least kinetic, {self.kinetic:g}; swap them?")
+
+    def force(self, normal: Scalar, n: Array, s: Array, v: Array) -> FrictionForce:
+        """Friction by `spatial.stick_slip` in the tangent plane, limit μ N,
+
+            μ = μ_k + (μ_s − μ_k) / (1 + (v/v_s)²),    ṡ = (f − k_t s) / c_t
+
+        A part of s along the normal (the plane has turned since) makes no force and dies out with the time constant c_t/k_t,
+        as all of s does when the surfaces part. The loss is f · v − k_t s · ṡ.
+
+        Args:
+            normal: N, at least 0 [N].
+            n: Unit normal, shape (3,).
+            s: Deflection of the anchored spring [m], shape (3,).
+            v: Velocity along the tangent plane, n · v = 0 [m/s], shape (3,).
+        """
+        k, c = self.stiffness, self.damping
+        across = (n @ s) * n
+        fall = 1.0 + v @ v / self.stribeck_speed**2
+        limit = normal * (self.kinetic + (self.static - self.kinetic) / fall)
+        force, rate = stick_slip(k, c, limit, s - across, v)
+        rate = rate - (k / c) * across
+        return FrictionForce(force, rate, force @ v - k * (s @ rate), 0.5 * k * (s @ s))
+
+
+SMOOTH = FrictionForce(np.zeros(3), np.zeros(3), 0.0, 0.0)
+"""No friction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """How two surfaces meet: a normal law, and friction or none."""
 
-    law: LinearContact | NonlinearContact
+    law: ContactLaw
     """Normal force by depth and rate."""
     friction: DryFriction | None = None
     """Friction; a smooth surface if left out."""
 
     def __post_init__(self) -> None:
-        for name, kinds in (("law", (LinearContact, NonlinearContact)), ("friction", (DryFriction, type(None)))):
-            if not isinstance(getattr(self, name), kinds):
-                wanted = " or ".join(k.__name__ for k in kinds)
-                raise FieldError(f"Material.{name}", getattr(self, name), f"must be a {wanted}")
+        if not isinstance(self.law, ContactLaw):
+            raise FieldError("Material.law", self.law, "must be a LinearContact, NonlinearContact or ContactLaw")
+        if self.friction is not None and not isinstance(self.friction, DryFriction):
+            raise FieldError("Material.friction", self.friction, "must be a DryFriction or None")
 
 
-class NormalForce(NamedTuple):
-    """Normal force of one contact."""
-
-    force: object
-    """N, at least 0 [N]."""
-    elastic: object
-    """What the spring alone would push with, the slope of `stored` by depth [N]."""
-    stored: object
-    """Energy of the spring [J]."""
-
-
-class FrictionForce(NamedTuple):
-    """Friction of one contact."""
-
-    force: object
-    """f that the sliding body feels with the opposite sign [N], shape (3,)."""
-    rate: object
-    """ṡ [m/s], shape (3,)."""
-    loss: object
-    """Power lost, at least 0 [W]."""
-    stored: object
-    """Energy of the anchored spring [J]."""
-
-
-@singledispatch
-def normal_force(law, depth, rate) -> NormalForce:
-    """Normal force of a law.
-
-    Its power −N ḋ on the bodies is −(N − elastic) ḋ − d(stored)/dt; the first part is a loss in every case: c ḋ² or
-    3/2 α elastic ḋ² while the law pushes, −elastic ḋ > 0 where a damper would pull and the spring lets go.
-
-    Args:
-        law: A `LinearContact` or `NonlinearContact`.
-        depth: d, how far the surfaces overlap; below 0 they are apart [m].
-        rate: ḋ [m/s].
-    """
-    raise TypeError(f"{law!r} is no law of hydromechs.contact")
-
-
-@normal_force.register
-def _(law: LinearContact, depth, rate):
-    d = positive(depth)
-    elastic = law.stiffness * d
-    force = positive(elastic + law.damping * rate) if law.damping else elastic
-    return NormalForce(where(depth > 0.0, force, 0.0), elastic, 0.5 * elastic * d)
-
-
-@normal_force.register
-def _(law: NonlinearContact, depth, rate):
-    d = positive(depth)
-    elastic = law.stiffness * _power(d, law.exponent)
-    force = elastic * positive(1.0 + 1.5 * law.damping_factor * rate) if law.damping_factor else elastic
-    return NormalForce(force, elastic, elastic * d / (law.exponent + 1.0))
-
-
-def friction_force(friction, normal, n, s, v) -> FrictionForce:
-    """Friction of one contact by `spatial.stick_slip` in the tangent plane, limit μ N,
-
-        μ = μ_k + (μ_s − μ_k) / (1 + (v/v_s)²),    ṡ = (f − k_t s) / c_t
-
-    A part of s along the normal (the plane has turned since) makes no force and dies out with the time constant c_t/k_t, as
-    all of s does when the surfaces part. The loss is f · v − k_t s · ṡ.
-
-    Args:
-        friction: A `DryFriction`, or None for a smooth surface.
-        normal: N, at least 0 [N].
-        n: Unit normal, shape (3,).
-        s: Deflection of the anchored spring [m], shape (3,).
-        v: Velocity along the tangent plane, n · v = 0 [m/s], shape (3,).
-    """
-    if friction is None:
-        return FrictionForce(np.zeros(3), np.zeros(3), 0.0, 0.0)
-    k, c = friction.stiffness, friction.damping
-    across = (n @ s) * n
-    fall = 1.0 + v @ v / friction.stribeck_speed**2
-    limit = normal * (friction.kinetic + (friction.static - friction.kinetic) / fall)
-    force, rate = stick_slip(k, c, limit, s - across, v)
-    rate = rate - (k / c) * across
-    return FrictionForce(force, rate, force @ v - k * (s @ rate), 0.5 * k * (s @ s))
-
-
-def positive(x):
+def positive(x: Scalar) -> Scalar:
     """max(x, 0), exact, NaN for NaN."""
     return 0.5 * (x + abs(x))
 
 
-def _power(d, exponent: float):
+def _power(d: Scalar, exponent: float) -> Scalar:
     """dⁿ of a number that is not negative, cheap for the usual exponents."""
     if exponent.is_integer():
         return d ** int(exponent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import singledispatch
 
 from hydromechs.errors import UnsupportedFeature
@@ -13,53 +13,13 @@ from hydromechs.model import Model, shapes
 
 from . import terrain as ground
 from ._law import Material
+from ._pair import Pair
+from ._probe import Point, Segment
 
-__all__ = ["Pair", "Point", "Segment", "contact_pairs"]
+__all__ = ["contact_pairs"]
 
 MOST = 5
 """Points along a capsule or cylinder at most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """A probe: a point of a body, or a sphere about it."""
-
-    position: tuple[float, float, float]
-    """Place in body axes from the body origin [m], shape (3,)."""
-    radius: float = 0.0
-    """Radius of the sphere; 0 for a point [m]."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """A probe: a capsule of a body that meets a sphere or another capsule at the point of its axis nearest to that one's."""
-
-    center: tuple[float, float, float]
-    """Middle of the axis in body axes [m], shape (3,)."""
-    direction: tuple[float, float, float]
-    """Unit vector along the axis in body axes, shape (3,)."""
-    half_length: float
-    """Half the distance between the centres of the caps [m]."""
-    radius: float
-    """Radius [m]."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """One probe against one solid: at most one contact."""
-
-    name: str
-    """As "foot_1 on floor", unique among the pairs."""
-    body: int
-    """Index of the body A that carries the probe."""
-    probe: Point | Segment
-    """What touches."""
-    other: int | None = None
-    """Index of the body B that carries the solid; None for terrain."""
-    solid: ground.Terrain | shapes.Shape
-    """What is touched."""
-    material: Material
-    """How they meet."""
 
 
 def contact_pairs(

@@ -20,7 +20,7 @@ from ._arguments import model_of
 from ._parameters import parameter_value, with_parameters
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
-__all__ = ["Dynamics", "compile_model", "is_ours", "operation_count"]
+__all__ = ["Dynamics", "compile_model", "identity_of", "is_ours", "operation_count"]
 
 
 def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> Dynamics:
@@ -84,6 +84,17 @@ class Dynamics:
             if isinstance(made, Compiled):
                 other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
         return other
+
+    def made(self, key: tuple, make: Callable):
+        """What was made for this model under a key, made now if it was not; kept with it.
+
+        Args:
+            key: What it is.
+            make: Makes it.
+        """
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     # -- making programs --------------------------------------------------------------------------------------------------
 
@@ -498,6 +509,11 @@ def _numbers(value, name: str) -> np.ndarray:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be an array of numbers, got {value!r}") from None
+
+
+def identity_of(thing) -> str | None:
+    """A text that fixes the equations of a thing together with the package's source; None with code of a user's own."""
+    return repr(thing) if is_ours(thing) else None
 
 
 def is_ours(thing) -> bool:

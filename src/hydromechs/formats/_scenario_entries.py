@@ -18,66 +18,25 @@ from hydromechs.contact import DryFriction, Grasp, LinearContact, Material, Nonl
 from hydromechs.integrators import METHODS, DormandPrince
 from hydromechs.model import Origin
 from hydromechs.recording import STATISTICS, Check
-from hydromechs.scenario import ControllerSpec, ModelStart, Scenario
+from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
 from hydromechs.simulation import Event
-from hydromechs.values import Bound, Finite, Limit, NotNegative, Positive, Row, Vector3, Vector6, field_texts
+from hydromechs.values import Bound, Positive, Row, Vector3, Vector6, field_texts
 
 from . import _entries as entries
 from ._convert import written
 from ._entries import Entry, Key, Swap, entry, list_of, mapping_of, one_of, picked, table
-from ._numbers import Finite as FiniteNumber
-from ._numbers import numbers
+from ._numbers import Finite, numbers
 
 __all__ = ["ScenarioFile", "scenario_json_schema"]
 
-# -- temporary: what these classes do not say of themselves yet; delete a line when its class has annotations ---------------
+# -- what these classes do not say of themselves yet; delete a line when its class has the annotation or the text -----------
 
-_DRIVE_HINTS: dict[Any, dict[str, Any]] = {
-    drives.Torque: {"limit": Limit},
-    drives.Servo: {"stiffness": NotNegative, "damping": NotNegative, "limit": Limit},
-    drives.Motor: {
-        "resistance": Positive,
-        "torque_constant": Positive,
-        "gear_ratio": Positive,
-        "voltage_limit": Limit,
-        "inductance": NotNegative,
-        "back_emf": NotNegative,
-        "rotor_inertia": NotNegative,
-        "efficiency": Annotated[float, Bound(above=0.0, most=1.0)],
-        "efficiency_speed": Positive,
-    },
-    drives.Hydraulic: {
-        **dict.fromkeys(("supply_pressure", "displacement", "flow_coefficient", "bulk_modulus", "chamber_volume"), Positive),
-        **dict.fromkeys(("leakage", "spool_time_constant"), NotNegative),
-    },
-    drives.Friction: {
-        **dict.fromkeys(("viscous", "coulomb"), NotNegative),
-        **dict.fromkeys(("stick_deflection", "relaxation"), Positive),
-    },
-    drives.Stops: {"lower": Finite, "upper": Finite, "stiffness": Positive, "damping": NotNegative},
-}
 HINTS: dict[Any, dict[str, Any]] = {
-    **_DRIVE_HINTS,
-    Thruster: {"time_constant": NotNegative, "zero_thrust_speed": Positive, "radius": Positive},
     ForceCurve: {"commands": Row, "forces": Row},
     t200_curve: {"voltage": Annotated[float, Bound(least=10.0, most=20.0)]},
-    ideal_curve: {"max_forward": NotNegative, "max_reverse": NotNegative},
-    linear_curve: {
-        "max_forward": NotNegative,
-        "max_reverse": NotNegative,
-        "dead_band": Annotated[float, Bound(least=0.0, below=1.0)],
-    },
-    Grasp: {
-        "free": tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...],
-        "stabilisation": NotNegative,
-        "tolerance": NotNegative,
-    },
-    DormandPrince: dict.fromkeys(("relative", "absolute", "largest"), Positive),
-    Event: {
-        "level": Finite,
-        "direction": Literal["rising", "falling", "either"],
-        "wrench": tuple[tuple[str, Vector6], ...],
-    },
+    linear_curve: {"dead_band": Annotated[float, Bound(least=0.0, below=1.0)]},
+    Grasp: {"free": tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...]},
+    Event: {"direction": Literal["rising", "falling", "either"], "wrench": tuple[tuple[str, Vector6], ...]},
     Check: {"statistic": Literal[*STATISTICS]},
     ControllerSpec: {"period": Positive},
     ModelStart: {"position": Vector3, "velocity": Vector6},
@@ -117,7 +76,9 @@ TEXTS: dict[Any, dict[str, str]] = {
         "type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file.",
         "period": "Time between two of its calls, a whole number of steps [s].",
     },
+    ComponentSpec: {"type": "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."},
     Scenario: {
+        "components": "Components of your own, by the names of their classes.",
         "commands": "Commands from the start, by actuator [in its unit].",
         "controller": "What gives commands; nothing if left out.",
         "integrator": "Method of integration.",
@@ -153,7 +114,7 @@ def _in_degrees(cls: type, name: str) -> Swap:
     key = f"{name}_deg"
     return Swap(
         fields=(name,),
-        keys={key: Key(FiniteNumber, field_texts(cls)[name].replace("[rad]", "[degrees]"), 0.0)},
+        keys={key: Key(Finite, field_texts(cls)[name].replace("[rad]", "[degrees]"), 0.0)},
         read=lambda given: {name: math.radians(given[key])},
         write=lambda thing: {key: degrees(getattr(thing, name))} if getattr(thing, name) else {},
     )
@@ -423,6 +384,7 @@ ModelStartEntry = _entry(
 )
 EventEntry = _entry(Event)
 ControllerEntry = _entry(ControllerSpec, "ControllerEntry")
+ComponentEntry = _entry(ComponentSpec, "ComponentEntry")
 CheckEntry = _entry(Check, config=ConfigDict(json_schema_extra={"anyOf": [{"required": ["below"]}, {"required": ["above"]}]}))
 AdaptiveEntry = table(
     "AdaptiveEntry",
@@ -450,11 +412,12 @@ ScenarioFile = _entry(
             {},
         ),
     },
-    without=("touching", "collisions", "material", "drives", "friction", "stops"),
+    without=("touching", "collisions", "material", "drives", "friction", "stops", "period"),
     types={
         "models": list_of(ModelStartEntry, 1),
         "terrain": list_of(TerrainEntry),
         "thrusters": list_of(Thrusters),
+        "components": list_of(ComponentEntry),
         "controller": ControllerEntry,
         "integrator": Integrator,
     },

@@ -28,7 +28,8 @@ __all__ = ["load_scenario_file", "loads_scenario"]
 
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1.0, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
-ITEMS = {"models", "materials", "terrain", "grasps", "thrusters", "joints", "external", "commands", "events", "checks"}
+ITEMS = {"models", "materials", "terrain", "grasps", "thrusters", "joints", "external", "components"}
+ITEMS |= {"commands", "events", "checks"}
 """Sections of which single items can be left out."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "depth"}
 """Quantities that every scenario has."""
@@ -181,8 +182,9 @@ class _Reader:
             "material": self._named_material(("contact", "material"), touching.get("material"), materials),
             "thrusters": self._thrusters(file),
             "grasps": self._items("grasps", file.grasps, self._made),
-            "controller": self._controller(file.controller),
-            "events": self._items("events", file.events, self._event),
+            "components": self._items("components", file.components, self._code),
+            "controller": None if file.controller is None else self._code(("controller",), file.controller),
+            "events": self._items("events", file.events, self._made),
             "integrator": method,
             "checks": self._items("checks", file.checks, self._made),
             **self._actuation(file),
@@ -310,19 +312,12 @@ class _Reader:
         out["drives"] = {name: drive for name, drive in out["drives"].items() if drive is not None}
         return out
 
-    def _controller(self, entry: Any) -> Any:
-        """The controller, with the path of a file made absolute."""
-        if entry is None:
-            return None
+    def _code(self, path: tuple, entry: Any) -> Any:
+        """What names Python code, with the path of its file made absolute."""
         file, colon, name = entry.type.rpartition(":")
         if colon and file.endswith(".py"):
             entry.type = f"{(self.folder / file).absolute()}:{name}"
-        return self._made(("controller",), entry)
-
-    def _event(self, path: tuple, entry: Entry) -> Any:
-        fields = fields_of(entry)
-        fields["wrench"] = {body: tuple(wrench) for body, wrench in fields.get("wrench", {}).items()}
-        return self._make(path, entry.kind.cls if entry.kind else None, fields)
+        return self._made(path, entry)
 
     # -- faults of the scenario ---------------------------------------------------------------------------------------------
 
@@ -345,9 +340,10 @@ class _Reader:
             if str(self.data[section][i]["quantity"]).partition(".")[0] in ALWAYS:
                 return True
         if not path or path[2:] == ("quantity",):
-            return not self.broken & {"thrusters", "joints", "terrain", "materials", "contact", "environment", "external", ""}
+            acting = {"thrusters", "joints", "terrain", "materials", "contact", "environment", "external", "components", ""}
+            return not self.broken & acting
         if key == "commands" or "command" in path:
-            return not self.broken & {"thrusters", "joints", ""}
+            return not self.broken & {"thrusters", "joints", "components", ""}
         if "wrench" in path:
             return not self.broken & {"external", ""}
         if key in ("record", "controller", "environment"):

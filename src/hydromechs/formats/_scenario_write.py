@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Material, terrain
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.scenario import ControllerSpec, ModelStart, Scenario
+from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
 
 from . import _scenario_entries  # noqa: F401 how a file writes the classes of a scenario
 from ._convert import written
@@ -55,8 +55,9 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     out["joints"] = _joints(scenario)
     out["grasps"] = Rows(written(grasp) for grasp in scenario.grasps)
     out["external"] = list(scenario.external)
+    out["components"] = Rows(_code(f"components.{i}", c, folder) for i, c in enumerate(scenario.components))
     out["commands"] = dict(scenario.commands)
-    out["controller"] = _controller(scenario.controller, folder)
+    out["controller"] = None if scenario.controller is None else _code("controller", scenario.controller, folder)
     out["events"] = Rows(written(event) for event in scenario.events)
     out["integrator"] = _integrator(scenario.integrator)
     for key in ("step", "record", "duration", "seed"):
@@ -139,19 +140,19 @@ def _joints(scenario: Scenario) -> Block:
     return out
 
 
-def _controller(controller: Any, folder: str | Path | None) -> Block | None:
-    if controller is None:
-        return None
-    if not isinstance(controller, ControllerSpec):
+def _code(what: str, spec: Any, folder: str | Path | None) -> dict[str, Any]:
+    """A controller or component, which must be given by the name of its class."""
+    if not isinstance(spec, ControllerSpec | ComponentSpec):
         raise UnsupportedFeature(
-            f"controller is {controller!r}, a Python object, which a scenario file cannot hold; "
-            "put it in a module and give a ControllerSpec with its name"
+            f"{what} is {spec!r}, a Python object, which a scenario file cannot hold; "
+            "put it in a module and give a ControllerSpec or ComponentSpec with its name"
         )
-    file, colon, name = controller.type.rpartition(":")
-    in_file = colon and file.endswith(".py")
-    out = Block(type=f"{_relative(file, folder)}:{name}" if in_file else controller.type, period=controller.period)
-    if controller.parameters:
-        out["parameters"] = Block((key, _data(f"controller.parameters.{key}", x)) for key, x in controller.parameters.items())
+    file, colon, name = spec.type.rpartition(":")
+    out = Block(type=f"{_relative(file, folder)}:{name}" if colon and file.endswith(".py") else spec.type)
+    if isinstance(spec, ControllerSpec):
+        out["period"] = spec.period
+    if spec.parameters:
+        out["parameters"] = Block((key, _data(f"{what}.parameters.{key}", x)) for key, x in spec.parameters.items())
     return out
 
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from hydromechs import compiler, contact, dynamics
-from hydromechs.actuation import drives
+from hydromechs.actuation import JointDrive, drives
 from hydromechs.equations import inverse_dynamics
+from hydromechs.model import Model, State
+from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import cross, ldl, quaternion_matrix
+from hydromechs.values import Array, positive
 
 from ._pose_control import pose_error, pose_waypoints
 
 __all__ = ["CarryLoad"]
 
 
-def carry_law(model, load: int, grasps, arms, gains, q, v, reference):
+def carry_law(
+    model: Model,
+    load: int,
+    grasps: Sequence[contact.Grasp],
+    arms: Sequence[Sequence[int]],
+    gains: tuple[float, float],
+    q: Array,
+    v: Array,
+    reference: Array,
+) -> Array:
     """Joint torques that move a held load along its reference, shape (nv,), zero where nothing is driven.
 
     a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse dynamics, with
@@ -65,7 +77,7 @@ def carry_law(model, load: int, grasps, arms, gains, q, v, reference):
     return np.array(out)
 
 
-class CarryLoad:
+class CarryLoad(Controller):
     """Moves a load that several arms hold along waypoints, by computed torques. A controller.
 
     Every arm holds the load by one grasp in all six directions and has six torque-driven joints (or more).
@@ -79,15 +91,19 @@ class CarryLoad:
     """
 
     def __init__(
-        self, *, load: str, waypoints: Sequence[Mapping], frequency: float = 20.0, damping: float = 1.0, period: float = 0.001
+        self,
+        *,
+        load: str,
+        waypoints: Sequence[Mapping[str, Any]],
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        period: float = 0.001,
     ):
-        for name, value in (("frequency", frequency), ("damping", damping), ("period", period)):
-            if not isinstance(value, int | float) or not 0.0 < value < math.inf:
-                raise ValueError(f"{name} is {value!r}, must be a number above 0")
-        self.load, self.path, self.period = load, pose_waypoints(waypoints), period
-        self.gains = (frequency**2, 2.0 * damping * frequency)
+        w, z = positive(frequency, "frequency"), positive(damping, "damping")
+        self.load, self.path, self.period = load, pose_waypoints(waypoints), positive(period, "period")
+        self.gains = (w**2, 2.0 * z * w)
 
-    def start(self, simulation) -> None:
+    def start(self, simulation: Simulation) -> None:
         """Look up the arms and compile the law.
 
         Args:
@@ -96,14 +112,15 @@ class CarryLoad:
         model, plant = simulation.model, simulation.plant
         load = model.body_index(self.load)
         driven = {
-            j.joint: model.v_slices[model.body_index(j.joint)].start for j in plant.drives if isinstance(j.drive, drives.Torque)
+            c.joint: model.joint_part(c.joint).v.start
+            for c in plant.components
+            if isinstance(c, JointDrive) and isinstance(c.drive, drives.Torque)
         }
         grasps, arms = [], []
-        for grasp in plant.grasps:
-            held = model.frames[grasp.held][0] if grasp.held in model.frames else model.body_index(grasp.held)
-            if held != load:
+        for grasp in plant.components:
+            if not isinstance(grasp, contact.Grasp) or model.locate(grasp.held).body != load:
                 continue
-            body = model.frames[grasp.holder][0] if grasp.holder in model.frames else model.body_index(grasp.holder)
+            body = model.locate(grasp.holder).body
             dofs = []
             while body >= 0:
                 if model.body_names[body] in driven:
@@ -130,7 +147,7 @@ class CarryLoad:
         self._law = compiler.Compiled(recipe, 1, 1)
         self._law.code(1)
 
-    def __call__(self, state) -> np.ndarray:
+    def __call__(self, state: State) -> np.ndarray:
         """Torques at a `state`; all other commands stay."""
         (tau,) = self._law.single_results(state.q, state.v, np.array(self.path(state.t)))
         out = state.command.copy()

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from hydromechs.actuation import Allocator, allocation_matrix
+from hydromechs.actuation import Allocator, Thruster, allocation_matrix
+from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.equations import damping_force, mass_matrix, restoring_force
-from hydromechs.model import joints
+from hydromechs.model import Model, State, joints
+from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
+from hydromechs.values import Array, Scalar, floats, number, positive
 
 from ._reference import JointMotion, Waypoints
 
 __all__ = ["FollowPath", "HoldPose"]
 
+WAYPOINT = {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
+"""Keys of a waypoint."""
 
-def pose_error(pose, reference):
+
+def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
     """Error of a pose, velocity and acceleration of its reference, in body axes, shape (6,) each.
 
     Args:
@@ -35,19 +42,28 @@ def pose_error(pose, reference):
     return e, V, a
 
 
-def pose_waypoints(waypoints: Sequence[Mapping]) -> Waypoints:
+def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
     """A path of positions and of roll, pitch, heading from waypoints as `FollowPath` takes them."""
-    rows = []
-    for w in waypoints:
-        unknown = set(w) - {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
-        if unknown or "position" not in w or len(w["position"]) != 3:
-            raise ValueError(f"a waypoint has t, position (3 numbers), heading_deg, pitch_deg, roll_deg; got {dict(w)}")
-        angles = [math.radians(float(w.get(f"{x}_deg", 0.0))) for x in ("roll", "pitch", "heading")]
-        rows.append([*map(float, w["position"]), *angles])
-    return Waypoints([float(w.get("t", 0.0)) for w in waypoints], rows)
+    rows, times = [], []
+    for k, w in enumerate(waypoints):
+        if not isinstance(w, Mapping) or set(w) - WAYPOINT or "position" not in w:
+            raise ValueError(f"waypoint {k} is {w!r}, must have position (3 numbers), may have {', '.join(sorted(WAYPOINT))}")
+        angles = [number(w.get(x, 0.0), f"{x} of waypoint {k}") for x in ("roll_deg", "pitch_deg", "heading_deg")]
+        rows.append([*floats(w["position"], 3, f"position of waypoint {k}"), *map(math.radians, angles)])
+        times.append(number(w.get("t", 0.0), f"t of waypoint {k}"))
+    return Waypoints(times, rows)
 
 
-def pose_law(model, body: int, inertia, gains, q, v, memory, reference):
+def pose_law(
+    model: Model,
+    body: int,
+    inertia: Array,
+    gains: Sequence[tuple[float, float, float]],
+    q: Array,
+    v: Array,
+    memory: Array,
+    reference: Array,
+) -> tuple[Array, Array]:
     """Wrench of the pose controller in body axes, shape (6,), and the error that its integral sums, shape (6,).
 
     The integral of the position is kept in world axes, where a current is steady also while the vehicle turns.
@@ -76,18 +92,19 @@ def pose_law(model, body: int, inertia, gains, q, v, memory, reference):
     return np.asarray(inertia) @ np.array(wanted) + known[iv : iv + 6], integrand
 
 
-def _pid(gains, e, rate, integral):
+def _pid(gains: tuple[float, float, float], e: Scalar, rate: Scalar, integral: Scalar) -> Scalar:
     return gains[0] * e + gains[1] * rate + gains[2] * integral
 
 
-class FollowPath:
+class FollowPath(Controller):
     """Leads a vehicle along waypoints with its thrusters, and an arm along its own. A controller.
 
         τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q) + D(q, v_ref)
 
-    e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass at
-    the start, g weight and buoyancy at the present configuration, D the damping of still water at the speed of the reference.
-    The integral takes out the current; it waits while thrusters saturate. Thrusts come from bounded least squares.
+    e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
+    the model's initial configuration, g weight and buoyancy at the present configuration, D the damping of still water at the
+    speed of the reference. The integral takes out the current; it waits while thrusters saturate. Thrusts come from bounded
+    least squares.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
@@ -103,7 +120,7 @@ class FollowPath:
     def __init__(
         self,
         *,
-        waypoints: Sequence[Mapping],
+        waypoints: Sequence[Mapping[str, Any]],
         arm: Sequence[Mapping[str, float]] = (),
         body: str | None = None,
         frequency: float = 0.6,
@@ -112,40 +129,37 @@ class FollowPath:
         integral: float = 5.0,
         period: float = 0.05,
     ):
-        attitude = 2.0 * frequency if attitude_frequency is None else attitude_frequency
-        numbers = dict(frequency=frequency, attitude_frequency=attitude, damping=damping, integral=integral, period=period)
-        for name, value in numbers.items():
-            if not isinstance(value, int | float) or not 0.0 < value < math.inf:
-                raise ValueError(f"{name} is {value!r}, must be a number above 0")
+        frequency, damping = positive(frequency, "frequency"), positive(damping, "damping")
+        attitude = 2.0 * frequency if attitude_frequency is None else positive(attitude_frequency, "attitude_frequency")
+        integral = positive(integral, "integral")
         self.path = pose_waypoints(waypoints)
         self.arm = JointMotion(waypoints=arm, period=period) if arm else None
-        self.body, self.period = body, period
+        self.body, self.period = body, positive(period, "period")
         self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
         self.memory = np.zeros(6)
         """Integral of the error, of positions in world axes [m·s, rad·s], shape (6,)."""
 
-    def start(self, simulation) -> None:
+    def start(self, simulation: Simulation) -> None:
         """Look up the vehicle, its thrusters and its inertia, and compile the law.
 
         Args:
             simulation: The simulation that it will control.
         """
-        from hydromechs.compiler import Argument, Compiled, Recipe  # CasADi and LLVM
-
         model, plant = simulation.model, simulation.plant
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else None)
         if name not in free:
             raise ValueError(f"pose control needs a body with a free joint; {name!r} is none of {', '.join(free) or 'none'}")
         i = model.body_index(name)
-        on = [t for t in plant.thrusters if model.frames[t.frame][0] == i]
+        rigid = _fixed_to(model, i)
+        on = [c for c in plant.components if isinstance(c, Thruster) and model.locate(c.frame).body in rigid]
         if not on:
-            raise ValueError(f"pose control needs thrusters on {name!r}; the simulation has none there")
+            raise ValueError(f"pose control needs thrusters on {name!r} or on bodies fixed to it; there are none")
         limits = np.array([t.curve.limits for t in on])
         self._curves = [(simulation.actuators.index(t.name), t.curve.inverse) for t in on]
         self._allocator = Allocator(allocation_matrix(model, on, name), limits[:, 0], limits[:, 1])
         at = model.v_slices[i]
-        inertia = np.array(mass_matrix(model, simulation.state.q), dtype=float)[at, at]
+        inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))
         recipe = Recipe(
             "pose_law",
@@ -162,7 +176,7 @@ class FollowPath:
             self.arm.start(simulation)
             self._joints = [simulation.actuators.index(joint) for joint in self.arm.names]
 
-    def __call__(self, state) -> np.ndarray:
+    def __call__(self, state: State) -> np.ndarray:
         """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
         wrench, e = self._law.single_results(state.q, state.v, self.memory, np.array(self.path(state.t)))
         given = self._allocator(wrench)
@@ -185,11 +199,20 @@ class HoldPose(FollowPath):
         options: As in `FollowPath`: arm, body, frequency, attitude_frequency, damping, integral, period.
     """
 
-    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options):
+    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any):
         super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
 
 
-def _quaternion(rpy):
+def _fixed_to(model: Model, body: int) -> set[int]:
+    """A body and those that are fixed to it."""
+    out = {body}
+    for i in range(model.nb):
+        if model.bodies[i].joint.nv == 0 and model.parent[i] in out:
+            out.add(i)
+    return out
+
+
+def _quaternion(rpy: Array) -> Array:
     """Quaternion of roll, pitch and heading, shape (4,)."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(0.5 * rpy), np.sin(0.5 * rpy)
     return np.array(

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.model import State
+from hydromechs.simulation import Controller, Simulation
+from hydromechs.values import nearest, positive
+
 __all__ = ["JointMotion", "Waypoints"]
 
 
@@ -55,7 +59,7 @@ class Waypoints:
         return Sample(self.points[k - 1] + place * way, rate * way, acceleration * way)
 
 
-class JointMotion:
+class JointMotion(Controller):
     """Moves servo-driven joints along waypoints. A controller.
 
     Args:
@@ -64,16 +68,19 @@ class JointMotion:
     """
 
     def __init__(self, *, waypoints: Sequence[Mapping[str, float]], period: float = 0.02):
-        self.period = period
+        self.period = positive(period, "period")
         if not waypoints:
             raise ValueError("joint motion needs one waypoint or more")
+        for w in waypoints:
+            if not isinstance(w, Mapping):
+                raise ValueError(f"a waypoint is {w!r}, must map t and joints to numbers, as {{t: 0, elbow: 0.5}}")
         self.names = tuple(name for name in waypoints[0] if name != "t")
         for w in waypoints:
             if set(w) != {"t", *self.names}:
                 raise ValueError(f"every waypoint must have t and {', '.join(self.names)}; one has {', '.join(w)}")
         self.path = Waypoints([w["t"] for w in waypoints], [[w[name] for name in self.names] for w in waypoints])
 
-    def start(self, simulation) -> None:
+    def start(self, simulation: Simulation) -> None:
         """Check that all joints are driven.
 
         Args:
@@ -81,8 +88,8 @@ class JointMotion:
         """
         for name in self.names:
             if name not in simulation.actuators:
-                raise ValueError(f"joint {name!r} is not driven; driven are {', '.join(simulation.actuators) or 'none'}")
+                raise ValueError(f"joint {name!r} is not driven{nearest(name, simulation.actuators)}")
 
-    def __call__(self, state) -> dict[str, float]:
+    def __call__(self, state: State) -> dict[str, float]:
         """Target positions at the time of a `state`."""
         return dict(zip(self.names, self.path(state.t).position.tolist(), strict=True))

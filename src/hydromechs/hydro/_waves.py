@@ -32,6 +32,8 @@ class WaveComponents(NamedTuple):
     """Unit vector n along world x and y, shape (n, 2)."""
     phase: np.ndarray
     """Phase [rad], shape (n,)."""
+    scale: np.ndarray
+    """1/(1 − e^(−2kh)), 1 in deep water, shape (n,)."""
     water_depth: float
     """Depth h of the bed [m]; infinite in deep water."""
 
@@ -130,7 +132,8 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
                 for omega, phase in zip(omegas.tolist(), phases.tolist(), strict=True)
             ]
     table = np.array(rows, dtype=float).reshape(-1, 6)
-    return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], h)
+    scale = 1.0 / -np.expm1(-2.0 * table[:, 2] * h) if math.isfinite(h) else np.ones(len(table))
+    return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], scale, h)
 
 
 def _frequencies(sea, places) -> np.ndarray:
@@ -157,7 +160,7 @@ def wave_motion(components: WaveComponents, down, p, t) -> WaveMotion:
         p: The point in world axes [m], shape (3,).
         t: Time [s].
     """
-    a, omega, k, n, phase, h = components
+    a, omega, k, n, phase, scale, h = components
     if not len(a):
         return WaveMotion(np.zeros(3), np.zeros(3), 0.0, np.zeros((3, 3)))
     down = np.asarray(down, dtype=float)
@@ -167,7 +170,7 @@ def wave_motion(components: WaveComponents, down, p, t) -> WaveMotion:
 
     theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
     cos, sin = np.cos(theta), np.sin(theta)
-    along, upward = _decay(k, d, h)
+    along, upward = _decay(k, d, scale, h)
     speed = a * omega
     u, w = speed * along * cos, speed * upward * sin
     u_rate, w_rate = speed * along * sin, -speed * upward * cos  # ∂u/∂t and ∂w/∂t over ω
@@ -183,10 +186,10 @@ def wave_motion(components: WaveComponents, down, p, t) -> WaveMotion:
     return WaveMotion(velocity, local + gradient @ velocity, (a * cos).sum(), gradient)
 
 
-def _decay(k, d, h):
+def _decay(k, d, scale, h):
     """cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh without overflow, for 0 ≤ d ≤ h."""
     near = np.exp(-k * d)
     if math.isinf(h):
         return near, near
-    far, scale = np.exp(k * (d - 2.0 * h)), 1.0 / -np.expm1(-2.0 * k * h)
+    far = np.exp(k * (d - 2.0 * h))
     return scale * (near + far), scale * (near - far)

@@ -3,6 +3,7 @@
 from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._block_methods import SlidingBlock, block_named, block_step, corrector_weights, predictor_weights
+from ._integrator import FixedStep, Integrator, NotFinite, OneStep, Paths, Point, Propagator, Samples
 from ._methods import (
     METHODS,
     DormandPrince,
@@ -13,16 +14,16 @@ from ._methods import (
     System,
     dense_output,
     embedded_step,
-    fastest_root,
     method_named,
-    step,
 )
 
 _LATER = {  # compile with CasADi and LLVM
     "AdaptiveSteps": "._adaptive",
     "BlockSteps": "._block_steps",
-    "StepTooSmall": "._adaptive",
+    "FixedSteps": "._fixed_steps",
     "Stepper": "._stepper",
+    "is_multiple": "._fixed_steps",
+    "sample_times": "._adaptive",
 }
 
 __all__ = [
@@ -31,11 +32,19 @@ __all__ = [
     "BlockSteps",
     "DormandPrince",
     "Euler",
+    "FixedStep",
+    "FixedSteps",
+    "Integrator",
     "LinearlyImplicit",
+    "NotFinite",
+    "OneStep",
+    "Paths",
+    "Point",
+    "Propagator",
     "RungeKutta4",
+    "Samples",
     "SemiImplicitEuler",
     "SlidingBlock",
-    "StepTooSmall",
     "Stepper",
     "System",
     "block_named",
@@ -43,10 +52,10 @@ __all__ = [
     "corrector_weights",
     "dense_output",
     "embedded_step",
-    "fastest_root",
+    "is_multiple",
     "method_named",
     "predictor_weights",
-    "step",
+    "sample_times",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

@@ -4,51 +4,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._methods import dense_output
+from ._integrator import NotFinite, Paths, Point, Propagator, Samples
+from ._methods import DormandPrince, dense_output
 from ._stepper import Stepper
 
-__all__ = ["AdaptiveSteps", "StepTooSmall"]
+__all__ = ["AdaptiveSteps"]
 
 SMALLEST = 1e-10
 """Step below which it gives up [s]."""
 
 
-class StepTooSmall(ArithmeticError):
-    """The error asks for a step below `SMALLEST`; `at` is the last good time, configuration and x."""
-
-    def __init__(self, *at):
-        self.at = at
-        super().__init__(f"t = {at[0]:.6g} s: the error asks for a step below {SMALLEST:g} s")
-
-
-class AdaptiveSteps:
-    """Adaptive steps of one stepper.
+class AdaptiveSteps(Propagator):
+    """Adaptive steps of one stepper; the error of entries that the stepper does not count is left out.
 
     Args:
         stepper: With the method Dormand-Prince.
-        counted: 1 for the entries of y = (u, v, z) whose error counts, else 0, shape (n,).
     """
 
-    def __init__(self, stepper: Stepper, counted: np.ndarray):
-        self.stepper, self.counted, self.method = stepper, counted, stepper.method
+    def __init__(self, stepper: Stepper):
+        if not isinstance(stepper.method, DormandPrince):
+            raise TypeError(f"{stepper.method.name} does not estimate its error")
+        self.stepper, self.method = stepper, stepper.method
 
-    def advance(self, t: float, q, x, inputs, t_end: float, first: float, recording) -> tuple[float, np.ndarray, np.ndarray]:
-        """From (t, q, x) to t_end exactly; samples of the recording on the way come from dense output.
+    def compile(self) -> None:
+        """Make the machine code for one world now."""
+        self.stepper.embedded.code(1)
 
-        A pure function of its arguments: a run that is resumed at a look takes the same steps.
-
-        Args:
-            t: Time [s].
-            q: Configuration, shape (nq,).
-            x: Velocity and internal states, shape (nv + nz,).
-            inputs: Inputs, held, shape (nu,).
-            t_end: Where to stop [s].
-            first: First step to try [s].
-            recording: Where samples go, or None.
-        """
+    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+        """See `Propagator.advance`; samples on the way come from dense output."""
         nv, method = self.stepper.model.nv, self.method
         system = self.stepper.reference({})
-        h = min(first, method.largest)
+        t, q, x = at
+        h = min(h, method.largest)
         while t < t_end:
             h = min(h, method.largest)
             last = t + h >= t_end - 1e-12 * max(1.0, abs(t_end))
@@ -56,18 +43,48 @@ class AdaptiveSteps:
             q1, x1, error, stages = self.stepper.embedded([t, q, x, h_now, inputs])
             size = np.concatenate([np.ones(nv), np.maximum(np.abs(x), np.abs(x1))])
             with np.errstate(over="ignore", invalid="ignore"):
-                ratio = self.counted * error / (method.absolute + method.relative * size)
+                ratio = self.stepper.counted * error / (method.absolute + method.relative * size)
                 norm = float(np.sqrt(np.mean(ratio * ratio)))
             if not norm <= 1.0:  # also for NaN
                 h = h_now * (0.2 if not np.isfinite(norm) else max(0.2, 0.9 * norm**-0.2))
                 if h < SMALLEST:
-                    raise StepTooSmall(t, q, x)
+                    raise NotFinite(Point(t, q, x), _reason(norm))
                 continue
-            if recording is not None:
-                for time in recording.times(t, t_end if last else t + h_now):
+            if samples is not None:
+                for time in sample_times(samples.every, t, t_end if last else t + h_now):
                     part = (time - t) / h_now
-                    at = (q1, x1) if part >= 1.0 else dense_output(system, q, x, h_now, stages, part)
-                    recording.rows(np.array([time]), np.asarray(at[0])[None], np.asarray(at[1])[None], inputs)
+                    there = (q1, x1) if part >= 1.0 else dense_output(system, q, x, h_now, stages, part)
+                    samples.rows(np.array([time]), np.asarray(there[0])[None], np.asarray(there[1])[None], inputs)
             t, q, x = t_end if last else t + h_now, q1, x1
             h = h_now * min(5.0, 0.9 * max(norm, 1e-10) ** -0.2)
-        return t, q, x
+        return Point(t, q, x)
+
+    def march(
+        self, t: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+    ) -> Paths:
+        """It takes no equal steps."""
+        raise ValueError(
+            f"{self.method.name} chooses its steps, but many worlds go on together in steps of one length; use rk4, b1pc5, "
+            "semi_implicit_euler, euler or linearly_implicit"
+        )
+
+
+def _reason(norm: float) -> str:
+    if np.isfinite(norm):
+        return (
+            f"the error asks for a step below {SMALLEST:g} s: a force jumps there, or the tolerances are too tight; smooth the "
+            "force, loosen relative and absolute, or use rk4"
+        )
+    return "the next step is not finite"
+
+
+def sample_times(every: float, t: float, t_end: float) -> np.ndarray:
+    """Multiples of a period after a time and up to another [s].
+
+    Args:
+        every: The period [s].
+        t: After this [s].
+        t_end: Up to this [s].
+    """
+    first, last = np.floor(t / every + 1e-9) + 1.0, np.floor(t_end / every + 1e-9)
+    return np.minimum(np.arange(first, last + 0.5) * every, t_end)

@@ -17,14 +17,22 @@ and of internal states are the same in every chart.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from hydromechs.values import Array, Scalar
+
+from ._integrator import Integrator, Propagator
+
+if TYPE_CHECKING:
+    from ._stepper import Stepper
 
 __all__ = ["BlockSystem", "SlidingBlock", "block_named", "block_step", "corrector_weights", "predictor_weights"]
 
@@ -75,20 +83,20 @@ def corrector_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlidingBlock:
+class SlidingBlock(Integrator):
     """PECE method of order k that finds p points in time at once; "b4pc5" has p = 4 and k = 5.
 
     It is started, and started anew after every jump of the inputs, by Dormand-Prince steps of the same length.
     """
 
-    order: int = 5
+    order: int = 5  # type: ignore[assignment]  # a field in place of the interface's property
     """k: 2 to 10, order of predictor and corrector."""
     points: int = 4
     """p: points of a block, below k."""
     tasks: int | None = None
     """Points that are evaluated side by side, a divisor of p (p̃ of the thesis); all of them if None, 1: one after another."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("order", "points"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -109,6 +117,27 @@ class SlidingBlock:
     def name(self) -> str:
         """b{p}pc{k}."""
         return f"b{self.points}pc{self.order}"
+
+    @property
+    def stages(self) -> int:
+        """Evaluations per point: one to predict, one to correct."""
+        return 2
+
+    def longest_step(self, frequency: float, decay: float) -> float:
+        """Longest step [s] for ẍ + decay ẋ + frequency² x = 0 at which no solution grows by more than 1e-3 in a block."""
+        if frequency == 0.0 and decay == 0.0:
+            return math.inf
+        root = complex(-0.5 * decay, math.sqrt(max(0.0, frequency**2 - 0.25 * decay**2)))
+        if decay >= 2.0 * frequency:
+            root = complex(-0.5 * decay - math.sqrt(0.25 * decay**2 - frequency**2), 0.0)
+        direction = complex(round(root.real / abs(root), 2), round(root.imag / abs(root), 2))
+        return _stable_until(self.order, self.points, direction, 0.0 if root.imag == 0.0 else 1e-3) / abs(root)
+
+    def propagator(self, stepper: Stepper) -> Propagator:
+        """Blocks of steps, and shorter steps to times off the grid."""
+        from ._block_steps import BlockSteps  # CasADi and LLVM
+
+        return BlockSteps(stepper)
 
     @property
     def substeps(self) -> int:
@@ -157,7 +186,7 @@ def _stable_until(order: int, points: int, direction: complex, growth: float) ->
     """Largest r for which z = r · direction, and all below, let no solution grow by more than `growth` in a block."""
 
     def stable(r: float) -> bool:
-        return np.abs(np.linalg.eigvals(amplification(order, points, r * direction))).max() <= 1.0 + growth + 1e-9
+        return bool(np.abs(np.linalg.eigvals(amplification(order, points, r * direction))).max() <= 1.0 + growth + 1e-9)
 
     low = 0.0
     while stable(low + 0.01) and low < 10.0:
@@ -174,15 +203,17 @@ class BlockSystem(NamedTuple):
 
     nv: int
     """Degrees of freedom."""
-    rates: Callable
+    rates: Callable[..., Array]
     """u̇ of the old points in the chart around q, (k, nv), of q, configurations (k, nq) and velocities (k, nv)."""
-    predict: Callable
+    predict: Callable[..., Array]
     """ẏ, (p, n), at y_0 + h W F, of times (p,), q, x, h, derivatives F (k, n) and weights W (p, k)."""
-    correct: Callable
+    correct: Callable[..., tuple[Array, Array, Array]]
     """q, x and ẋ, (p, ...) each, at y_0 + h W F, of the same."""
 
 
-def block_step(method: SlidingBlock, system: BlockSystem, t, Q, X, D, h):
+def block_step(
+    method: SlidingBlock, system: BlockSystem, t: Scalar, Q: Array, X: Array, D: Array, h: Scalar
+) -> tuple[Array, Array, Array]:
     """The last k points of the trajectory after p more.
 
     Args:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,28 +12,19 @@ from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, March, Recipe
 from hydromechs.model import BallStep, FreeStep
 
-from ._block_methods import BlockSystem, block_step
+from ._block_methods import BlockSystem, SlidingBlock, block_step
+from ._fixed_steps import is_multiple
+from ._integrator import NotFinite, Paths, Point, Propagator, Samples
 from ._methods import embedded_step
 from ._stepper import Stepper
 
-__all__ = ["BlockPath", "BlockSteps"]
+__all__ = ["BlockSteps"]
 
 CHUNK = 4096
 """Blocks that are recorded at once."""
 
 
-class BlockPath(NamedTuple):
-    """Where worlds came."""
-
-    q: np.ndarray
-    """Configurations after every `record` steps, shape (worlds, rows, nq)."""
-    x: np.ndarray
-    """Velocities and internal states there, shape (worlds, rows, nv + nz)."""
-    good: np.ndarray
-    """Number of steps with finite results, shape (worlds,)."""
-
-
-class BlockSteps:
+class BlockSteps(Propagator):
     """Steps of one stepper whose method is a `SlidingBlock`.
 
     Args:
@@ -42,6 +32,8 @@ class BlockSteps:
     """
 
     def __init__(self, stepper: Stepper):
+        if not isinstance(stepper.method, SlidingBlock):
+            raise TypeError(f"{stepper.method.name} is not a block method")
         self.stepper, self.method = stepper, stepper.method
 
     # -- what is compiled ---------------------------------------------------------------------------------------------------
@@ -167,7 +159,7 @@ class BlockSteps:
 
     # -- running ------------------------------------------------------------------------------------------------------------
 
-    def run(self, n: float, offset: float, q, x, inputs: list[np.ndarray], h: float, steps: int, record: int) -> BlockPath:
+    def run(self, n: float, offset: float, q, x, inputs: list[np.ndarray], h: float, steps: int, record: int) -> Paths:
         """Take steps from t = offset + n h with held inputs: a start, long enough that whole blocks are left, then these.
 
         Args:
@@ -205,7 +197,7 @@ class BlockSteps:
             at_start = good[w] < first
             q_path[w, late] = Q[w, int(good[w])] if at_start else state[1][w, -1]
             x_path[w, late] = X[w, int(good[w])] if at_start else state[2][w, -1]
-        return BlockPath(q_path, x_path, good)
+        return Paths(q_path, x_path, good)
 
     def _started(self, n: float, offset: float, q, x, inputs, h: float, steps: int):
         """The first `steps` points after the given one, itself included: Q, X, D, (worlds, steps + 1, ...) each, and good."""
@@ -221,30 +213,55 @@ class BlockSteps:
         )
         return Q, X, D, np.floor(result.good / m)
 
-    def advance(self, t: float, q, x, inputs: np.ndarray, t_end: float, h: float, recording):
-        """From (t, q, x) to the first step at or after t_end: t, q, x there, and whether all steps were finite.
+    def march(
+        self, t: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+    ) -> Paths:
+        """See `Propagator.march`; inputs must be held."""
+        for given, argument in zip(inputs, self.stepper.inputs, strict=True):
+            if given.ndim > 1 + len(argument.shape):
+                raise ValueError(
+                    f"{argument.name} changes with every step, but {self.method.name} builds on earlier derivatives and needs "
+                    "inputs without jumps: hold it, roll out piece by piece, or use rk4"
+                )
+        return self.run(0.0, t, q, x, inputs, h, steps, record)
 
-        A pure function of its arguments, and its history begins here: a run that is resumed at a look takes the same steps.
+    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+        """See `Propagator.advance`: one Dormand-Prince step to the grid, blocks on it, one step from it to the end."""
+        n = round(at.t / h)
+        if abs(at.t - n * h) > 1e-6 * h:
+            grid = (math.floor(at.t / h + 1e-6) + 1) * h
+            at = self._short_step(at, inputs, min(grid, t_end), h, samples)
+            n = round(at.t / h)
+        steps = math.floor((t_end - at.t) / h + 1e-6)
+        if steps > 0:
+            at = self._blocks(at, n, inputs, steps, h, samples)
+        if at.t < t_end - min(1e-6 * h, 1e-10):
+            at = self._short_step(at, inputs, t_end, h, samples)
+        return at
 
-        Args:
-            t: Time [s].
-            q: Configuration, shape (nq,).
-            x: Velocity and internal states, shape (nv + nz,).
-            inputs: Inputs, held, shape (nu,).
-            t_end: Where to stop [s].
-            h: Step [s].
-            recording: Where samples go, or None.
-        """
-        n = round(t / h)
-        offset = 0.0 if n * h == t else t - n * h
-        steps = max(1, math.ceil((t_end - t) / h - 1e-6))
-        path = self.run(n, offset, q[None], x[None], [inputs[None]], h, steps, 1)
+    def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+        """One Dormand-Prince step that ends at a time."""
+        Q, X, _, good = self._started(0.0, at.t, at.q[None], at.x[None], [inputs[None]], t_end - at.t, 1)
+        if good[0] < 1:
+            raise NotFinite(at, "the next step is not finite")
+        end = Point(t_end, Q[0, 1].copy(), X[0, 1].copy())
+        if samples is not None and is_multiple(t_end, samples.every, h):
+            samples.rows(np.array([t_end]), end.q[None], end.x[None], inputs)
+        return end
+
+    def _blocks(self, at: Point, n: int, inputs: np.ndarray, steps: int, h: float, samples: Samples | None) -> Point:
+        """Steps on the grid."""
+        offset = 0.0 if n * h == at.t else at.t - n * h
+        path = self.run(n, offset, at.q[None], at.x[None], [inputs[None]], h, steps, 1)
         good = int(path.good[0])
         numbers = n + np.arange(1, good + 1)
-        if recording is not None:
-            due = np.flatnonzero(numbers % round(recording.sim.record / h) == 0)
+        if samples is not None:
+            due = np.flatnonzero(numbers % round(samples.every / h) == 0)
             if due.size:
-                recording.rows(offset + numbers[due] * h, path.q[0, due], path.x[0, due], inputs)
+                samples.rows(offset + numbers[due] * h, path.q[0, due], path.x[0, due], inputs)
+        end = at
         if good:
-            t, q, x = offset + float(numbers[-1]) * h, path.q[0, good - 1].copy(), path.x[0, good - 1].copy()
-        return t, q, x, good == steps
+            end = Point(offset + float(numbers[-1]) * h, path.q[0, good - 1].copy(), path.x[0, good - 1].copy())
+        if good < steps:
+            raise NotFinite(end, "the next step is not finite")
+        return end

@@ -1,4 +1,4 @@
-"""Integrators on the manifold of configurations. A method is an object; its step is a function, traced like any equation.
+"""One-step methods on the manifold of configurations. A method's step is traced like any equation.
 
 The state is (q, x) with x = (v, z). A step works in the chart around q (see `dynamics.retract`): y = (u, v, z) starts at (0, x)
 and lives in a vector space, so that the classical methods keep their orders on quaternions too.
@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hydromechs.spatial import where
+from hydromechs.values import Array, Positive, Scalar, check_fields
 
-from ._block_methods import SlidingBlock, block_named
+from ._block_methods import block_named
+from ._integrator import FixedStep, Integrator, OneStep, Propagator
+
+if TYPE_CHECKING:
+    from ._stepper import Stepper
 
 __all__ = [
     "METHODS",
@@ -27,9 +31,8 @@ __all__ = [
     "SemiImplicitEuler",
     "System",
     "dense_output",
-    "fastest_root",
+    "embedded_step",
     "method_named",
-    "step",
 ]
 
 
@@ -38,88 +41,116 @@ class System(NamedTuple):
 
     nv: int
     """Degrees of freedom: u and v have as many entries."""
-    derivative: Callable
+    derivative: Callable[..., Array]
     """ẏ = f(t, q, y), shape (n,)."""
-    jacobian: Callable
+    jacobian: Callable[..., Array]
     """∂f/∂y (t, q, y), shape (n, n)."""
-    solve: Callable
+    solve: Callable[..., Array]
     """x = A⁻¹ b of (A, b)."""
-    retract: Callable
+    retract: Callable[..., Array]
     """q ⊕ u of (q, u)."""
-    rate: Callable
+    rate: Callable[..., Array]
     """u̇ of (q, v) at u = 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class Euler:
+class Euler(FixedStep):
     """Explicit Euler: order 1. For comparison; it heats oscillations up."""
 
     name = "euler"
     order = 1
+    stages = 1
 
-    @staticmethod
-    def longest_step(frequency: float, decay: float) -> float:
+    def longest_step(self, frequency: float, decay: float) -> float:
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond."""
         if decay < 2.0 * frequency:
             return decay / frequency**2
-        return 2.0 / fastest_root(frequency, decay)
+        return 2.0 / _fastest(frequency, decay)
+
+    def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
+        """y + h f(y)."""
+        y = _start(system, x)
+        return _end(system, q, y + h * system.derivative(t, q, y))
 
 
 @dataclass(frozen=True, slots=True)
-class SemiImplicitEuler:
+class SemiImplicitEuler(FixedStep):
     """Semi-implicit (symplectic) Euler: first the velocity, then the position with the new velocity; order 1."""
 
     name = "semi_implicit_euler"
     order = 1
+    stages = 1
 
-    @staticmethod
-    def longest_step(frequency: float, decay: float) -> float:
+    def longest_step(self, frequency: float, decay: float) -> float:
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: h² ω² + 2 h d = 4."""
         if frequency == 0.0:
             return 2.0 / decay if decay else np.inf
         return (math.sqrt(decay**2 + 4.0 * frequency**2) - decay) / frequency**2
 
+    def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
+        """x' = x + h ẋ(q, x),  q' = q ⊕ h u̇(q, v')."""
+        y = _start(system, x)
+        x = x + h * system.derivative(t, q, y)[system.nv :]
+        return system.retract(q, h * system.rate(q, x[: system.nv])), x
+
 
 @dataclass(frozen=True, slots=True)
-class RungeKutta4:
+class RungeKutta4(FixedStep):
     """The classical Runge-Kutta method of order 4: four evaluations a step. The default."""
 
     name = "rk4"
     order = 4
+    stages = 4
 
-    @staticmethod
-    def longest_step(frequency: float, decay: float) -> float:
+    def longest_step(self, frequency: float, decay: float) -> float:
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the least over all damping ratios."""
-        return 2.6 / max(fastest_root(frequency, decay), 1e-300)
+        return 2.6 / max(_fastest(frequency, decay), 1e-300)
+
+    def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
+        """k_1 = f(y), k_2 = f(y + h/2 k_1), k_3 = f(y + h/2 k_2), k_4 = f(y + h k_3);  y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
+        y, f, half = _start(system, x), system.derivative, 0.5 * h
+        k1 = f(t, q, y)
+        k2 = f(t + half, q, y + half * k1)
+        k3 = f(t + half, q, y + half * k2)
+        k4 = f(t + h, q, y + h * k3)
+        return _end(system, q, y + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DormandPrince:
+class DormandPrince(OneStep):
     """Adaptive Runge-Kutta method of order 5 with an error estimate of order 4 and dense output (Dormand and Prince 1980)."""
 
-    relative: float = 1e-6
+    relative: Positive = 1e-6
     """Allowed error of a step, relative to the size of velocities and internal states (to 1 m or 1 rad for configurations)."""
-    absolute: float = 1e-9
+    absolute: Positive = 1e-9
     """Allowed error of a step where these are small."""
-    largest: float = 0.1
+    largest: Positive = 0.1
     """Longest step [s]."""
     name = "dormand_prince"
     order = 5
+    stages = 6
+    adaptive = True
 
-    @staticmethod
-    def longest_step(frequency: float, decay: float) -> float:
+    def longest_step(self, frequency: float, decay: float) -> float:
         """It finds its step by itself."""
         return np.inf
 
-    def __post_init__(self):
-        for name in ("relative", "absolute", "largest"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0.0 < value < np.inf:
-                raise ValueError(f"integrator.{name} is {value!r}, must be a number above 0")
+    def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
+        """The fifth-order result of `embedded_step`."""
+        return embedded_step(system, t, q, x, h)[:2]
+
+    def propagator(self, stepper: Stepper) -> Propagator:
+        """Steps of the length that the error asks for."""
+        from ._adaptive import AdaptiveSteps  # CasADi and LLVM
+
+        return AdaptiveSteps(stepper)
+
+    def __post_init__(self) -> None:
+        check_fields(self, "integrator")
 
 
 @dataclass(frozen=True, slots=True)
-class LinearlyImplicit:
+class LinearlyImplicit(FixedStep):
     """Rosenbrock method ROS2 with the exact Jacobian: order 2, L-stable, for stiff contact and drives (Verwer et al. 1999).
 
     Its order does not depend on the Jacobian, so parts of it (tables, waves) may be held constant.
@@ -127,27 +158,46 @@ class LinearlyImplicit:
 
     name = "linearly_implicit"
     order = 2
+    stages = 2
 
-    @staticmethod
-    def longest_step(frequency: float, decay: float) -> float:
+    def longest_step(self, frequency: float, decay: float) -> float:
         """Any step is stable."""
         return np.inf
 
+    def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
+        """With W = 1 − γ h J, γ = 1 − 1/√2:
 
-def fastest_root(frequency: float, decay: float) -> float:
+            W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2)
+
+        The order holds for any J. Of each entry the larger is taken of ∂f/∂y here and where the velocity leads to in this step,
+        so that ground is seen before it is met, and after it is left.
+        """
+        y, nv = _start(system, x), system.nv
+        ahead = np.concatenate([h * system.rate(q, x[:nv]), x])
+        here, there = system.jacobian(t, q, y), system.jacobian(t + h, q, ahead)
+        J = [where(abs(a) > abs(b), a, b) for a, b in zip(np.ravel(here), np.ravel(there), strict=True)]
+        W = np.eye(len(y)) - (GAMMA * h) * np.array(J).reshape(len(y), len(y))
+        k1 = system.solve(W, system.derivative(t, q, y))
+        k2 = system.solve(W, system.derivative(t + h, q, y + h * k1) - 2.0 * k1)
+        return _end(system, q, y + h * (1.5 * k1 + 0.5 * k2))
+
+
+def _fastest(frequency: float, decay: float) -> float:
     """Largest |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
     if decay < 2.0 * frequency:
         return frequency
     return 0.5 * decay + math.sqrt(0.25 * decay**2 - frequency**2)
 
 
-METHODS = {m.name: m for m in (Euler, SemiImplicitEuler, RungeKutta4, DormandPrince, LinearlyImplicit)}
+METHODS: dict[str, type[OneStep]] = {
+    m.name: m for m in (Euler, SemiImplicitEuler, RungeKutta4, DormandPrince, LinearlyImplicit)
+}
 """Integrators by name."""
 
 
-def method_named(name):
+def method_named(name: str | Integrator) -> Integrator:
     """A method from its name, or the method itself."""
-    if isinstance(name, (*METHODS.values(), SlidingBlock)):
+    if isinstance(name, Integrator):
         return name
     block = block_named(name)
     if block is not None:
@@ -157,75 +207,15 @@ def method_named(name):
     return METHODS[name]()
 
 
-@singledispatch
-def step(method, system: System, t, q, x, h):
-    """One step from (q, x) at time t over h: the new q and x.
-
-    Args:
-        method: The integrator.
-        system: What is integrated.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        x: Velocity and internal states, shape (nv + nz,).
-        h: Step [s].
-    """
-    raise TypeError(f"{method!r} is no integrator")
-
-
-def _start(system: System, x):
+def _start(system: System, x: Array) -> Array:
     return np.concatenate([np.zeros(system.nv), x])
 
 
-def _end(system: System, q, y):
+def _end(system: System, q: Array, y: Array) -> tuple[Array, Array]:
     return system.retract(q, y[: system.nv]), y[system.nv :]
 
 
-@step.register
-def _(method: Euler, system: System, t, q, x, h):
-    """y + h f(y)."""
-    y = _start(system, x)
-    return _end(system, q, y + h * system.derivative(t, q, y))
-
-
-@step.register
-def _(method: SemiImplicitEuler, system: System, t, q, x, h):
-    """x' = x + h ẋ(q, x),  q' = q ⊕ h u̇(q, v')."""
-    y = _start(system, x)
-    x = x + h * system.derivative(t, q, y)[system.nv :]
-    return system.retract(q, h * system.rate(q, x[: system.nv])), x
-
-
-@step.register
-def _(method: RungeKutta4, system: System, t, q, x, h):
-    """k_1 = f(y), k_2 = f(y + h/2 k_1), k_3 = f(y + h/2 k_2), k_4 = f(y + h k_3);  y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
-    y, f, half = _start(system, x), system.derivative, 0.5 * h
-    k1 = f(t, q, y)
-    k2 = f(t + half, q, y + half * k1)
-    k3 = f(t + half, q, y + half * k2)
-    k4 = f(t + h, q, y + h * k3)
-    return _end(system, q, y + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4))
-
-
 GAMMA = 1.0 - np.sqrt(0.5)
-
-
-@step.register
-def _(method: LinearlyImplicit, system: System, t, q, x, h):
-    """With W = 1 − γ h J, γ = 1 − 1/√2:
-
-        W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2)
-
-    The order holds for any J. Of each entry the larger is taken of ∂f/∂y here and where the velocity leads to in this step, so
-    that ground is seen before it is met, and after it is left.
-    """
-    y, nv = _start(system, x), system.nv
-    ahead = np.concatenate([h * system.rate(q, x[:nv]), x])
-    here, there = system.jacobian(t, q, y), system.jacobian(t + h, q, ahead)
-    J = [where(abs(a) > abs(b), a, b) for a, b in zip(np.ravel(here), np.ravel(there), strict=True)]
-    W = np.eye(len(y)) - (GAMMA * h) * np.array(J).reshape(len(y), len(y))
-    k1 = system.solve(W, system.derivative(t, q, y))
-    k2 = system.solve(W, system.derivative(t + h, q, y + h * k1) - 2.0 * k1)
-    return _end(system, q, y + h * (1.5 * k1 + 0.5 * k2))
 
 
 NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
@@ -254,7 +244,9 @@ DENSE = np.array(
 """Weights of the stages in powers of the part of a step: continuous extension of order 4 (Shampine 1986)."""
 
 
-def embedded_step(system: System, t, q, x, h, first=None):
+def embedded_step(
+    system: System, t: Scalar, q: Array, x: Array, h: Scalar, first: Array | None = None
+) -> tuple[Array, Array, Array, Array]:
     """A Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n) for dense output.
 
     The last stage is the first of the next step: `first`, if it is known, saves an evaluation.
@@ -271,13 +263,7 @@ def embedded_step(system: System, t, q, x, h, first=None):
     return (*_end(system, q, at), error, np.stack(k))
 
 
-@step.register
-def _(method: DormandPrince, system: System, t, q, x, h):
-    """The fifth-order result of `embedded_step`."""
-    return embedded_step(system, t, q, x, h)[:2]
-
-
-def dense_output(system: System, q, x, h, stages, part):
+def dense_output(system: System, q: Array, x: Array, h: float, stages: Array, part: float) -> tuple[Array, Array]:
     """q and x at a `part` from 0 to 1 of a Dormand-Prince step, from its stages, by the continuous extension of order 4.
 
     Args:

@@ -10,9 +10,10 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, March, Recipe
 from hydromechs.model import Model
+from hydromechs.values import Array, Scalar
 
-from . import _methods as integrators
-from ._methods import DormandPrince, LinearlyImplicit, System
+from ._integrator import Integrator, OneStep, Propagator
+from ._methods import System, embedded_step
 
 __all__ = ["Stepper"]
 
@@ -30,23 +31,26 @@ class Stepper:
         identity: A text that fixes the derivative together with the package's source, or None.
         lanes: Worlds per vector operation.
         threads: Threads that share worlds.
+        counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); all unless given.
     """
 
     def __init__(
         self,
         model: Model,
-        derivative: Callable,
+        derivative: Callable[..., Array],
         nz: int,
         inputs: tuple[Argument, ...],
-        method,
+        method: Integrator,
         *,
         name: str,
         identity: str | None,
         lanes: int,
         threads: int,
-    ):
+        counted: np.ndarray | None = None,
+    ) -> None:
         self.model, self.derivative, self.nz, self.inputs, self.method = model, derivative, nz, inputs, method
         self.name, self.identity, self.lanes, self.threads = name, identity, lanes, threads
+        self.counted = np.ones(self.n) if counted is None else counted
 
     @property
     def n(self) -> int:
@@ -67,7 +71,7 @@ class Stepper:
         """∂ẏ/∂y as a program."""
         return compiler.jacobian_program(self.derivative_program, ("y",))
 
-    def system(self, inputs: dict) -> System:
+    def system(self, inputs: dict[str, Array]) -> System:
         """The system as calls of compiled functions, for a trace with the given inputs."""
         model, held = self.model, list(inputs.values())
         return System(
@@ -80,11 +84,11 @@ class Stepper:
         )
 
     @property
-    def reference(self) -> Callable:
+    def reference(self) -> Callable[[dict[str, Array]], System]:
         """inputs → System in plain NumPy, uncompiled: for checks."""
         model = self.model
 
-        def system(inputs: dict) -> System:
+        def system(inputs: dict[str, Array]) -> System:
             return System(
                 model.nv,
                 lambda t, q, y: self.derivative(t=t, q=q, y=y, **inputs),
@@ -103,9 +107,12 @@ class Stepper:
     @cached_property
     def march(self) -> March:
         """Many steps: state (n, q, x) with the time t = offset + n h, inputs h, offset and those of the derivative."""
+        method = self.method
+        if not isinstance(method, OneStep):
+            raise TypeError(f"{method.name} needs more than the present state; ask its propagator")
 
-        def one(n, q, x, h, offset, **inputs):
-            q, x = integrators.step(self.method, self.system(inputs), offset + n * h, q, x, h)
+        def one(n: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, **inputs: Array) -> tuple:
+            q, x = method.step(self.system(inputs), offset + n * h, q, x, h)
             return n + 1.0, q, x
 
         arguments = (Argument("n", ()), *self._state, Argument("h", ()), Argument("offset", ()), *self.inputs)
@@ -116,8 +123,8 @@ class Stepper:
     def embedded(self) -> Compiled:
         """One Dormand-Prince step: (t, q, x, h, inputs) to (q, x, error, stages)."""
 
-        def one(t, q, x, h, **inputs):
-            return integrators.embedded_step(self.system(inputs), t, q, x, h)
+        def one(t: Scalar, q: Array, x: Array, h: Scalar, **inputs: Array) -> tuple:
+            return embedded_step(self.system(inputs), t, q, x, h)
 
         arguments = (Argument("t", ()), *self._state, Argument("h", ()), *self.inputs)
         outputs = (Argument("q_next", (self.model.nq,)), Argument("x_next", (self.model.nv + self.nz,)))
@@ -129,18 +136,13 @@ class Stepper:
         """∂ẏ/∂y of (t, q, y, inputs), for advice on stiffness."""
         arguments = (Argument("t", ()), Argument("q", (self.model.nq,)), Argument("y", (self.n,)), *self.inputs)
 
-        def matrix(t, q, y, **inputs):
+        def matrix(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
             return self.system(inputs).jacobian(t, q, y)
 
         outputs = (Argument("J", (self.n, self.n)),)
         return Compiled(Recipe(f"{self.name}_jacobian", matrix, arguments, outputs, self._key("jacobian")), 1, 1)
 
-    @property
-    def adaptive(self) -> bool:
-        """Whether the method chooses its steps."""
-        return isinstance(self.method, DormandPrince)
-
-    @property
-    def stiff(self) -> bool:
-        """Whether the method is stable for any step."""
-        return isinstance(self.method, LinearlyImplicit)
+    @cached_property
+    def propagator(self) -> Propagator:
+        """What carries states through time with the method."""
+        return self.method.propagator(self)

@@ -2,11 +2,11 @@
 
 from hydromechs.errors import Fault
 
-from . import added_mass, drag, joints, shapes
+from . import added_mass, component, drag, joints, shapes
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
-from ._model import Model, Place, RigidBody, State, World
+from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin
 from ._steps import (
     BallStep,
@@ -29,6 +29,7 @@ __all__ = [
     "Hydro",
     "HydroModel",
     "Inertia",
+    "JointPart",
     "Mdh",
     "Model",
     "Origin",
@@ -42,6 +43,7 @@ __all__ = [
     "added_mass",
     "added_mass_matrix",
     "body_faults",
+    "component",
     "drag",
     "joints",
     "motion_subspace",

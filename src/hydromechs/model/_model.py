@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -20,8 +20,9 @@ from ._checks import body_faults, header_faults, world_faults
 from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
 from ._tree import topological_order, tree_faults
+from .joints import Ball, Composite, Free, Prismatic, Revolute
 
-__all__ = ["Model", "Place", "RigidBody", "State", "World"]
+__all__ = ["JointPart", "Model", "Place", "RigidBody", "State", "World"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class State:
-    """Everything needed to restart a run, and nothing else."""
+    """Everything needed to restart a run, and nothing else. Two states are equal if all their numbers are."""
 
     t: float = 0.0
     """Time [s]."""
@@ -60,15 +61,20 @@ class State:
     v: np.ndarray
     """Velocity, shape (nv,)."""
     internal: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Internal states of actuators, friction and contacts, and the work done so far, shape (nz,)."""
+    """Internal states of the components, and the work done so far, shape (nz,)."""
     command: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Commands of the actuators that are held, shape (na,)."""
-    wrench: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
-    """Wrenches on the external bodies that are held [N, N·m], shape (ne, 6)."""
-    grasps: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """1 for grasps that hold, else 0, shape (ng,)."""
+    """Commands of the actuators, shape (na,)."""
+    held: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Inputs that events and the caller set: external wrenches, switches, shape (nh,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """What the controller remembers, shape (nm,)."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # its arrays can be changed
 
 
 class Place(NamedTuple):
@@ -80,6 +86,21 @@ class Place(NamedTuple):
     """Origin of the frame in the body's axes, from the body's origin [m], shape (3,)."""
     R: np.ndarray
     """Axes of the frame in the body's, shape (3, 3)."""
+
+
+class JointPart(NamedTuple):
+    """A joint that moves, or one part of a composite joint."""
+
+    name: str
+    """Name of the body that it carries; with ".1", ".2", ... for the parts of a composite."""
+    body: int
+    """Index of that body."""
+    joint: Free | Ball | Revolute | Prismatic
+    """Its data."""
+    q: slice
+    """Its place in q."""
+    v: slice
+    """Its place in v."""
 
 
 class RigidBody(NamedTuple):
@@ -225,6 +246,43 @@ class Model:
             known = nearest(name, [*self.frames, *self.body_names])
             raise KeyError(f"no frame or body {name!r} in {self.name}{known}")
         return Place(self.body_index(name), np.zeros(3), np.eye(3))
+
+    @cached_property
+    def joint_parts(self) -> dict[str, JointPart]:
+        """Joints that move, by name: that of the body that they carry; "body.1", "body.2", ... for the parts of a composite."""
+        out = {}
+        for i, body in enumerate(self.bodies):
+            parts = body.joint.parts if isinstance(body.joint, Composite) else (body.joint,)
+            iq, iv = self.q_slices[i].start, self.v_slices[i].start
+            for k, part in enumerate(parts):
+                name = body.name if len(parts) == 1 else f"{body.name}.{k + 1}"
+                if part.nv:
+                    out[name] = JointPart(name, i, part, slice(iq, iq + part.nq), slice(iv, iv + part.nv))
+                iq, iv = iq + part.nq, iv + part.nv
+        return out
+
+    def joint_part(self, name: str) -> JointPart:
+        """The joint, or part of a composite joint, called `name`; see `joint_parts`."""
+        if name not in self.joint_parts:
+            raise KeyError(f"no joint {name!r} in {self.name}{nearest(name, self.joint_parts)}")
+        return self.joint_parts[name]
+
+    @cached_property
+    def coordinate_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the entries of q and of v: "vehicle.x", "vehicle.qw", "shoulder", ..."""
+        names_q: list[str] = []
+        names_v: list[str] = []
+        for part in self.joint_parts.values():
+            if isinstance(part.joint, Free):
+                names_q += [f"{part.name}.{x}" for x in ("x", "y", "z", "qw", "qx", "qy", "qz")]
+                names_v += [f"{part.name}.{x}" for x in "uvwpqr"]
+            elif isinstance(part.joint, Ball):
+                names_q += [f"{part.name}.{x}" for x in ("qw", "qx", "qy", "qz")]
+                names_v += [f"{part.name}.{x}" for x in "pqr"]
+            else:
+                names_q.append(part.name)
+                names_v.append(part.name)
+        return tuple(names_q), tuple(names_v)
 
     def body_index(self, name: str) -> int:
         """Index of the body called `name`."""

@@ -4,23 +4,27 @@ A joint is data. For the equations it becomes a sequence of *steps* from the par
 transformations and moving ones (`RevoluteStep`, `PrismaticStep`, `BallStep`, `FreeStep`), which name their places in
 the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion subspace.
 
-Damping, friction and limits are data for joint drives and stops; forward dynamics takes the joint force as given.
+Damping, friction and limits act in simulations, as friction and stops; forward dynamics takes the joint force as given.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
 from hydromechs.spatial import Screw, Shift
-from hydromechs.values import Finite, NotNegative, Pair, Vector3, Vector4, Vector6, convert_fields
+from hydromechs.values import Bound, Finite, NotNegative, Pair, Vector3, Vector4, Vector6, convert_fields
 
 from ._placement import Mdh, Origin, rotation_steps
 from ._steps import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
 
 __all__ = ["Ball", "Composite", "Fixed", "Free", "Joint", "Prismatic", "Revolute"]
+
+Angle = Annotated[float, Bound(above=0.0, below=math.pi)]
+"""An angle between 0 and π."""
 
 
 def _coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | None:
@@ -122,6 +126,8 @@ class Ball(Joint):
     """Viscous friction, data for joint drives [N·m·s/rad]."""
     friction: NotNegative = 0.0
     """Coulomb friction, data for joint drives [N·m]."""
+    limit: Angle | None = None
+    """Largest angle by which it can turn from its zero orientation, above 0 and below π [rad]; none if left out."""
 
     kind = "ball"
     neutral_q = (1.0, 0.0, 0.0, 0.0)

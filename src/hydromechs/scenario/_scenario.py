@@ -2,120 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
-import inspect
-from collections.abc import Callable, Mapping
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.actuation import Thruster
+from hydromechs.actuation import Thruster, drives
 from hydromechs.errors import ScenarioError
 from hydromechs.hydro import Environment
-from hydromechs.integrators import method_named
+from hydromechs.integrators import Integrator, method_named
 from hydromechs.model import Fault, Model, State, joints
+from hydromechs.model.component import Component
 from hydromechs.recording import Check, place
-from hydromechs.simulation import Controller, Event, Plant, Simulation, coordinates, joint_actuation, schema, watchable
-from hydromechs.values import nearest, positive
+from hydromechs.simulation import Controller, Event, Plant, Simulation, as_controller, components_of, coordinates, schema
+from hydromechs.values import nearest, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
+from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault, words_of
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["CONTROLLERS", "ControllerSpec", "Scenario"]
-
-CONTROLLERS = {
-    "hold_pose": "hydromechs.gnc:HoldPose",
-    "follow_path": "hydromechs.gnc:FollowPath",
-    "joint_motion": "hydromechs.gnc:JointMotion",
-    "carry_load": "hydromechs.gnc:CarryLoad",
-}
-"""Controllers of the library, as module and name."""
+__all__ = ["Scenario", "code_faults"]
 
 OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
 """Dimensions of a recording that the model alone decides."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControllerSpec:
-    """A controller by name, with what it is made from."""
-
-    type: str
-    """A name of the library (see `CONTROLLERS`), "package.module:Name", or "path/file.py:Name"."""
-    period: float
-    """Time between two of its calls [s]."""
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    """What the class is called with, by name, besides `period`."""
-
-    def __post_init__(self):
-        if not isinstance(self.type, str):
-            raise ValueError(f"controller.type is {self.type!r}, must be a text")
-        object.__setattr__(self, "period", positive(self.period, "controller.period"))
-        object.__setattr__(self, "parameters", dict(pairs(self.parameters, "controller.parameters")))
-
-    def make(self) -> Controller:
-        """The controller: a new object of the class, or the function; raises `ScenarioError` that names the key."""
-        target = self._find()
-        if not inspect.isclass(target):
-            if self.parameters:
-                raise _wrong("parameters", f"{self.type!r} is a function, which takes none; leave them out, or name a class")
-            return target
-        arguments = {**self.parameters, "period": self.period}
-        try:
-            signature = inspect.signature(target)
-            signature.bind(**arguments)
-        except TypeError as e:
-            takes = ", ".join(p for p in signature.parameters)
-            raise _wrong("parameters", f"{self.type} does not take them: {e}; it takes {takes or 'none'}") from None
-        try:
-            return target(**arguments)
-        except (TypeError, ValueError, KeyError) as e:
-            raise _wrong("parameters", f"{self.type} does not take them: {_words(e)}") from e
-
-    def _find(self):
-        """The class or function."""
-        module, colon, name = CONTROLLERS.get(self.type, self.type).rpartition(":")
-        if not colon:
-            hint = nearest(self.type, CONTROLLERS)
-            raise _wrong("type", f"no controller {self.type!r}{hint}; or write 'package.module:Name' or 'file.py:Name'")
-        try:
-            found = _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)
-        except FileNotFoundError:
-            raise _wrong("type", f"there is no file {module!r}; its path is relative to the scenario file") from None
-        except Exception as e:  # code of a user's own
-            raise _wrong("type", f"{module!r} cannot be imported: {type(e).__name__}: {_words(e)}") from e
-        target = getattr(found, name, None)
-        if not callable(target):
-            known = [n for n, x in vars(found).items() if callable(x) and not n.startswith("_")]
-            raise _wrong("type", f"{module!r} has no class or function {name!r}{nearest(name, known)}")
-        return target
-
-
-def _wrong(key: str, words: str) -> ScenarioError:
-    return ScenarioError("controller", [f"controller.{key}: {words}"], [("controller", key)])
-
-
-def _words(error: Exception) -> str:
-    """What an error says; a KeyError would put it in quotes."""
-    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-
-
-def _module_of_file(path: str):
-    """The module in a file, run afresh."""
-    name = f"hydromechs_controller_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
-    if not Path(path).is_file():
-        raise FileNotFoundError(path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,23 +59,27 @@ class Scenario:
     """How bodies meet each other."""
     thrusters: tuple[Thruster, ...] = ()
     """Thrusters."""
-    drives: tuple[tuple[str, object], ...] = ()
+    drives: tuple[tuple[str, drives.Drive], ...] = ()
     """Drive of each driven joint, by the name of the body that it carries; a mapping may be given."""
-    friction: tuple[tuple[str, object], ...] = ()
+    friction: tuple[tuple[str, drives.Friction | None], ...] = ()
     """Friction of joints by name; what the model says for those not named."""
-    stops: tuple[tuple[str, object], ...] = ()
+    stops: tuple[tuple[str, drives.Stops | None], ...] = ()
     """Stops of joints by name; soft ones at the model's limits for those not named; None for a joint without."""
     grasps: tuple[contact.Grasp, ...] = ()
     """What is held together, or can be."""
     external: tuple[str, ...] = ()
     """Names of bodies on which wrenches act."""
+    components: tuple[Component | ComponentSpec, ...] = ()
+    """Other components; objects, or `ComponentSpec`s that name their class."""
     commands: tuple[tuple[str, float], ...] = ()
     """Commands from the start, by actuator."""
-    controller: ControllerSpec | Controller | None = None
-    """What gives commands; a `ControllerSpec`, or a controller of your own."""
+    controller: ControllerSpec | Controller | Callable[[State], Any] | None = None
+    """What gives commands; a `ControllerSpec`, a `Controller`, or a function of the state."""
+    period: float | None = None
+    """Time between two calls of a function [s]; a controller has its own."""
     events: tuple[Event, ...] = ()
     """Things to watch for."""
-    integrator: object = "rk4"
+    integrator: str | Integrator = "rk4"
     """A method of integration, or its name."""
     step: float = 1e-3
     """Step of the integrator [s]."""
@@ -176,8 +92,8 @@ class Scenario:
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
 
-    def __post_init__(self):
-        for name in ("models", "terrain", "touching", "thrusters", "grasps", "external", "events", "checks"):
+    def __post_init__(self) -> None:
+        for name in ("models", "terrain", "touching", "thrusters", "grasps", "external", "components", "events", "checks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "collisions", tuple((a, b) for a, b in self.collisions))
         for name in ("drives", "friction", "stops", "commands"):
@@ -185,8 +101,9 @@ class Scenario:
         object.__setattr__(self, "integrator", method_named(self.integrator))
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ValueError(f"seed is {self.seed!r}, must be a whole number of 0 or more")
+        object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        if not isinstance(self.controller, ControllerSpec):
+            as_controller(self.controller, self.period)  # refuses what cannot be one
         faults = scenario_faults(self)
         if faults:
             raise ScenarioError(self.name, [f.text for f in faults], [f.path for f in faults])
@@ -205,15 +122,15 @@ class Scenario:
         """Configuration and velocity at time 0."""
         return self._assembled[1]
 
-    def control(self) -> Controller | None:
-        """The controller, made anew where it is given by name; None where there is none."""
-        return self.controller.make() if isinstance(self.controller, ControllerSpec) else self.controller
+    @property
+    def code(self) -> tuple[str, ...]:
+        """References to Python code of others that running it runs; empty for a scenario that is data alone."""
+        specs = [*([self.controller] if isinstance(self.controller, ControllerSpec) else []), *self.components]
+        return tuple(s.type for s in specs if isinstance(s, ControllerSpec | ComponentSpec) and s.runs_code)
 
-    def simulation(self) -> Simulation:
-        """The simulation, at its start."""
-        sim = Simulation(
+    def _built(self, others: Sequence[Component]) -> Plant:
+        acting = components_of(
             self.model,
-            environment=self.environment,
             thrusters=self.thrusters,
             drives=dict(self.drives),
             friction=dict(self.friction),
@@ -224,17 +141,41 @@ class Scenario:
             material=self.material,
             grasps=self.grasps,
             external=self.external,
+            components=others,
+        )
+        return Plant(model=self.model, environment=self.environment, components=acting, seed=self.seed)
+
+    @cached_property
+    def _known_plant(self) -> Plant:
+        """What is simulated, but for components that are only named: to look at without running code."""
+        return self._built([c for c in self.components if isinstance(c, Component)])
+
+    @cached_property
+    def plant(self) -> Plant:
+        """What is simulated; runs the code that components name."""
+        if all(isinstance(c, Component) for c in self.components):
+            return self._known_plant
+        return self._built([c.make() if isinstance(c, ComponentSpec) else c for c in self.components])
+
+    def control(self) -> Controller | None:
+        """A controller of its own for a simulation: made anew where it is given by name, a copy where it is an object."""
+        if isinstance(self.controller, ControllerSpec):
+            made = self.controller.make()
+            return as_controller(made, None if isinstance(made, Controller) else self.controller.period)
+        return copy.deepcopy(as_controller(self.controller, self.period))
+
+    def simulation(self) -> Simulation:
+        """The simulation, at its start."""
+        return Simulation(
+            self.plant,
             controller=self.control(),
-            period=self.controller.period if isinstance(self.controller, ControllerSpec) else None,
             events=self.events,
             integrator=self.integrator,
             step=self.step,
             record=self.record,
-            seed=self.seed,
             state=self.start,
+            commands=dict(self.commands),
         )
-        sim.command = dict(self.commands)
-        return sim
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
@@ -254,25 +195,11 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
-        plant = _plant(scenario, model)
-    except (ValueError, KeyError, ArithmeticError) as e:
-        return [*out, Fault((), _words(e))]
-    return [*out, *_quantity_faults(scenario, plant, lambda dims: True)]
-
-
-def _plant(scenario: Scenario, model: Model) -> Plant:
-    acting = joint_actuation(model, dict(scenario.drives), dict(scenario.friction), dict(scenario.stops), scenario.start)
-    touching = dict(points=scenario.touching, bodies=scenario.collisions, material=scenario.material)
-    return Plant(
-        model=model,
-        environment=scenario.environment,
-        seed=scenario.seed,
-        thrusters=scenario.thrusters,
-        joints=acting,
-        contacts=contact.contact_pairs(model, scenario.terrain, **touching),
-        grasps=scenario.grasps,
-        external=scenario.external,
-    )
+        plant = scenario._known_plant
+    except (ValueError, KeyError, TypeError, ArithmeticError) as e:
+        return [*out, Fault((), words_of(e))]
+    unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
+    return [*out, *_quantity_faults(scenario, plant, lambda dims: not unknown or dims is not None)]
 
 
 def _time_faults(scenario: Scenario) -> list[Fault]:
@@ -288,7 +215,7 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         out.append(Fault(("record",), text))
     for path, value in times.items():
         ratio = value / scenario.step
-        if scenario.integrator.name != "dormand_prince" and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
+        if not scenario.integrator.adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
             near = f"{max(1, round(ratio)) * scenario.step:g}"
             must = f"must be a whole number of steps of {scenario.step:g} s: try {near} s, or another step"
             out.append(Fault(path, f"{'.'.join(path)} is {value:g} s, {must}"))
@@ -298,9 +225,10 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
 def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     """Names that nothing in the model has, names that occur twice."""
     out = []
-    one_axis = [b.name for b in model.bodies if isinstance(b.joint, joints.Revolute | joints.Prismatic)]
+    moving = [name for name, part in model.joint_parts.items() if not isinstance(part.joint, joints.Free)]
+    open_names = any(isinstance(c, ComponentSpec) for c in scenario.components)  # they may have commands of any name
 
-    def look(path: tuple, what: str, name, known, whose: str) -> None:
+    def look(path: tuple[Any, ...], what: str, name: Any, known: Any, whose: str) -> None:
         if name not in known:
             out.append(Fault(path, f"{what}: no {whose} {name!r} in {model.name}{nearest(str(name), known)}"))
 
@@ -311,7 +239,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             out.append(Fault(("thrusters", i, "name"), text))
     for key in ("drives", "friction", "stops"):
         for name, _ in getattr(scenario, key):
-            look((key, name), "joints", name, one_axis, "revolute or prismatic joint")
+            look((key, name), "joints", name, moving, "joint")
     for i, name in enumerate(scenario.touching):
         look(("touching", i), "contact points", name, model.frames, "frame")
     for i, pair in enumerate(scenario.collisions):
@@ -319,19 +247,18 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             look(("collisions", i), "contact of bodies", name, model.body_names, "body")
     for i, name in enumerate(scenario.external):
         look(("external", i), "external", name, model.body_names, "body")
-    actuators = [*(t.name for t in scenario.thrusters), *(name for name, _ in scenario.drives)]
+    actuators = _actuators(scenario, model)
     for name, value in scenario.commands:
-        look(("commands", name), "commands", name, actuators, "actuator")
+        if not open_names:
+            look(("commands", name), "commands", name, actuators, "actuator")
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
         out.append(Fault(("name",), f"name is {scenario.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
     spec = scenario.controller
-    if isinstance(spec, ControllerSpec) and ":" not in spec.type and spec.type not in CONTROLLERS:
-        text = f"controller.type: no controller {spec.type!r}{nearest(spec.type, CONTROLLERS)}"
-        out.append(
-            Fault(("controller", "type"), f"{text}; name one of {', '.join(CONTROLLERS)}, or 'module:Name', 'file.py:Name'")
-        )
+    if isinstance(spec, ControllerSpec) and ":" not in spec.type:
+        fault = code_fault(spec.type, "controller", CONTROLLERS)
+        out += [Fault(("controller", "type"), f"controller.type: {fault}")] if fault else []
     for i, event in enumerate(scenario.events):
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
@@ -345,7 +272,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         for key in ("grasp", "release"):
             for k, name in enumerate(getattr(event, key)):
                 look(("events", i, key, k), f"event {event.name!r}", name, held, "grasp")
-        for name, _ in event.command:
+        for name, _ in () if open_names else event.command:
             look(("events", i, "command", name), f"event {event.name!r}", name, actuators, "actuator")
         for name, _ in event.wrench:
             if name not in scenario.external:
@@ -355,11 +282,36 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     return out
 
 
-def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable) -> list[Fault]:
+def code_faults(scenario: Scenario) -> list[Fault]:
+    """What is wrong with the Python code that a scenario names, as far as can be seen without running it.
+
+    Args:
+        scenario: The scenario.
+    """
+    specs = [(("components", i), c) for i, c in enumerate(scenario.components) if isinstance(c, ComponentSpec)]
+    out = [(where, code_fault(c.type, "component")) for where, c in specs]
+    if isinstance(scenario.controller, ControllerSpec):
+        out.append((("controller",), code_fault(scenario.controller.type, "controller", CONTROLLERS)))
+    return [Fault((*where, "type"), f"{'.'.join(map(str, where))}.type: {text}") for where, text in out if text]
+
+
+def _actuators(scenario: Scenario, model: Model) -> list[str]:
+    """Names of commands, of what is named rightly."""
+    out = [t.name for t in scenario.thrusters]
+    for name, _ in scenario.drives:
+        ball = name in model.joint_parts and isinstance(model.joint_parts[name].joint, joints.Ball)
+        out += [f"{name}.{axis}" for axis in "xyz"] if ball else [name]
+    for c in scenario.components:
+        if isinstance(c, Component):
+            out += [f"{c.name}.{s.name}" if s.name else c.name for s in c.inputs(model) if not s.held]
+    return out
+
+
+def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable[[tuple[str, ...] | None], bool]) -> list[Fault]:
     """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`."""
     labels, out = coordinates(plant), []
     recorded = {"time": (), **{v.name: v.dims[1:] for v in schema(plant)}}
-    for key, kind, variables in (("events", "event", watchable(plant)), ("checks", "check", recorded)):
+    for key, kind, variables in (("events", "event", recorded), ("checks", "check", recorded)):
         for i, item in enumerate(getattr(scenario, key)):
             if not judged(variables.get(item.quantity.partition(".")[0])):
                 continue

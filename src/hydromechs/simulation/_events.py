@@ -2,52 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
+from hydromechs.integrators import Point
+from hydromechs.values import Finite, check_fields, floats, is_finite
 
-from hydromechs.recording import place
-
-from ._observe import ENERGIES, FORCES, KEPT, coordinates, schema
-from ._plant import Plant
-
-__all__ = ["Event", "Log", "happened", "quantity", "watchable"]
-
-
-class Log:
-    """What a run has to say."""
-
-    def __init__(self, messages: list[str]):
-        self.messages = list(messages)
-        """One line each."""
-
-    def say(self, text: str) -> None:
-        """Add a line."""
-        self.messages.append(text)
-
-
-def watchable(plant: Plant) -> dict[str, tuple[str, ...]]:
-    """Dimensions of the quantities that an event can watch.
-
-    Args:
-        plant: What is simulated.
-    """
-    computed = {"q", "v", "position", "velocity", "depth", *KEPT, *FORCES, *ENERGIES} - {"saturated"}
-    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant) if v.name in computed}}
-
-
-def quantity(sim, name: str):
-    """A function () → float of a simulation's present value of a recorded quantity, such as "depth.vehicle".
-
-    Args:
-        sim: The simulation.
-        name: A scalar variable of the recording, or a variable and the names of its coordinates, joined by dots.
-    """
-    head, index = place(name, watchable(sim.plant), coordinates(sim.plant))
-    direct = {"time": lambda: sim._t, "q": lambda: float(sim._q[index]), "v": lambda: float(sim._x[index])}
-    return direct.get(head, lambda: float(sim.observe()[head][index]))
+__all__ = ["Crossing", "Event", "Watched", "first_crossings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +20,7 @@ class Event:
     """What to call it."""
     quantity: str
     """A recorded quantity, as "depth.vehicle", "q.elbow", "contact_force.foot_1 on floor" or "time"."""
-    level: float
+    level: Finite
     """Level that it crosses, in the quantity's unit."""
     direction: str = "either"
     """"rising", "falling" or "either"."""
@@ -73,15 +35,18 @@ class Event:
     release: tuple[str, ...] = ()
     """Names of grasps that open when it happens."""
 
-    def __post_init__(self):
-        if isinstance(self.level, bool) or not isinstance(self.level, int | float) or not math.isfinite(self.level):
-            raise ValueError(f"event {self.name!r}: level is {self.level!r}, must be a finite number")
+    def __post_init__(self) -> None:
+        check_fields(self, f"event {self.name!r}: Event")
         for key in ("command", "wrench"):
             value = getattr(self, key)
             object.__setattr__(self, key, tuple(value.items()) if isinstance(value, Mapping) else tuple(map(tuple, value)))
-        for body, wrench in self.wrench:
-            if len(wrench) != 6 or not all(math.isfinite(x) for x in wrench):
-                raise ValueError(f"event {self.name!r}: the wrench on {body!r} is {wrench!r}, must be 6 finite numbers")
+        wrenches = []
+        for body, given in self.wrench:
+            wrench = floats(given, 6, f"event {self.name!r}: the wrench on {body!r}")
+            if not is_finite(wrench):
+                raise ValueError(f"event {self.name!r}: the wrench on {body!r} is {given!r}, must be 6 finite numbers")
+            wrenches.append((body, wrench))
+        object.__setattr__(self, "wrench", tuple(wrenches))
         for key in ("grasp", "release"):
             value = getattr(self, key)
             object.__setattr__(self, key, (value,) if isinstance(value, str) else tuple(value))
@@ -91,94 +56,87 @@ class Event:
     @property
     def acts(self) -> bool:
         """Whether anything is different after it."""
-        return bool(self.stop or self.command or self.wrench or self.grasp or self.release)
+        return bool(self.stop or self.command or self.wrench or self.held)
 
-    def watched(self, sim) -> Watched:
-        """The event in a simulation."""
-        return Watched(self, sim)
+    @property
+    def held(self) -> dict[str, float]:
+        """Switches to set, by name."""
+        return {f"{name}.closed": 0.0 for name in self.release} | {f"{name}.closed": 1.0 for name in self.grasp}
+
+
+class Crossing(NamedTuple):
+    """An event that happened."""
+
+    at: Point
+    """Where the trajectory was."""
+    watched: Watched
+    """What happened."""
 
 
 class Watched:
-    """An event of a running simulation; it looks at the sign at every look of the run and then finds the instant."""
+    """An event of a running simulation: its sign is looked at now and then, and where it changed the instant is found.
 
-    def __init__(self, event: Event, sim):
-        self.event, self.sim = event, sim
-        self.value = quantity(sim, event.quantity)
-        self.last = self.value() - event.level
+    Args:
+        event: The event.
+        value: The quantity at a point of the trajectory.
+        at: The point at the start.
+    """
 
-    def instant(self, before):
-        """The state at which it happened since the state `before`, or None.
+    def __init__(self, event: Event, value: Callable[[Point], float], at: Point):
+        self.event, self.value = event, value
+        self.last = self._off(at)
+
+    def _off(self, at: Point) -> float:
+        return self.value(at) - self.event.level
+
+    def look(self, at: Point) -> None:
+        """Take the present sign as the one from which it will change."""
+        self.last = self._off(at)
+
+    def crossing(self, before: Point, after: Point, advance: Callable[[Point, float], Point], step: float) -> Crossing | None:
+        """Where it happened between two points, or None.
 
         Args:
-            before: State at the last look.
+            before: The point at the last look.
+            after: The point now.
+            advance: From a point to a time, with the integrator.
+            step: Its step [s].
         """
-        now, last = self.value() - self.event.level, self.last
+        now, last = self._off(after), self.last
         rising, falling = last < 0.0 <= now, last > 0.0 >= now
-        crossed = {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]
-        return self._locate(before, last) if crossed else None
-
-    def _locate(self, before, sign: float):
-        """The state at the crossing: the interval is halved, each time with steps of the integrator from its start."""
-        sim, h = self.sim, self.sim.step_size
-        start, found = before, sim.state
-        after = found
-        try:
-            while found.t - start.t > 1e-9 * max(1.0, abs(found.t)):
-                middle = 0.5 * (start.t + found.t)
-                if found.t - start.t > 2.0 * h:  # to whole steps first
-                    middle = h * round(middle / h)
-                _put(sim, start)
-                sim._advance(middle, None)
-                if (self.value() - self.event.level) * sign > 0.0:
-                    start = sim.state
-                else:
-                    found = sim.state
-        finally:
-            _put(sim, after)
-        return found
+        if not {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]:
+            return None
+        start, found = before, after
+        while found.t - start.t > 1e-9 * max(1.0, abs(found.t)):  # halve the interval, each time from its start
+            middle = 0.5 * (start.t + found.t)
+            if found.t - start.t > 2.0 * step:  # to whole steps first
+                middle = step * round(middle / step)
+            if not start.t < middle < found.t:
+                break
+            there = advance(start, middle)
+            if self._off(there) * last > 0.0:
+                start = there
+            else:
+                found = there
+        return Crossing(found, self)
 
 
-def _put(sim, state) -> None:
-    """Put a simulation into a state of this run; its commands, wrenches and grasps stay."""
-    sim._t, sim._q, sim._x = state.t, state.q, np.concatenate([state.v, state.internal])
-
-
-def happened(watch, before, log: Log) -> str | None:
-    """See which events happened since the state `before`, up to the first that acts; why the run stops, or None.
-
-    The simulation goes back to the instant of an event that acts, and on from there.
+def first_crossings(
+    watch: Sequence[Watched], before: Point, after: Point, advance: Callable[[Point, float], Point], step: float
+) -> tuple[list[Crossing], Point]:
+    """What happened between two points up to the first event that acts, in order, and the point from which to go on.
 
     Args:
         watch: The watched events.
-        before: State at the last look.
-        log: Where to say it.
+        before: The point at the last look.
+        after: The point now.
+        advance: From a point to a time, with the integrator.
+        step: Its step [s].
     """
-    found = [(instant, w) for instant, w in ((w.instant(before), w) for w in watch) if instant is not None]
-    acting = [instant for instant, w in found if w.event.acts]
-    first = min(acting, key=lambda state: state.t) if acting else None
-    stopped = None
-    if first is not None:
-        _put(watch[0].sim, first)
-        together = first.t + 1e-8 * max(1.0, abs(first.t))
-        found = [(instant, w) for instant, w in found if instant.t <= together]
-    for instant, watched in sorted(found, key=lambda pair: pair[0].t):
-        event = watched.event
-        log.say(f"t = {instant.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
-        _act(watched.sim, event, log)
-        stopped = stopped or (f"{event.name} at t = {instant.t:.6f} s" if event.stop else None)
-    for watched in watch:
-        watched.last = watched.value() - watched.event.level
-    return stopped
-
-
-def _act(sim, event: Event, log: Log) -> None:
-    """Do what an event asks for."""
-    if event.command:
-        sim.command = dict(event.command)
-    for body, wrench in event.wrench:
-        sim.set_wrench(body, wrench)
-    for name in event.release:
-        sim.release(name)
-    for name in event.grasp:
-        lost = sim.grasp(name)
-        log.say(f"t = {sim.state.t:.6f} s: grasp {name!r} closes; {lost:.3g} J are lost in the impact")
+    found = [c for c in (w.crossing(before, after, advance, step) for w in watch) if c is not None]
+    acting = [c.at for c in found if c.watched.event.acts]
+    if acting:
+        after = min(acting, key=lambda at: at.t)
+        together = after.t + 1e-8 * max(1.0, abs(after.t))
+        found = [c for c in found if c.at.t <= together]
+    return sorted(found, key=lambda c: c.at.t), after

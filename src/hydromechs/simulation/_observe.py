@@ -2,79 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Recipe
-from hydromechs.model import joints
+from hydromechs.model.component import Output
 from hydromechs.recording import Variable
 from hydromechs.spatial import quaternion_from_matrix
+from hydromechs.values import Array, Scalar
 
-from ._evaluate import evaluate, fluid_at
+from ._evaluate import WATER_FORCES, evaluate
 from ._plant import Plant
+from ._water import PointMotion, fluid_at
 
-__all__ = ["coordinate_names", "coordinates", "observed", "observer", "quaternions", "schema"]
+__all__ = ["ENERGIES", "coordinates", "observed", "observer", "quaternions", "schema"]
 
-FREE_Q, FREE_V = ("x", "y", "z", "qw", "qx", "qy", "qz"), ("u", "v", "w", "p", "q", "r")
-BALL_Q, BALL_V = ("qw", "qx", "qy", "qz"), ("p", "q", "r")
 SIX = ("X", "Y", "Z", "K", "M", "N")
-
-FORCES = {
-    "force_drag": ("drag", "drag, damping and lift of the water"),
-    "force_added_mass": ("added_mass", "force of the added mass"),
-    "force_buoyancy": ("buoyancy", "buoyancy and acceleration of the water"),
-    "force_weight": ("weight", "weight"),
-    "force_contact": ("contact", "contact force"),
-    "force_thrust": ("thrust", "force of the thrusters"),
-    "force_external": ("external", "external force"),
+ENERGIES = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
+WORDS = {
+    "drag": "drag, damping and lift of the water",
+    "added_mass": "force of the added mass",
+    "buoyancy": "buoyancy and acceleration of the water",
+    "weight": "weight",
+    "contact": "contact force",
+    "thrust": "force of the thrusters",
+    "external": "external force",
 }
+"""What forces are, by label."""
 
 
-def _parts(joint) -> tuple:
-    return joint.parts if isinstance(joint, joints.Composite) else (joint,)
+def _labels(plant: Plant) -> list[str]:
+    """Labels of the forces that are recorded."""
+    return [label for label in WATER_FORCES if plant.wet or label == "weight"] + list(plant.labels)
 
 
-def coordinate_names(model) -> tuple[list[str], list[str]]:
-    """Names of the entries of q and of v: "vehicle.x", "vehicle.qw", "shoulder", ..."""
-    names_q, names_v = [], []
-    for body in model.bodies:
-        parts = _parts(body.joint)
-        for k, part in enumerate(parts):
-            base = body.name if len(parts) == 1 else f"{body.name}.{k + 1}"
-            for names, free, ball in ((names_q, FREE_Q, BALL_Q), (names_v, FREE_V, BALL_V)):
-                if isinstance(part, joints.Free):
-                    names += [f"{base}.{x}" for x in free]
-                elif isinstance(part, joints.Ball):
-                    names += [f"{base}.{x}" for x in ball]
-                elif part.nv:
-                    names.append(base)
-    return names_q, names_v
+def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
+    """Kind and description of each variable that components record."""
+    out: dict[str, tuple[str, Output]] = {}
+    for c in plant.components:
+        for o in c.outputs:
+            if out.setdefault(o.name, (c.kind, o)) != (c.kind, o):
+                raise ValueError(f"component {c.name!r} ({type(c).__name__}): another kind records {o.name!r} too; rename it")
+    return out
+
+
+def _entries(plant: Plant) -> dict[str, list[str]]:
+    """Names along the dimension of each kind that records anything; the actuators are all that have commands."""
+    out: dict[str, list[str]] = {"actuator": list(plant.layout.commands)}
+    for c in plant.components:
+        if c.outputs:
+            names = out.setdefault(c.kind, [])
+            names += [name for name in c.entries(plant.model) if name not in names]
+    return out
 
 
 def coordinates(plant: Plant) -> dict[str, list[str]]:
     """Names along each dimension of a recording."""
-    names_q, names_v = coordinate_names(plant.model)
+    names_q, names_v = plant.model.coordinate_names
     return {
         "body": list(plant.model.body_names),
-        "coordinate": names_q,
-        "dof": names_v,
+        "coordinate": list(names_q),
+        "dof": list(names_v),
         "xyz": ["x", "y", "z"],
         "wxyz": ["w", "x", "y", "z"],
         "six": list(SIX),
-        "nu": list(FREE_V),
-        "actuator": list(plant.actuator_names),
-        "contact": [pair.name for pair in plant.contacts],
-        "grasp": [grasp.name for grasp in plant.grasps],
-        "misfit": ["distance", "angle"],
-        "cause": list(plant.causes),
-        "internal": list(plant.internal_names),
+        "nu": list("uvwpqr"),
+        **{o.dimension: list(o.labels) for _, o in _outputs(plant).values() if o.labels},
+        **_entries(plant),
+        "cause": list(plant.layout.causes),
+        "internal": list(plant.layout.states),
+        "held": list(plant.layout.held),
     }
 
 
 def schema(plant: Plant) -> list[Variable]:
     """The variables of a recording of this plant."""
 
-    def variable(name, dims, units, long_name, dtype="float64"):
+    def variable(name: str, dims: Sequence[str], units: str, long_name: str, dtype: str = "float64") -> Variable:
         return Variable(name=name, dims=("time", *dims), units=units, long_name=long_name, dtype=dtype)
 
     out = [
@@ -87,33 +93,21 @@ def schema(plant: Plant) -> list[Variable]:
         variable("depth", ("body",), "m", "depth of the body origin below the mean surface"),
     ]
     if plant.wet:
-        out.append(
-            variable("fluid_velocity", ("body", "xyz"), "m/s", "velocity of the undisturbed water at the body, world axes")
-        )
-    absent = set() if plant.wet else {"force_drag", "force_added_mass", "force_buoyancy"}
-    absent |= set() if plant.contacts else {"force_contact"}
-    absent |= set() if plant.thrusters else {"force_thrust"}
-    absent |= set() if plant.external else {"force_external"}
-    for name, (_, text) in FORCES.items():
-        if name not in absent:
-            out.append(variable(name, ("body", "six"), "N, N m", f"{text} on the body, in its axes about its origin"))
-    if plant.actuator_names:
+        words = "velocity of the undisturbed water at the body, world axes"
+        out.append(variable("fluid_velocity", ("body", "xyz"), "m/s", words))
+    for label in _labels(plant):
+        what = WORDS.get(label, f"force of components of the kind {label}")
+        words = f"{what} on the body, in its axes about its origin"
+        out.append(variable(f"force_{label}", ("body", "six"), "N, N m", words))
+    if plant.layout.commands:
+        units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if not s.held))
+        out.append(variable("command", ("actuator",), units, "command of the actuator, in its unit"))
+    for kind, o in _outputs(plant).values():
+        out.append(variable(o.name, (kind, *([o.dimension] if o.labels else [])), o.units, o.long_name, o.dtype))
+    if plant.constrained:
         out += [
-            variable("command", ("actuator",), "N, V, rad, 1", "command of the actuator, in its unit"),
-            variable("actuator_force", ("actuator",), "N, N m", "thrust, or force of the drive"),
-            variable("saturated", ("actuator",), "1", "1 where the actuator is at a limit", "int8"),
-        ]
-    if plant.contacts:
-        out += [
-            variable("contact_force", ("contact",), "N", "normal force"),
-            variable("contact_gap", ("contact",), "m", "distance, below 0 in contact"),
-        ]
-    if plant.grasps:
-        out += [
-            variable("grasp_force", ("grasp", "six"), "N, N m", "force of the holder on what it holds, in the holder's axes"),
-            variable("grasp_error", ("grasp", "misfit"), "m, rad", "distance and angle by which the grasp is off"),
-            variable("grasp_free", (), "1", "force components of grasps that could have any value, set to 0"),
-            variable("grasp_pivot", (), "1", "smallest over largest pivot of the grasps' equations: small is ill-conditioned"),
+            variable("constraint_free", (), "1", "constraint forces that could have any value, set to 0"),
+            variable("constraint_pivot", (), "1", "smallest over largest pivot of the constraints: small is ill-conditioned"),
         ]
     out += [
         variable("kinetic_energy_body", (), "J", "kinetic energy of the bodies"),
@@ -122,36 +116,49 @@ def schema(plant: Plant) -> list[Variable]:
         variable("elastic_energy", (), "J", "energy stored in contacts, stops and sticking friction"),
         variable("energy_residual", (), "J", "change of all energy less all work: the error of integration"),
     ]
-    if plant.causes:
+    if plant.layout.causes:
         out.append(variable("work", ("cause",), "J", "work done on the mechanism since the start"))
-    if plant.internal_names:
-        out.append(
-            variable("internal_state", ("internal",), "N, A, Pa, m, J", "internal states of actuators, friction and contacts")
-        )
+    if plant.layout.states:
+        out.append(variable("internal_state", ("internal",), "N, A, Pa, m, J", "internal states of components, and work"))
+    if plant.layout.held:
+        out.append(variable("held_input", ("held",), "N, N m, 1", "inputs that events and the caller set"))
     return out
 
 
-KEPT = ("tau", "fluid_velocity", "actuator_force", "saturated", "contact_force", "contact_gap")
-GRASPS = ("grasp_force", "grasp_error", "grasp_free", "grasp_pivot")
-ENERGIES = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
+FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "energy_residual", "held_input"}
+"""Variables that are not computed by `observed`: parts of the state, and what needs the start of the run."""
 
 
-def observed(plant: Plant, t, q, v, z, inputs, motion=fluid_at) -> tuple:
-    """Poses, velocities, forces, energies: the arrays that `observer` names, of one instant."""
+def observed(
+    plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: Callable[..., PointMotion] = fluid_at
+) -> dict[str, Array]:
+    """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
     e = evaluate(plant, t, q, v, z, inputs, motion)
     kin = dynamics.kinematics(model, q, v)
-    down = model.world.down
-    return (
-        np.stack(kin.p_WB),
-        np.stack(kin.R_WB),
-        np.stack(kin.V),
-        np.array([down @ p for p in kin.p_WB]),
-        *(getattr(e, name) for name in KEPT),
-        *(np.asarray(getattr(e, name)) for name in GRASPS),
-        *(getattr(e, name) for name, _ in FORCES.values()),
-        *(np.asarray(getattr(e, name)) for name in ENERGIES),
-    )
+    out = {
+        "tau": e.tau,
+        "position": np.stack(kin.p_WB),
+        "R_WB": np.stack(kin.R_WB),
+        "velocity": np.stack(kin.V),
+        "depth": np.array([model.world.down @ p for p in kin.p_WB]),
+        "fluid_velocity": e.fluid_velocity,
+        **{f"force_{label}": F for label, F in e.forces.items()},
+        "constraint_free": np.asarray(e.constraint_free),
+        "constraint_pivot": np.asarray(e.constraint_pivot),
+        **{name: np.asarray(getattr(e, name)) for name in ENERGIES},
+    }
+    entries = _entries(plant)
+    for name, (kind, o) in _outputs(plant).items():
+        empty = np.full(len(o.labels), np.nan) if o.labels else np.nan
+        rows: dict[str, Scalar | Array] = dict.fromkeys(entries[kind], empty)
+        for c, recorded in zip(plant.components, e.outputs, strict=True):
+            if name in recorded:
+                names = c.entries(model)
+                values = np.reshape(np.asarray(recorded[name]), (len(names), *([len(o.labels)] if o.labels else [])))
+                rows |= zip(names, values, strict=True)
+        out[name] = np.stack([np.asarray(x) for x in rows.values()])
+    return out
 
 
 def quaternions(R: np.ndarray, before: np.ndarray | None) -> np.ndarray:
@@ -163,23 +170,19 @@ def quaternions(R: np.ndarray, before: np.ndarray | None) -> np.ndarray:
     return q * np.cumprod(flips, axis=0)[..., None]
 
 
-def observer(plant: Plant, motion, identity: str | None) -> Compiled:
+def observer(plant: Plant, motion: Callable[..., PointMotion]) -> Compiled:
     """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants."""
-    model = plant.model
-    nv, nb = model.nv, model.nb
-    nz, nu, na, nc = len(plant.internal_names), len(plant.input_names), len(plant.actuator_names), len(plant.contacts)
-    sizes = {"tau": (nv,), "fluid_velocity": (nb, 3), "actuator_force": (na,), "contact_force": (nc,), "contact_gap": (nc,)}
-    outputs = [("position", (nb, 3)), ("R_WB", (nb, 3, 3)), ("velocity", (nb, 6)), ("depth", (nb,))]
-    outputs += [(name, sizes.get(name, (len(plant.drives),))) for name in KEPT]
-    ng = len(plant.grasps)
-    outputs += zip(GRASPS, ((ng, 6), (ng, 2), (), ()), strict=True)
-    outputs += [(name, (nb, 6)) for name in FORCES] + [(name, ()) for name in ENERGIES]
-    arguments = (Argument("t", ()), Argument("q", (model.nq,)), Argument("x", (nv + nz,)), Argument("inputs", (nu,)))
+    model, layout = plant.model, plant.layout
+    nv, names = model.nv, coordinates(plant)
+    shapes = {"R_WB": (model.nb, 3, 3)}
+    shapes |= {v.name: tuple(len(names[d]) for d in v.dims[1:]) for v in schema(plant) if v.name not in FROM_STATE}
+    sizes = {"t": (), "q": (model.nq,), "x": (nv + layout.nz,), "inputs": (layout.size,)}
+    arguments = tuple(Argument(name, shape) for name, shape in sizes.items())
 
-    def function(t, q, x, inputs):
-        return observed(plant, t, q, x[:nv], x[nv:], inputs, motion)
+    def function(t: Scalar, q: Array, x: Array, inputs: Array) -> tuple[Array, ...]:
+        found = observed(plant, t, q, x[:nv], x[nv:], inputs, motion)
+        return tuple(found[name] for name in shapes)
 
-    named = tuple(Argument(name, shape) for name, shape in outputs)
-    return compiler.Compiled(
-        Recipe("observe", function, arguments, named, None if identity is None else f"{identity} observe"), 1, 1
-    )
+    outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
+    identity = None if plant.identity is None else f"{plant.identity} observe"
+    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity), 1, 1)

@@ -1,87 +1,201 @@
-"""A mechanism with its water, actuators and contacts: what is simulated, and the layout of its internal states and inputs."""
+"""A plant: a mechanism in its water with all that acts on it. It knows components by their interface only."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from hydromechs.actuation import Thruster, drive_armature, drive_states, drives, friction_states, thruster_states
-from hydromechs.contact import Grasp, Pair
-from hydromechs.hydro import Environment, Uniform, WaveComponents, wave_components
-from hydromechs.model import Model, joints
+from hydromechs import dynamics
+from hydromechs.equations import identity_of, parameter_value, with_parameters
+from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
+from hydromechs.model import Model
+from hydromechs.model.component import Action, Component, Now
+from hydromechs.values import Array, Scalar
 
-__all__ = ["JointActuation", "Plant"]
+from ._layout import Data, Layout, layout_of
+
+__all__ = ["Plant", "Waves"]
+
+Waves: TypeAlias = tuple[WaveComponents, Array]
+"""Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
+
+WAVE_ROWS = 7
+"""Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointActuation:
-    """What acts in one joint of one degree of freedom: a drive, friction, stops; each may be None."""
+class _StillWater:
+    """Water at rest, for the first look at what components do."""
 
-    joint: str
-    """Name of the body that the joint carries."""
-    drive: drives.Torque | drives.Servo | drives.Motor | drives.Hydraulic | None = None
-    """What drives it."""
-    friction: drives.Friction | None = None
-    """What resists."""
-    stops: drives.Stops | None = None
-    """What ends its travel."""
+    def __init__(self, surface: bool):
+        self._depth = 0.0 if surface else None
+
+    def velocity_at(self, body: int, away: Array) -> Array:
+        return np.zeros(3)
+
+    def depth_at(self, body: int, away: Array) -> Scalar | None:
+        return self._depth
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plant:
-    """What is simulated. Build it with `hydromechs.Simulation`, which checks names and fills in what the model says."""
+    """What is simulated.
+
+    Numbers of a run (seed, currents, waves, commands, open parameters) are inputs of its programs: changing them compiles
+    nothing.
+    """
 
     model: Model
     """The mechanism."""
     environment: Environment = field(default_factory=Environment)
     """The water."""
+    components: tuple[Component, ...] = ()
+    """What acts on the mechanism."""
     seed: int = 0
     """Of the waves' phases and the gusts."""
-    thrusters: tuple[Thruster, ...] = ()
-    """Thrusters."""
-    joints: tuple[JointActuation, ...] = ()
-    """Drives, friction and stops of joints."""
-    contacts: tuple[Pair, ...] = ()
-    """What may touch what."""
-    grasps: tuple[Grasp, ...] = ()
-    """What can be held together; the inputs say which of them hold."""
-    external: tuple[str, ...] = ()
-    """Names of bodies on which the caller puts wrenches."""
+    parameters: tuple[str, ...] = ()
+    """Names of numbers of the model that stay open, as "vehicle.inertia.mass"."""
 
-    def __post_init__(self):
-        names = [t.name for t in self.thrusters] + [j.joint for j in self.joints if j.drive]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two actuators are called {name!r}; names must differ")
-        for thruster in self.thrusters:
-            if thruster.frame not in self.model.frames:
-                frames = ", ".join(self.model.frames) or "none"
-                raise ValueError(
-                    f"thruster {thruster.name!r}: no frame {thruster.frame!r} in {self.model.name}; frames are {frames}"
-                )
-        listed = [j.joint for j in self.joints]
-        for name in listed:
-            joint = self.model.bodies[self.model.body_index(name)].joint
-            if not isinstance(joint, joints.Revolute | joints.Prismatic):
-                raise ValueError(
-                    f"joint of body {name!r} is {joint.kind}; drives, friction and stops need a revolute or prismatic one"
-                )
-            if listed.count(name) > 1:
-                raise ValueError(f"joint of body {name!r} is named twice among the drives")
-        for name in self.external:
-            self.model.body_index(name)
-        for k, grasp in enumerate(self.grasps):
-            if grasp.name in [g.name for g in self.grasps[:k]]:
-                raise ValueError(f"two grasps are called {grasp.name!r}; names must differ")
-            bodies = []
-            for name in (grasp.holder, grasp.held):
-                if name not in self.model.frames and name not in self.model.body_names:
-                    raise ValueError(f"grasp {grasp.name!r}: no frame or body {name!r} in {self.model.name}")
-                bodies.append(self.model.frames[name][0] if name in self.model.frames else self.model.body_index(name))
-            if bodies[0] == bodies[1] or not any(self.model.moves[i] for i in bodies):
-                raise ValueError(f"grasp {grasp.name!r} holds together what cannot move apart; leave it out")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "components", tuple(self.components))
+        object.__setattr__(self, "parameters", tuple(self.parameters))
+        for c in self.components:
+            if not isinstance(c, Component):
+                raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
+            c.check(self.model)
+        for k, c in enumerate(self.components):
+            if c.name in [other.name for other in self.components[:k]]:
+                raise ValueError(f"two components are called {c.name!r} ({c.kind}); names must differ")
+        _ = self._actions
+
+    @cached_property
+    def compiled(self) -> dict[Any, Any]:
+        """Programs that rollouts have made of it, by method, lanes and threads."""
+        return {}
+
+    # -- what components do, seen once ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _actions(self) -> tuple[Action, ...]:
+        """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
+        model, state = self.model, self.model.initial()
+        kin = dynamics.kinematics(model, state.q, state.v)
+        now = Now(model, 0.0, state.q, state.v, kin, _StillWater(self.environment.surface is not None))
+        out = []
+        for c in self.components:
+            z = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.states(model)}
+            u = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.inputs(model)}
+            action = c.act(now, z, u)
+            _check_action(c, action, z)
+            out.append(action)
+        return tuple(out)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of components that put wrenches on bodies, for the recording."""
+        pairs = zip(self.components, self._actions, strict=True)
+        return tuple(dict.fromkeys(c.label for c, a in pairs if a.forces))
+
+    @cached_property
+    def constraining(self) -> tuple[int, ...]:
+        """Numbers of the components that have constraints."""
+        return tuple(k for k, action in enumerate(self._actions) if action.constraints)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints."""
+        return bool(self.constraining)
+
+    @cached_property
+    def armature(self) -> np.ndarray | None:
+        """Reflected inertia of rotors that each degree of freedom feels [kg·m²], shape (nv,); None for none."""
+        out = np.zeros(self.model.nv)
+        for action in self._actions:
+            for dofs, inertia in action.armature:
+                out[dofs] += inertia
+        return out if out.any() else None
+
+    # -- layout ---------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where states and inputs are."""
+        acting = (
+            c.cause
+            for c, a in zip(self.components, self._actions, strict=True)
+            if a.forces or a.joint_forces or a.constraints or a.power is not None
+        )
+        causes = list(dict.fromkeys(acting))
+        causes += ["drag"] if self.wet else []
+        causes += ["water"] if self.wet and (self.flows or self.environment.surface is not None) else []
+        return layout_of(self.model, self.components, causes, self._data)
+
+    @property
+    def _data(self) -> list[Data]:
+        out = []
+        if self.streams:
+            out.append(Data("flow", (7,)))
+        if self.waves is not None:
+            out += [Data("carried", (3,)), Data("waves", (WAVE_ROWS, len(self.waves.amplitude)))]
+        return out + [Data(f"parameter.{name}", parameter_value(self.model, name).shape) for name in self.parameters]
+
+    def data(self, flow: UniformFlow, t: float, parameters: Mapping[str, Array]) -> tuple[Array, float]:
+        """The run's data from a time on, shape (n,), and until when they hold [s].
+
+        Args:
+            flow: Current and gusts over time.
+            t: Time [s].
+            parameters: Values of open parameters by name; the model's for those not named.
+        """
+        parts, until = [], np.inf
+        if self.streams:
+            segment = flow.segment(t)
+            parts.append([*segment.velocity, *segment.slope, segment.t_begin])
+            until = segment.t_end
+        if self.waves is not None:
+            w, current = self.waves, self.environment.current
+            parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
+            rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
+            parts.append(list(np.concatenate(rows)))
+        for name in self.parameters:
+            parts.append(list(np.ravel(parameters.get(name, parameter_value(self.model, name)))))
+        return np.array([x for part in parts for x in part], dtype=float), until
+
+    def opened(self, u: Array) -> Model:
+        """The mechanism with its open parameters taken from the inputs."""
+        if not self.parameters:
+            return self.model
+        return with_parameters(self.model, {name: self.layout.array(f"parameter.{name}", u) for name in self.parameters})
+
+    def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
+        """The waves from their rows among the inputs, shape (7, n); none if None.
+
+        Args:
+            rows: Amplitude, frequency, wavenumber, direction (2), phase and scale of each wave.
+            carried: Velocity with which a steady current carries them [m/s], shape (3,).
+        """
+        if rows is None or carried is None or self.waves is None:
+            return wave_components(Environment(), self.model.world.gravity, 0), np.zeros(3)
+        direction = np.stack([rows[3], rows[4]], axis=1)
+        return WaveComponents(rows[0], rows[1], rows[2], direction, rows[5], rows[6], self.waves.water_depth), carried
+
+    @cached_property
+    def identity(self) -> str | None:
+        """A text that fixes the plant's programs together with the package's source; None with code of a user's own.
+
+        It leaves out the numbers that are inputs.
+        """
+        parts = [identity_of(thing) for thing in (self.model, self.environment.profile, self.components)]
+        if any(part is None for part in parts):
+            return None
+        shape = (self.parameters, self.streams, self.flows, self.environment.surface is not None)
+        waves = None if self.waves is None else (len(self.waves.amplitude), self.waves.water_depth)
+        return f"{parts} {shape} {waves}"
+
+    # -- water ----------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def waves(self) -> WaveComponents | None:
@@ -90,12 +204,17 @@ class Plant:
             return None
         return wave_components(self.environment, self.model.world.gravity, self.seed)
 
-    @cached_property
+    @property
+    def streams(self) -> bool:
+        """Whether there is a current or gusts."""
+        return self.environment.current is not None or self.environment.gusts is not None
+
+    @property
     def flows(self) -> bool:
         """Whether the undisturbed water moves at all."""
-        return bool(self.environment.waves) or self.environment.current is not None or self.environment.gusts is not None
+        return bool(self.environment.waves) or self.streams
 
-    @cached_property
+    @property
     def uniform(self) -> bool:
         """Whether the water moves alike at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
@@ -110,56 +229,38 @@ class Plant:
         """Whether the water touches any body."""
         return any(b.hydro is not None for b in self.model.bodies)
 
-    @cached_property
-    def drives(self) -> tuple[JointActuation, ...]:
-        """Joints that are driven."""
-        return tuple(j for j in self.joints if j.drive)
+    # -- names ----------------------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def actuator_names(self) -> tuple[str, ...]:
-        """Thrusters, then driven joints."""
-        return tuple(t.name for t in self.thrusters) + tuple(j.joint for j in self.drives)
+        """Names of the commands."""
+        return self.layout.commands
 
-    @cached_property
-    def causes(self) -> tuple[str, ...]:
-        """What can do work on the mechanism, for the energy audit."""
-        present = {
-            "thrusters": bool(self.thrusters),
-            "drives": bool(self.drives),
-            "drag": self.wet,
-            "friction": any(j.friction or j.stops for j in self.joints),
-            "contact": bool(self.contacts),
-            "water": self.wet and (self.flows or self.environment.surface is not None),
-            "grasps": bool(self.grasps),
-            "external": bool(self.external),
-        }
-        return tuple(name for name, there in present.items() if there)
-
-    @cached_property
+    @property
     def internal_names(self) -> tuple[str, ...]:
-        """Names of the internal states: of thrusters, drives, friction, contacts, and the work that each cause has done [J]."""
-        out = [f"{t.name}.{x}" for t in self.thrusters for x in thruster_states(t)]
-        out += [f"{j.joint}.{x}" for j in self.drives for x in drive_states(j.drive)]
-        out += [f"{j.joint}.{x}" for j in self.joints if j.friction for x in friction_states(j.friction)]
-        out += [f"{c.name}.{x}" for c in self.contacts for x in ("sx", "sy", "sz")]
-        return (*out, *(f"work.{name}" for name in self.causes))
+        """Names of the internal states, and of the work that each cause has done [J]."""
+        return self.layout.states
 
-    @cached_property
-    def input_names(self) -> tuple[str, ...]:
-        """Names of what is held between two looks of Python: steady forces of thrusters, commands of drives, flow, wrenches."""
-        flow = ("flow.x", "flow.y", "flow.z", "flow.dx", "flow.dy", "flow.dz", "flow.t") if self.streams else ()
-        wrenches = tuple(f"external.{name}.{x}" for name in self.external for x in "XYZKMN")
-        return (*self.actuator_names, *flow, *wrenches, *(f"grasp.{g.name}" for g in self.grasps))
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What can do work on the mechanism."""
+        return self.layout.causes
 
-    @cached_property
-    def streams(self) -> bool:
-        """Whether there is a current or gusts."""
-        return self.environment.current is not None or self.environment.gusts is not None
 
-    @cached_property
-    def armature(self) -> np.ndarray | None:
-        """Reflected inertia of the drives' rotors [kg·m²], shape (nv,); None for none."""
-        out = np.zeros(self.model.nv)
-        for j in self.drives:
-            out[self.model.v_slices[self.model.body_index(j.joint)].start] = drive_armature(j.drive)
-        return out if out.any() else None
+def _check_action(component: Component, action: object, z: Mapping[str, float]) -> None:
+    """What a component's `act` returned must fit what it says of itself."""
+    who = f"component {component.name!r} ({type(component).__name__})"
+    if not isinstance(action, Action):
+        raise TypeError(f"{who}: act returned {action!r}, must be an Action")
+    if set(action.rates) != set(z):
+        raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give those of its states {sorted(z)}")
+    declared = {o.name for o in component.outputs}
+    recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
+    if recorded != declared:
+        raise ValueError(f"{who}: act records {sorted(recorded)}, must record its outputs {sorted(declared)}")
+    for wrench in action.forces:
+        if np.shape(wrench.F_Bo_B) != (6,):
+            raise ValueError(f"{who}: a wrench has shape {np.shape(wrench.F_Bo_B)}, must be (6,)")
+    stores = not isinstance(action.energy, int | float) or action.energy != 0.0
+    if stores and action.power is None:
+        raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")

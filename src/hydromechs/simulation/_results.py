@@ -1,30 +1,35 @@
-"""What a simulation takes and gives: controllers, runs."""
+"""What a run gives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from hydromechs.model import State
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Controller", "Run"]
+__all__ = ["Log", "Run"]
 
 
-class Controller(Protocol):
-    """A controller: any callable from the state to commands. What it remembers must be in `memory`: a run can be resumed.
+class Log:
+    """What a run has to say.
 
-    `period` [s] and `memory` (an array that can be set) are optional, as is `start(simulation)`, called before the first tick.
+    Args:
+        messages: What is known before the start, one line each.
     """
 
-    def __call__(self, state: State) -> Mapping[str, float] | Sequence[float] | None:
-        """Commands by actuator name (those not named stay), or all of them in order, or None for no change."""
+    def __init__(self, messages: list[str]):
+        self.messages = list(messages)
+        """One line each."""
+
+    def say(self, text: str) -> None:
+        """Add a line."""
+        self.messages.append(text)
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """What became of a run."""
 
@@ -41,4 +46,11 @@ class Run:
     real_time_factor: float = 0.0
     """Simulated over real time."""
     late: int = 0
-    """Looks at the clock that came late, of a run in real time."""
+    """Missed deadlines of a run in real time."""
+
+    def __repr__(self) -> str:
+        model = self.recording.attrs.get("model", "?")
+        end = f", stopped: {self.stopped}" if self.stopped else ""
+        notes = f", {len(self.messages)} messages" if self.messages else ""
+        times = f"{self.recording.time.size} samples to t = {self.state.t:g} s"
+        return f"<Run of {model}: {times} in {self.wall_time:.3g} s ({self.real_time_factor:.3g} x real time){end}{notes}>"

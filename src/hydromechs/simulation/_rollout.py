@@ -1,17 +1,23 @@
-"""Rollouts: many steps of many worlds entirely in compiled code, on lanes and threads."""
+"""Rollouts: many steps of many worlds in compiled code, on lanes and threads; with a plant, all that acts and a control law."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs import dynamics, equations
-from hydromechs.compiler import Argument
-from hydromechs.equations import FLUID, Dynamics, is_ours, shape_of
-from hydromechs.integrators import BlockSteps, SlidingBlock, Stepper, method_named
-from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep
+from hydromechs import compiler, dynamics, equations
+from hydromechs.compiler import Argument, Compiled
+from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
+from hydromechs.hydro import UniformFlow
+from hydromechs.integrators import Integrator, Stepper, method_named
+from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
+from hydromechs.values import Array, Scalar, nearest, positive, whole
+
+from ._controller import TracedController
+from ._plant import Plant
+from ._programs import PlantPrograms
 
 __all__ = ["Rollout", "rollout"]
 
@@ -22,82 +28,91 @@ class Rollout(NamedTuple):
     """Trajectories of worlds; the batch's dimensions come first."""
 
     t: np.ndarray
-    """Times from the start, of the start and of every recorded step [s], shape (rows + 1,)."""
+    """Times of the start and of every recorded step [s], shape (rows + 1,)."""
     q: np.ndarray
     """Configurations, shape (..., rows + 1, nq)."""
     v: np.ndarray
     """Velocities, shape (..., rows + 1, nv)."""
     good: np.ndarray
-    """Number of steps that gave finite numbers, shape (...); a world that diverges stays at its last finite state."""
+    """Number of steps that gave finite numbers, whole numbers of shape (...); a world that diverges stays where it was."""
+    internal: np.ndarray
+    """Internal states of a plant's components and the work done, shape (..., rows + 1, nz)."""
+    command: np.ndarray
+    """Commands of a plant at the end, shape (..., na)."""
+    memory: np.ndarray
+    """What the controller remembers at the end, shape (..., nm)."""
 
 
-def rollout(dyn: Dynamics, q, v, inputs, dt: float, steps: int, *, method="rk4", record: int = 1) -> Rollout:
-    """March worlds through time without returning to Python.
+def rollout(
+    what: Dynamics | Plant,
+    q: Any,
+    v: Any,
+    inputs: Any,
+    dt: float,
+    steps: int,
+    *,
+    method: str | Integrator = "rk4",
+    record: int = 1,
+    controller: TracedController | None = None,
+    internal: Any = None,
+    memory: Any = None,
+    t: float = 0.0,
+    parameters: Mapping[str, Any] | None = None,
+    lanes: int | None = None,
+    threads: int | None = None,
+) -> Rollout:
+    """March worlds through time without returning to Python but for a control law.
 
     Args:
-        dyn: The compiled model; its lanes and threads are used.
+        what: A compiled model, whose lanes and threads are used; or a plant, for all that acts on it.
         q: Configurations at the start, shape (..., nq).
         v: Velocities at the start, shape (..., nv).
-        inputs: Generalised force tau, or a mapping with tau and optionally fluid_velocity (3,), fluid_acceleration (3,) and
-            wrench (nb, 6). Each is held, shape (..., n), or given for every step, shape (..., steps, n), with all of the
-            batch's dimensions before it.
+        inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),
+            fluid_acceleration (3,) and wrench (nb, 6). Each is held, shape (..., n), or given for every step, shape
+            (..., steps, n), with all of the batch's dimensions before it. Of a plant, a mapping of commands and held inputs by
+            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest.
         dt: Step [s].
         steps: Number of steps.
         method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
             inputs that are held.
         record: Steps from one recorded state to the next.
+        controller: Of a plant: gives commands every period, a whole number of steps.
+        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given.
+        memory: What the controller remembers at the start, shape (..., nm); as it says unless given.
+        t: Of a plant: time at the start [s].
+        parameters: Values of open parameters by name, shape (..., n); the model's for those not named.
+        lanes: Of a plant: worlds per vector operation, 1, 4 or 8; what the machine has unless given.
+        threads: Of a plant: threads that share the worlds; 1 unless given.
     """
-    if dyn.parameters:
-        raise ValueError("a rollout takes the model's own numbers; compile the model without open parameters")
-    if not isinstance(dt, int | float) or not np.isfinite(dt) or dt <= 0.0:
-        raise ValueError(f"dt is {dt!r}, must be a number above 0")
-    for name, value in (("steps", steps), ("record", record)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} is {value!r}, must be a whole number of at least 1")
-    method = method_named(method)
-    if method.name == "dormand_prince":
+    dt = positive(dt, "dt")
+    steps, record = whole(steps, "steps", 1), whole(record, "record", 1)
+    chosen = method_named(method)
+    if chosen.adaptive:
         raise ValueError("a rollout takes steps of one length; use rk4, b1pc5, semi_implicit_euler, euler or linearly_implicit")
-    given = dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
-    unknown = set(given) - {"tau", *OPTIONAL}
-    if unknown:
-        raise KeyError(f"no input {sorted(unknown)[0]!r}; there are tau, {', '.join(OPTIONAL)}")
-    model = dyn.model
-    given.setdefault("tau", np.zeros(model.nv))
-    names = ["tau", *(name for name in OPTIONAL if name in given)]
-    stepper = _stepper(dyn, method, tuple(names))
+    if isinstance(what, Dynamics):
+        given = {"controller": controller, "internal": internal, "memory": memory, "lanes": lanes, "threads": threads}
+        extra = [name for name, x in given.items() if x is not None]
+        if extra:
+            raise ValueError(f"{extra[0]} goes with a plant; build one, hm.Plant(model=..., components=...), and roll it out")
+        return _model_rollout(what, q, v, inputs, dt, steps, chosen, record, dict(parameters or {}))
+    if not isinstance(what, Plant):
+        raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
+    return _PlantRollout(what, chosen, lanes, threads or 1).run(
+        q, v, inputs, dt, steps, record, controller, internal, memory, t, dict(parameters or {})
+    )
+
+
+def _starts(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    """Starts as arrays, and the batch's dimensions."""
     q, v = (np.asarray(x, dtype=float) for x in (q, v))
     for name, x, n in (("q", q, model.nq), ("v", v, model.nv)):
         if x.ndim < 1 or x.shape[-1] != n:
             raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
-    _check_start(model, q)
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    arrays = [_worlds(np.asarray(given[name], dtype=float), name, shape_of(name, model), batch, steps) for name in names]
-    batch = np.broadcast_shapes(batch, *(lead for _, lead in arrays))
-    worlds = int(np.prod(batch))
-    state = [np.zeros(worlds), *(np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, x.shape[-1]) for x in (q, v))]
-    flat = [_flat(x, lead, batch, worlds) for x, lead in arrays]
-    if isinstance(method, SlidingBlock):
-        blocks = dyn._made.setdefault(("blocks", method, tuple(names)), BlockSteps(stepper))
-        for name, x in zip(names, flat, strict=True):
-            if x.ndim > 1 + len(shape_of(name, model)):
-                raise ValueError(
-                    f"{name} changes with every step, but {method.name} builds on earlier derivatives and needs inputs without "
-                    "jumps: hold it, roll out piece by piece, or use rk4"
-                )
-        result = blocks.run(0.0, 0.0, *state[1:], flat, float(dt), steps, record)
-        paths = [result.q, result.x]
-    else:
-        result = stepper.march(state, [np.array([float(dt)]), np.zeros(1), *flat], steps, stride=record)
-        paths = result.records[1:]
-    rows = steps // record
-    q_all, v_all = (
-        np.concatenate([start[:, None], path], axis=1).reshape(*batch, rows + 1, path.shape[-1])
-        for start, path in zip(state[1:], paths, strict=True)
-    )
-    return Rollout(dt * record * np.arange(rows + 1), q_all, v_all, result.good.reshape(batch))
+    _check_quaternions(model, q)
+    return q, v, np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
 
 
-def _check_start(model, q: np.ndarray) -> None:
+def _check_quaternions(model: Model, q: np.ndarray) -> None:
     """Quaternions at the start must have unit length; numbers that are not finite only stop their world."""
     for body, steps in zip(model.bodies, model.steps, strict=True):
         for step in steps:
@@ -114,8 +129,8 @@ def _check_start(model, q: np.ndarray) -> None:
                     )
 
 
-def _worlds(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, ...], steps: int):
-    """An input and its leading dimensions: none, those of the batch, or those of the batch and one row per step."""
+def _leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, ...], steps: int) -> tuple[int, ...]:
+    """Leading dimensions of an input: none, those of the batch, or those of the batch and one row per step."""
     n = len(shape)
     if x.ndim < n or x.shape[x.ndim - n :] != shape:
         raise ValueError(f"{name} must have shape (..., {', '.join(map(str, shape))}), got {x.shape}")
@@ -123,10 +138,15 @@ def _worlds(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
     if len(lead) == len(batch) + 1:
         if lead[-1] != steps:
             raise ValueError(f"{name} of shape {x.shape} has {lead[-1]} rows for {steps} steps; give one row per step")
-        return x, lead[:-1]
+        return lead[:-1]
     if len(lead) > len(batch) + 1:
         raise ValueError(f"{name} of shape {x.shape} does not fit the batch {batch}")
-    return x, lead
+    if lead and batch and lead == (steps,) and lead != batch[-1:]:
+        raise ValueError(
+            f"{name} of shape {x.shape} has one row per step but not the batch {batch}; give it the shape "
+            f"{(*[1] * len(batch), *x.shape)} for the same rows in all worlds"
+        )
+    return lead
 
 
 def _flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: int) -> np.ndarray:
@@ -137,21 +157,261 @@ def _flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: 
     return np.broadcast_to(x, batch + rest).reshape(worlds, *rest)
 
 
-def _stepper(dyn: Dynamics, method, names: tuple[str, ...]) -> Stepper:
-    """The compiled stepper of a model; kept with it."""
-    key = ("rollout", method, names)
-    if key not in dyn._made:
-        model = dyn.model
+def _worlds(x: np.ndarray, batch: tuple[int, ...], worlds: int) -> np.ndarray:
+    return np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, x.shape[-1])
 
-        def ydot(t, q, y, **inputs):
+
+# -- a model alone ----------------------------------------------------------------------------------------------------------
+
+
+def _model_rollout(
+    dyn: Dynamics,
+    q: Any,
+    v: Any,
+    inputs: Any,
+    dt: float,
+    steps: int,
+    method: Integrator,
+    record: int,
+    parameters: dict[str, Any],
+) -> Rollout:
+    given = dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
+    unknown = set(given) - {"tau", *OPTIONAL}
+    if unknown:
+        raise KeyError(f"no input {sorted(unknown)[0]!r}; there are tau, {', '.join(OPTIONAL)}")
+    unknown = set(parameters) - set(dyn.parameters)
+    if unknown:
+        name = sorted(unknown)[0]
+        raise KeyError(f"no open parameter {name!r}{nearest(name, dyn.parameters)}; name it in hm.compile(parameters=[...])")
+    model = dyn.model
+    given.setdefault("tau", np.zeros(model.nv))
+    names = ["tau", *(name for name in OPTIONAL if name in given)]
+    shapes = {name: shape_of(name, model) for name in names} | {name: x.shape for name, x in dyn.parameters.items()}
+    given |= {**dyn.parameters, **parameters}
+    q, v, batch = _starts(model, q, v)
+    arrays = {name: np.asarray(given[name], dtype=float) for name in shapes}
+    leads = {name: _leading(x, name, shapes[name], batch, steps) for name, x in arrays.items()}
+    batch = np.broadcast_shapes(batch, *leads.values())
+    worlds = int(np.prod(batch))
+    flat = [_flat(x, leads[name], batch, worlds) for name, x in arrays.items()]
+    starts = [_worlds(x, batch, worlds) for x in (q, v)]
+    propagator = _stepper(dyn, method, tuple(names)).propagator
+    path = propagator.march(0.0, *starts, flat, dt, steps, record)
+    rows = steps // record
+    q_all, v_all = (
+        np.concatenate([start[:, None], part], axis=1).reshape(*batch, rows + 1, part.shape[-1])
+        for start, part in zip(starts, (path.q, path.x), strict=True)
+    )
+    nothing = np.zeros((*batch, 0))
+    return Rollout(
+        dt * record * np.arange(rows + 1),
+        q_all,
+        v_all,
+        path.good.reshape(batch).astype(int),
+        np.zeros((*batch, rows + 1, 0)),
+        nothing,
+        nothing,
+    )
+
+
+def _stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepper:
+    """The compiled stepper of a model; kept with it."""
+
+    def make() -> Stepper:
+        model, opened = dyn.model, tuple(dyn.parameters)
+
+        def ydot(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
+            values = {name: inputs.pop(name) for name in opened}
             here = dynamics.retract(model, q, y[: model.nv])
             v = y[model.nv :]
-            vdot = equations.forward_dynamics(model, here, v, **inputs)
+            vdot = equations.forward_dynamics(with_parameters(model, values) if values else model, here, v, **inputs)
             return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
 
         arguments = tuple(Argument(name, shape_of(name, model)) for name in names)
-        identity = repr(model) if is_ours(model) else None
-        dyn._made[key] = Stepper(
-            model, ydot, 0, arguments, method, name="rollout", identity=identity, lanes=dyn.lanes, threads=dyn.threads
+        arguments += tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
+        return Stepper(
+            model,
+            ydot,
+            0,
+            arguments,
+            method,
+            name="rollout",
+            identity=identity_of(model),
+            lanes=dyn.lanes,
+            threads=dyn.threads,
         )
-    return dyn._made[key]
+
+    return dyn.made(("rollout", method, names), make)
+
+
+# -- a plant ----------------------------------------------------------------------------------------------------------------
+
+
+class _PlantRollout:
+    """Rollouts of one plant with one method."""
+
+    def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int):
+        self.plant, self.threads = plant, whole(threads, "threads", 1)
+        self.lanes = compiler.native_lanes() if lanes is None else lanes
+        key = (method, self.lanes, self.threads)
+        if key not in plant.compiled:
+            plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
+        self.propagator = plant.compiled[key].stepper.propagator
+
+    def run(
+        self,
+        q: Any,
+        v: Any,
+        inputs: Any,
+        dt: float,
+        steps: int,
+        record: int,
+        controller: TracedController | None,
+        internal: Any,
+        memory: Any,
+        t: float,
+        parameters: dict[str, Any],
+    ) -> Rollout:
+        """See `rollout`."""
+        plant, layout = self.plant, self.plant.layout
+        q, v, batch = _starts(plant.model, q, v)
+        named = self._named(inputs)
+        arrays = {name: np.asarray(x, dtype=float) for name, x in named.items()}
+        leads = {name: _leading(x, name, (), batch, steps) for name, x in arrays.items()}
+        open_values = self._parameters(parameters)
+        shapes = {name: layout.data[f"parameter.{name}"][1] for name in open_values}
+        batches = [x.shape[: x.ndim - len(shapes[name])] for name, x in open_values.items()]
+        batch = np.broadcast_shapes(batch, *leads.values(), *batches)
+        worlds, na, nh = int(np.prod(batch)), len(layout.commands), len(layout.held)
+        period = self._period(controller, dt)
+        rest = layout.start(layout.input_slots, q.reshape(-1, plant.model.nq)[0])
+        driven = any(x.ndim > len(leads[name]) for name, x in arrays.items())
+        held = np.broadcast_to(rest, (worlds, steps if driven else 1, na + nh)).copy()
+        for name, x in arrays.items():
+            column = x if x.ndim > len(leads[name]) else x[..., None]
+            held[:, :, self._place(name)] = np.broadcast_to(column, (*batch, column.shape[-1])).reshape(worlds, -1)
+        opened = {name: np.broadcast_to(x, (*batch, *shapes[name])).reshape(worlds, -1) for name, x in open_values.items()}
+        z = layout.start(layout.state_slots, q.reshape(-1, plant.model.nq)[0]) if internal is None else np.asarray(internal)
+        z = np.concatenate([z, np.zeros(len(layout.causes))]) if internal is None else z
+        x = np.concatenate([_worlds(v, batch, worlds), _worlds(np.asarray(z, dtype=float), batch, worlds)], axis=1)
+        q_now, law, remembered = _worlds(q, batch, worlds), None, np.zeros((worlds, 0))
+        if controller is not None:
+            law = controller.compiled(plant, lanes=self.lanes, threads=self.threads)
+            first = np.array(controller.first_memory if memory is None else memory, dtype=float)
+            remembered = _worlds(first, batch, worlds)
+        path = self._march(q_now, x, held, opened, dt, steps, record, law, period, remembered, t)
+        rows, nv = steps // record, plant.model.nv
+        return Rollout(
+            t + dt * record * np.arange(rows + 1),
+            path["q"].reshape(*batch, rows + 1, plant.model.nq),
+            path["x"][..., :nv].reshape(*batch, rows + 1, nv),
+            path["good"].reshape(batch).astype(int),
+            path["x"][..., nv:].reshape(*batch, rows + 1, layout.nz),
+            path["command"].reshape(*batch, na),
+            path["memory"].reshape(*batch, -1),
+        )
+
+    def _named(self, inputs: Any) -> dict[str, Any]:
+        layout = self.plant.layout
+        if inputs is None:
+            return {}
+        if not isinstance(inputs, Mapping):
+            x = np.asarray(inputs, dtype=float)
+            if x.ndim < 1 or x.shape[-1] != len(layout.commands):
+                raise ValueError(f"commands must have shape (..., {len(layout.commands)}), got {x.shape}; or give them by name")
+            return {name: x[..., k] for k, name in enumerate(layout.commands)}
+        known = (*layout.commands, *layout.held)
+        for name in inputs:
+            if name not in known:
+                raise KeyError(f"no command or held input {name!r}{nearest(name, known)}")
+        return dict(inputs)
+
+    def _place(self, name: str) -> int:
+        return (*self.plant.layout.commands, *self.plant.layout.held).index(name)
+
+    def _parameters(self, given: dict[str, Any]) -> dict[str, np.ndarray]:
+        for name in given:
+            if name not in self.plant.parameters:
+                hint = nearest(name, self.plant.parameters)
+                raise KeyError(f"no open parameter {name!r}{hint}; name it in Plant(parameters=[...])")
+        return {name: np.asarray(x, dtype=float) for name, x in given.items()}
+
+    def _period(self, controller: TracedController | None, dt: float) -> int | None:
+        """Steps between two calls of the control law."""
+        if controller is None:
+            return None
+        if not isinstance(controller, TracedController):
+            raise TypeError(
+                f"controller is {controller!r}; a rollout takes a TracedController, whose law is written in NumPy operations"
+            )
+        ratio = controller.period / dt
+        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:
+            raise ValueError(f"the controller's period is {controller.period:g} s, must be a whole number of steps of {dt:g} s")
+        return round(ratio)
+
+    def _march(
+        self,
+        q: np.ndarray,
+        x: np.ndarray,
+        held: np.ndarray,
+        opened: dict[str, np.ndarray],
+        dt: float,
+        steps: int,
+        record: int,
+        law: Compiled | None,
+        period: int | None,
+        memory: np.ndarray,
+        t: float,
+    ) -> dict[str, np.ndarray]:
+        """All worlds, piece by piece: between two calls of the law, and two changes of the current's slope."""
+        plant, na, nv = self.plant, len(self.plant.layout.commands), self.plant.model.nv
+        flow, worlds = UniformFlow(plant.environment, plant.seed), len(q)
+        rows_q, rows_x, good, alive = [q[:, None]], [x[:, None]], np.zeros(worlds), np.ones(worlds, dtype=bool)
+        n, command = 0, held[:, 0, :na].copy()
+        while n < steps:
+            now = t + n * dt
+            if law is not None and period is not None and n % period == 0:
+                command, memory = law([np.full(worlds, now), q, x[:, :nv], command, memory])
+            data, until = plant.data(flow, now + 1e-9 * dt, {})
+            last = min(steps, n + max(1, int((until - now) / dt + 1e-6)) if np.isfinite(until) else steps)
+            last = min(last, (n // period + 1) * period if period else steps)
+            some = last - n
+            inputs = self._inputs(held, command if law is not None else None, data, opened, n, last)
+            stride = record if n % record == 0 and some % record == 0 else 1
+            path = self.propagator.march(now, q, x, [inputs], dt, some, stride)
+            numbers = n + stride * np.arange(1, path.q.shape[1] + 1)
+            due = numbers % record == 0
+            rows_q.append(path.q[:, due])
+            rows_x.append(path.x[:, due])
+            q, x = path.q[:, -1], path.x[:, -1]
+            good += np.where(alive, path.good, 0.0)
+            alive &= path.good == some
+            n = last
+        if law is None:
+            command = held[:, -1, :na]
+        return {
+            "q": np.concatenate(rows_q, axis=1),
+            "x": np.concatenate(rows_x, axis=1),
+            "good": good,
+            "command": command,
+            "memory": memory,
+        }
+
+    def _inputs(
+        self,
+        held: np.ndarray,
+        command: np.ndarray | None,
+        data: np.ndarray,
+        opened: dict[str, np.ndarray],
+        n: int,
+        last: int,
+    ) -> np.ndarray:
+        """Inputs of a piece, shape (worlds, nu) or, one row per step, (worlds, steps, nu)."""
+        layout, worlds = self.plant.layout, len(held)
+        rows = held[:, n:last] if held.shape[1] > 1 else held
+        out = np.concatenate([rows, np.broadcast_to(data, (worlds, rows.shape[1], len(data)))], axis=2)
+        if command is not None:
+            out[:, :, : command.shape[1]] = command[:, None]
+        for name, value in opened.items():
+            out[:, :, layout.data[f"parameter.{name}"][0]] = value[:, None]
+        return out if held.shape[1] > 1 else out[:, 0]

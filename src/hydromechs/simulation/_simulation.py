@@ -3,56 +3,56 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import Any, NoReturn
 
 import numpy as np
 
-from hydromechs import compiler, contact, dynamics
+from hydromechs import contact, dynamics
 from hydromechs.actuation import Thruster, drives
-from hydromechs.compiler import Argument
-from hydromechs.equations import configuration, is_ours, model_of
+from hydromechs.equations import configuration, model_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
-from hydromechs.integrators import AdaptiveSteps, BlockSteps, SlidingBlock, Stepper, StepTooSmall, method_named
+from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named
 from hydromechs.model import Model, State
-from hydromechs.values import positive
+from hydromechs.model.component import Component
+from hydromechs.recording import place
+from hydromechs.values import nearest, positive
 
-from ._evaluate import derivative, evaluate, fluid_at, inertia_matrix
-from ._events import Event, Log, happened
-from ._joint_actuation import joint_actuation
-from ._observe import observer
+from ._build import components_of
+from ._clock import Clock
+from ._closing import closed
+from ._controller import Commands, Controller, as_controller
+from ._events import Event, Watched, first_crossings
+from ._observe import coordinates, quaternions, schema
 from ._plant import Plant
+from ._programs import PlantPrograms
 from ._recorder import Recorder
-from ._results import Controller, Run
+from ._results import Log, Run
 from ._stiffness import step_warnings
-from ._ticks import Ticks, is_multiple
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["Controller", "Run", "Simulation"]
-
+__all__ = ["Simulation"]
 
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 
 
 class Simulation:
-    """A mechanism in water with actuators, contacts, a controller and a recording.
+    """A mechanism in water with all that acts on it, a controller and a recording.
 
         sim = hm.Simulation(model, thrusters=[...], controller=my_controller, period=0.02)
         run = sim.run(60.0)
         run.recording.position.sel(body="vehicle")
 
     Args:
-        model: The mechanism.
+        model: The mechanism; or a `Plant`, which says what acts on it, so that nothing of `environment` to `components`, `seed`
+            and `parameters` is given besides.
         environment: The water; still unless given.
         thrusters: Thrusters.
         drives: Drive of each driven joint, by the name of the body that it carries.
-        friction: Friction of joints by name; what the model says unless given.
+        friction: Friction of joints by name; what the model says unless given. None as a value leaves a joint without.
         stops: Stops of joints by name; soft ones at the model's limits unless given. None as a value leaves a joint without.
         terrain: What stands still and can be touched.
         touching: Names of frames that touch terrain at their origin, as feet do.
@@ -60,133 +60,126 @@ class Simulation:
         material: How bodies meet each other.
         grasps: What can be held together; see `grasp` and `release`.
         external: Names of bodies on which `set_wrench` puts forces.
-        controller: Called every `period` with the state; gives commands. See `Controller`.
-        period: Time between two calls of the controller [s]; the controller's own unless given.
+        components: Other components, your own too.
+        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass"; see `parameters`.
+        controller: A `Controller`, or a function of the state; gives commands every `period`.
+        period: Time between two calls of a function [s]; a `Controller` has its own.
         events: Things to watch for.
         integrator: A method or its name: rk4, semi_implicit_euler, euler, linearly_implicit, dormand_prince,
-            or a block method such as b4pc5, which starts anew at every tick of the controller.
+            or a block method such as b4pc5, which starts anew at every call of the controller.
         step: Step of the integrator [s]; of an adaptive one, the first try.
         record: Time between two samples of the recording [s].
         seed: Of gusts and waves; the same seed gives the same run to the last bit.
         state: State at the start; the model's initial one unless given.
+        commands: Commands at the start, by actuator; those that do nothing unless given.
     """
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Plant,
         *,
         environment: Environment | None = None,
         thrusters: Iterable[Thruster] = (),
-        drives: Mapping[str, object] | None = None,
-        friction: Mapping[str, object] | None = None,
-        stops: Mapping[str, object] | None = None,
-        terrain: Iterable = (),
+        drives: Mapping[str, drives.Drive] | None = None,
+        friction: Mapping[str, drives.Friction | None] | None = None,
+        stops: Mapping[str, drives.Stops | None] | None = None,
+        terrain: Iterable[contact.terrain.Terrain] = (),
         touching: Iterable[str] = (),
         collisions: Iterable[tuple[str, str]] = (),
         material: contact.Material | None = None,
         grasps: Iterable[contact.Grasp] = (),
         external: Iterable[str] = (),
-        controller: Controller | None = None,
+        components: Iterable[Component] = (),
+        parameters: Iterable[str] = (),
+        controller: Controller | Callable[[State], Commands] | None = None,
         period: float | None = None,
         events: Iterable[Event] = (),
-        integrator="rk4",
+        integrator: str | Integrator = "rk4",
         step: float = 1e-3,
         record: float = 0.02,
         seed: int = 0,
         state: State | None = None,
+        commands: Mapping[str, float] | None = None,
     ):
-        model = model_of(model)
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
-        acting = joint_actuation(model, drives or {}, friction or {}, stops or {}, state)
-        pairs = contact.contact_pairs(
-            model, tuple(terrain), points=tuple(touching), bodies=tuple(collisions), material=material
-        )
-        self.plant = Plant(
-            model=model,
-            environment=environment or Environment(),
-            seed=seed,
+        acting = dict(
             thrusters=tuple(thrusters),
-            joints=acting,
-            contacts=pairs,
+            drives=drives,
+            friction=friction,
+            stops=stops,
+            terrain=tuple(terrain),
+            touching=tuple(touching),
+            collisions=tuple(collisions),
+            material=material,
             grasps=tuple(grasps),
             external=tuple(external),
+            components=tuple(components),
         )
+        if isinstance(model, Plant):
+            extra = [name for name, x in {**acting, "environment": environment, "parameters": tuple(parameters)}.items() if x]
+            if extra:
+                raise ValueError(f"{extra[0]} is given beside a Plant, which says what acts; put it into the plant")
+            self.plant = model
+        else:
+            self.plant = Plant(
+                model=model_of(model),
+                environment=_environment(environment),
+                components=components_of(model, **acting),  # type: ignore[arg-type]  # one dict of all
+                seed=seed,
+                parameters=tuple(parameters),
+            )
         """What is simulated."""
-        self.controller, self.events = controller, tuple(events)
-        memory = getattr(controller, "memory", None)
-        self._first_memory = None if memory is None else np.array(memory, dtype=float)
-        period = getattr(controller, "period", None) if period is None else period
-        if controller is not None and period is None:
-            raise ValueError("the controller has no period: give the time between two of its calls, period=0.02")
-        self.period = None if controller is None else self._multiple(period, "period")
+        self.controller = as_controller(controller, period)
+        self.events = tuple(events)
+        self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
         self.record = self._multiple(record, "record")
         gusts = self.plant.environment.gusts
         if gusts is not None:
             self._multiple(gusts.interval, "gusts.interval")
-        self._flow = UniformFlow(self.plant.environment, seed)
-        identity = repr(self.plant) if is_ours(self.plant) else None
-        self._stepper = self._make_stepper(identity)
-        self._observer = observer(self.plant, self._motion, identity)
-        self._check_events()
-        self._bound = None
-        self._adaptive = AdaptiveSteps(self._stepper, self._work_mask()) if self._stepper.adaptive else None
-        self._blocks = BlockSteps(self._stepper) if isinstance(self.method, SlidingBlock) else None
-        self.reset(state)
+        self.parameters: dict[str, Any] = {}
+        """Values of open parameters, by name; those not named have the model's. Set them between two runs."""
+        self._flow = UniformFlow(self.plant.environment, self.plant.seed)
+        self._programs = PlantPrograms(self.plant, self.method)
+        self._propagator = self._programs.stepper.propagator
+        self._quantities()  # names of events
+        self._first = self.model.initial() if state is None else state
+        self._first_commands = dict(commands or {})
+        self._first_memory = None if self.controller is None else np.array(self.controller.memory, dtype=float)
+        if self.controller is not None:
+            self.controller.start(self)
+        self._at = Point(0.0, np.zeros(0), np.zeros(0))
+        self._command, self._held = np.zeros(0), np.zeros(0)
+        self.reset()
 
     # -- construction -------------------------------------------------------------------------------------------------------
 
-    def _multiple(self, value, name: str) -> float:
+    def _multiple(self, value: Any, name: str) -> float:
         """`value` if it is a whole number of steps (of a fixed step)."""
         value = positive(value, name)
         ratio = value / self.step_size
-        if self.method.name != "dormand_prince" and (round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio):
+        if not self.method.adaptive and (round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio):
             raise ValueError(
                 f"{name} is {value:g} s, must be a whole number of steps of {self.step_size:g} s: "
                 f"try {max(1, round(ratio)) * self.step_size:g} s, or another step"
             )
         return value
 
-    def _motion(self, plant: Plant, p, t, U, rate):
-        """Water at a point, as a call of one program for all bodies."""
-        return compiler.call(self._water_program, np.asarray(p), np.asarray(t), np.asarray(U), np.asarray(rate))
-
-    @property
-    def _water_program(self):
-        if not hasattr(self, "_water"):
-            shapes = {"p": (3,), "t": (), "U": (3,), "rate": (3,)}
-            self._water = compiler.trace(lambda p, t, U, rate: fluid_at(self.plant, p, t, U, rate), shapes, name="water")
-        return self._water
-
-    def _make_stepper(self, identity: str | None) -> Stepper:
-        plant, nv = self.plant, self.plant.model.nv
-
-        def ydot(t, q, y, inputs):
-            return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self._motion)
-
-        arguments = (Argument("inputs", (len(plant.input_names),)),)
-        nz = len(plant.internal_names)
-        return Stepper(plant.model, ydot, nz, arguments, self.method, name="plant", identity=identity, lanes=1, threads=1)
-
-    def _work_mask(self) -> np.ndarray:
-        """1 for entries of y whose error counts; work is only booked, shape (n,)."""
-        counted = [not name.startswith("work.") for name in self.plant.internal_names]
-        return np.array([1.0] * (2 * self.plant.model.nv) + counted)
-
-    def _check_events(self) -> None:
-        """Names in the actions of events."""
-        known = {
-            "command": self.actuators,
-            "wrench": self.plant.external,
-            "grasp": [g.name for g in self.plant.grasps],
-            "release": [g.name for g in self.plant.grasps],
-        }
+    def _quantities(self) -> None:
+        """Names in events: their quantities, and what they act on."""
+        layout = self.plant.layout
+        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
         for event in self.events:
-            for key, names in known.items():
-                for item in getattr(event, key):
-                    name = item if isinstance(item, str) else item[0]
-                    if name not in names:
-                        raise KeyError(f"event {event.name!r}: no {key} {name!r}; there are {', '.join(names) or 'none'}")
+            place(event.quantity, variables, coordinates(self.plant))
+            held = [f"external.{body}.X" for body, _ in event.wrench]
+            for what, names, known in (
+                ("command", [name for name, _ in event.command], layout.commands),
+                ("wrench", held, layout.held),
+                ("switch", list(event.held), layout.held),
+            ):
+                for name in names:
+                    if name not in known:
+                        raise KeyError(f"event {event.name!r}: no {what} {name!r}{nearest(name, known)}")
 
     # -- state --------------------------------------------------------------------------------------------------------------
 
@@ -197,93 +190,77 @@ class Simulation:
 
     @property
     def actuators(self) -> tuple[str, ...]:
-        """Names of the actuators, in the order of commands: thrusters, then driven joints."""
-        return self.plant.actuator_names
+        """Names of the commands, in their order."""
+        return self.plant.layout.commands
 
-    def __reduce__(self):
+    def __repr__(self) -> str:
+        kinds: dict[str, int] = {}
+        for c in self.plant.components:
+            kinds[c.kind] = kinds.get(c.kind, 0) + 1
+        acting = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "nothing acts on it"
+        how = f"{self.method.name}, step {self.step_size:g} s"
+        return f"<Simulation of {self.model.name} at t = {self._at.t:g} s: {acting}; {how}>"
+
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a Simulation cannot be pickled or copied; pickle its Scenario and its state, and build it there")
 
     def reset(self, state: State | None = None) -> State:
-        """Put the simulation into a state: the one given, or the model's initial one at time 0.
+        """Put the simulation into a state: the one given, or its start.
 
         Args:
             state: As an earlier `state` gave it, or one with t, q and v only.
         """
-        given = self.model.initial() if state is None else state
+        given = self._first if state is None else state
+        layout, plant = self.plant.layout, self.plant
         q = configuration(self.model, given.q)
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
             q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it
-        internal = np.asarray(given.internal, dtype=float)
-        if internal.size == 0:
-            internal = np.zeros(len(self.plant.internal_names))
-        command = np.asarray(given.command, dtype=float)
-        if command.size == 0:
-            command = self._rest_command(q)
-        holding = np.asarray(given.grasps, dtype=float)
-        if holding.size == 0:
-            holding = np.zeros(len(self.plant.grasps))
-        wrench = np.asarray(given.wrench, dtype=float)
-        if wrench.size == 0:
-            wrench = np.zeros((len(self.plant.external), 6))
-        for name, x, shape in (
-            ("t", given.t, ()),
-            ("q", q, (self.model.nq,)),
-            ("v", given.v, (self.model.nv,)),
-            ("grasps", holding, (len(self.plant.grasps),)),
-            ("internal", internal, (len(self.plant.internal_names),)),
-            ("command", command, (len(self.actuators),)),
-            ("wrench", wrench, (len(self.plant.external), 6)),
-        ):
-            if np.shape(x) != shape:
-                raise ValueError(f"state.{name} must have shape {shape}, got {np.shape(x)}; is it of another simulation?")
-            if not np.isfinite(x).all():
-                raise ValueError(f"state.{name} is {x}; its numbers must be finite")
-        old = {
-            k: v for k, v in self.__dict__.items() if k in ("_t", "_q", "_x", "_wrenches", "_command", "_steady", "_holding")
+        na = len(layout.commands)
+        defaults = {
+            "internal": np.concatenate([layout.start(layout.state_slots, q), np.zeros(len(layout.causes))]),
+            "command": layout.start(layout.input_slots[:na], q),
+            "held": layout.start(layout.input_slots[na:], q),
         }
-        self._t, self._q, self._wrenches = float(given.t), q, wrench.copy()
-        self._x = np.concatenate([np.asarray(given.v, dtype=float), internal])
-        self._command, self._steady = command.copy(), None
-        self._holding = holding.copy()
-        if np.size(given.grasps) == 0:
-            try:
-                for grasp in self.plant.grasps:
-                    if grasp.closed:
-                        self.grasp(grasp.name)
-            except ValueError:
-                self.__dict__.update(old)
-                raise
-        if self.controller is not None:
-            start = getattr(self.controller, "start", None)
-            if start is not None:
-                start(self)
-            if np.size(given.memory):
-                self.controller.memory = np.array(given.memory)
-            elif self._first_memory is not None:
-                self.controller.memory = self._first_memory.copy()
+        values = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
+        for name, default in defaults.items():
+            x = np.asarray(getattr(given, name), dtype=float)
+            values[name] = default if x.size == 0 else x
+        shapes = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,), **{n: d.shape for n, d in defaults.items()}}
+        for name, shape in shapes.items():
+            if np.shape(values[name]) != shape:
+                raise ValueError(
+                    f"state.{name} must have shape {shape}, got {np.shape(values[name])}; is it of another simulation?"
+                )
+            if not np.isfinite(values[name]).all():
+                raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
+        old = self._at, self._command, self._held
+        self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
+        self._command, self._held = np.array(values["command"]), np.array(values["held"])
+        try:
+            if np.size(given.command) == 0:
+                self.command = self._first_commands
+            if np.size(given.held) == 0 and plant.constrained:  # what holds from the start is closed now
+                self._held = np.where([s.start == 1.0 for s in layout.input_slots[na:]], 0.0, self._held)
+                self._set_held(defaults["held"])
+        except (ValueError, KeyError):
+            self._at, self._command, self._held = old
+            raise
+        if self.controller is not None and self._first_memory is not None:
+            self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
         return self.state
-
-    def _rest_command(self, q: np.ndarray) -> np.ndarray:
-        """Commands that do nothing: no thrust, servos at their joints' positions."""
-        out = [t.curve.inverse(0.0) for t in self.plant.thrusters]
-        for joint in self.plant.drives:
-            at = self.model.q_slices[self.model.body_index(joint.joint)].start
-            out.append(q[at] if isinstance(joint.drive, drives.Servo) else 0.0)
-        return np.array(out, dtype=float)
 
     @property
     def state(self) -> State:
         """All that a restart needs; a copy. Set it to go on from there."""
         nv = self.model.nv
-        memory = np.array(getattr(self.controller, "memory", np.zeros(0)), dtype=float)
+        memory = np.zeros(0) if self.controller is None else np.array(self.controller.memory, dtype=float)
         return State(
-            t=self._t,
-            q=self._q.copy(),
-            v=self._x[:nv].copy(),
-            internal=self._x[nv:].copy(),
+            t=self._at.t,
+            q=self._at.q.copy(),
+            v=self._at.x[:nv].copy(),
+            internal=self._at.x[nv:].copy(),
             command=self._command.copy(),
-            wrench=self._wrenches.copy(),
-            grasps=self._holding.copy(),
+            held=self._held.copy(),
             memory=memory,
         )
 
@@ -297,59 +274,51 @@ class Simulation:
         return self._command.copy()
 
     @command.setter
-    def command(self, command) -> None:
-        if command is None:
-            return
-        if isinstance(command, Mapping):
-            values = self._command.copy()
-            for name, value in command.items():
-                if name not in self.actuators:
-                    raise KeyError(f"no actuator {name!r}; there are {', '.join(self.actuators) or 'none'}")
-                values[self.actuators.index(name)] = value
+    def command(self, command: Commands) -> None:
+        if command is not None:
+            self._command = self._values(command, self._command, self.actuators, "actuator")
+
+    @property
+    def held(self) -> np.ndarray:
+        """Inputs that events and the caller set: external wrenches, switches, shape (nh,). Set them by name or in order."""
+        return self._held.copy()
+
+    @held.setter
+    def held(self, values: Commands) -> None:
+        self._set_held(self._values(values, self._held, self.plant.layout.held, "held input"))
+
+    def _values(self, given: Commands, present: np.ndarray, names: tuple[str, ...], what: str) -> np.ndarray:
+        """Values of inputs as a caller gave them."""
+        values = present.copy()
+        if isinstance(given, Mapping):
+            for name, value in given.items():
+                if name not in names:
+                    raise KeyError(f"no {what} {name!r}{nearest(name, names)}")
+                values[names.index(name)] = value
         else:
-            values = np.array(command, dtype=float)
-            if values.shape != self._command.shape:
-                raise ValueError(
-                    f"command must have shape {self._command.shape} ({', '.join(self.actuators)}), got {values.shape}"
-                )
+            values = np.array(given, dtype=float)
+            if values.shape != present.shape:
+                raise ValueError(f"command must have shape {present.shape} ({', '.join(names)}), got {values.shape}")
         bad = ~np.isfinite(values)
         if bad.any():
             k = int(np.argmax(bad))
-            raise ValueError(f"t = {self._t:g} s: the command of {self.actuators[k]!r} is {values[k]}; it must be finite")
-        self._command, self._steady = values, None
+            raise ValueError(f"t = {self._at.t:g} s: the command of {names[k]!r} is {values[k]}; it must be finite")
+        return values
 
-    def set_wrench(self, body: str, wrench) -> None:
+    def set_wrench(self, body: str, wrench: Any) -> None:
         """Put a wrench on a body until it is changed.
 
         Args:
             body: One of the names given as `external`.
             wrench: In the body's axes about its origin [N, N·m], shape (6,).
         """
-        if body not in self.plant.external:
+        names = [f"external.{body}.{x}" for x in "XYZKMN"]
+        if names[0] not in self.plant.layout.held:
             raise KeyError(f"no external wrench on {body!r}; name the body in Simulation(external=[...])")
         values = np.asarray(wrench, dtype=float)
         if values.shape != (6,) or not np.isfinite(values).all():
             raise ValueError(f"wrench must be 6 finite numbers, got {wrench!r}")
-        self._wrenches[self.plant.external.index(body)] = values
-
-    def _inputs(self) -> tuple[np.ndarray, float]:
-        """Inputs that hold from now on, shape (nu,), and until when [s]."""
-        plant = self.plant
-        n = len(plant.thrusters)
-        if self._steady is None:  # looked up once for each new command
-            self._steady = [t.curve.steady(c) for t, c in zip(plant.thrusters, self._command.tolist(), strict=False)]
-        steady = self._steady
-        flow, until = [], math.inf
-        if plant.streams:
-            segment = self._flow.segment(self._t + 1e-9 * self.step_size)
-            flow, until = [*segment.velocity, *segment.slope, segment.t_begin], segment.t_end
-        return np.array([*steady, *self._command[n:], *flow, *self._wrenches.ravel(), *self._holding]), until
-
-    def _grasp_index(self, name: str) -> int:
-        names = [g.name for g in self.plant.grasps]
-        if name not in names:
-            raise KeyError(f"no grasp {name!r}; there are {', '.join(names) or 'none'}")
-        return names.index(name)
+        self.held = dict(zip(names, values.tolist(), strict=True))
 
     def grasp(self, name: str) -> float:
         """Close a grasp. An impulse between the two makes their velocities equal and conserves momentum; the energy lost [J].
@@ -359,34 +328,7 @@ class Simulation:
         Args:
             name: Name of the grasp.
         """
-        k = self._grasp_index(name)
-        grasp, model, nv = self.plant.grasps[k], self.model, self.model.nv
-        kin = dynamics.kinematics(model, self._q, self._x[:nv])
-        rows = contact.grasp_rows(model, kin, grasp)
-        distance, angle = (float(x) for x in contact.grasp_misfit(rows, grasp))
-        if max(distance, angle) > grasp.tolerance:
-            raise ValueError(
-                f"t = {self._t:g} s: grasp {name!r}: {grasp.holder!r} and {grasp.held!r} do not meet: they are "
-                f"{distance:.3g} m and {angle:.3g} rad apart, allowed are {grasp.tolerance:g}; "
-                "move them together first, or widen its tolerance"
-            )
-        self._holding[k] = 1.0
-        held = [contact.grasp_rows(model, kin, g).J for g, on in zip(self.plant.grasps, self._holding, strict=True) if on]
-        M = inertia_matrix(self.plant, self._t, self._q, self._x[:nv], self._inputs()[0])
-        before, v = self._kinetic_energy(), self._x[:nv].copy()
-        self._x[:nv] = contact.grasp_impulse(M, np.concatenate(held), v)
-        change = self._x[:nv] - v
-        lost = 0.5 * float(change @ M @ change)
-        given = self._kinetic_energy() - before + lost  # by water that flows: the impulse moves its added mass too
-        for cause, work in (("grasps", -lost), ("water" if "water" in self.plant.causes else "grasps", given)):
-            self._x[nv + self.plant.internal_names.index(f"work.{cause}")] += work
-        return lost
-
-    def _kinetic_energy(self) -> float:
-        """Of bodies, rotors and water now [J]."""
-        nv = self.model.nv
-        e = evaluate(self.plant, self._t, self._q, self._x[:nv], self._x[nv:], self._inputs()[0])
-        return float(e.kinetic_energy_body + e.kinetic_energy_fluid)
+        return self._switch(name, 1.0)
 
     def release(self, name: str) -> None:
         """Open a grasp.
@@ -394,26 +336,36 @@ class Simulation:
         Args:
             name: Name of the grasp.
         """
-        self._holding[self._grasp_index(name)] = 0.0
+        self._switch(name, 0.0)
 
-    def _saturated(self) -> np.ndarray:
-        """Which commands of thrusters are beyond their curves, shape (nt,)."""
-        limits = [(t.curve.commands[0], t.curve.commands[-1]) for t in self.plant.thrusters]
-        return np.array([not a < c < b for c, (a, b) in zip(self._command, limits, strict=False)], dtype=float)
+    def _switch(self, name: str, on: float) -> float:
+        switches = [n.removesuffix(".closed") for n in self.plant.layout.held if n.endswith(".closed")]
+        if name not in switches:
+            raise KeyError(f"no grasp {name!r}{nearest(name, switches)}")
+        return self._set_held(self._values({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch"))
+
+    def _inputs(self, t: float) -> tuple[np.ndarray, float]:
+        """Inputs that hold from a time on, shape (nu,), and until when [s]."""
+        data, until = self.plant.data(self._flow, t + 1e-9 * self.step_size, self.parameters)
+        return np.concatenate([self._command, self._held, data]), until
+
+    def _set_held(self, values: np.ndarray) -> float:
+        """Set held inputs. Constraints that they close must fit; an impulse makes velocities agree. The energy lost [J]."""
+        before, _ = self._inputs(self._at.t)
+        after = before.copy()
+        after[len(self._command) : len(self._command) + len(values)] = values
+        self._at, lost = closed(self.plant, self._at, before, after)
+        self._held = values
+        return lost
 
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def compile(self) -> None:
         """Make the machine code now instead of at the first step."""
-        if self._adaptive:
-            self._stepper.embedded.code(1)
-        elif self._blocks:
-            self._blocks.compile()
-        elif self._bound is None:
-            self._bound = self._stepper.march.bound(1024)
-        self._observer.code(1)
+        self._propagator.compile()
+        self._programs.observer.code(1)
 
-    def step(self, command=None, duration: float | None = None) -> State:
+    def step(self, command: Commands = None, duration: float | None = None) -> State:
         """Advance with held commands and without the controller: by one step, or for a duration.
 
         Args:
@@ -421,19 +373,18 @@ class Simulation:
             duration: How long [s]; one step unless given.
         """
         duration = self.step_size if duration is None else positive(duration, "duration")
-        self.compile()
         self.command = command
-        self._advance(self._t + duration, None)
+        self._at = self._advance(self._at, self._at.t + duration, None)
         return self.state
 
     def run(
         self,
         duration: float,
         *,
-        recorder: Callable | None = None,
+        recorder: Callable[..., Any] | None = None,
         progress: Callable[[float], None] | None = None,
         real_time: float | None = None,
-        attrs: Mapping | None = None,
+        attrs: Mapping[str, Any] | None = None,
     ) -> Run:
         """Simulate for a while, with the controller and the events, and record.
 
@@ -446,147 +397,160 @@ class Simulation:
         """
         self.compile()
         duration = positive(duration, "duration")
-        log = Log(step_warnings(self.plant, self._q, self.method, self.step_size))
+        log = Log(step_warnings(self.plant, self._at.q, self.method, self.step_size))
         for text in log.messages:
             warnings.warn(text, stacklevel=2)
-        recording = Recorder(self, recorder, dict(attrs or {}), log)
-        t_end = self._t + duration
-        ticks = Ticks(self, t_end, progress, real_time)
-        started = time.perf_counter()
-        watch = [event.watched(self) for event in self.events]
-        stopped, t_start = None, self._t
+        own = {"integrator": self.method.name, "step": self.step_size}
+        recording = Recorder(self.plant, self._programs.observer, self.record, recorder, own | dict(attrs or {}))
+        t_start, t_end = self._at.t, self._at.t + duration
+        watch = [Watched(event, self._look_at(event.quantity), self._at) for event in self.events]
+        periods = [x for x in (self.period, self.record if watch else None) if x] or [100.0 * self.record]
+        clock = Clock(t_start, t_end, self.step_size, periods, progress, real_time)
         try:
-            self._tick()
-            recording.sample()
-            while True:
-                before = self.state
-                self._advance(ticks.next(), None if watch else recording)
-                ticks.look()
-                stopped = happened(watch, before, log)
-                if watch and (stopped or is_multiple(self._t, self.record, self.step_size)):
-                    recording.sample()
-                recording.commit()
-                if stopped or self._t >= t_end - 1e-6 * self.step_size:
-                    break  # at the end the controller is not asked: the next run asks
-                self._tick()
-        except SimulationDiverged as error:
-            log.say(str(error))
-            self._finish(recording, started, t_start, ticks, log, finished=0)
-            raise
+            stopped = self._run(t_end, clock, watch, recording, log)
         except BaseException as error:
-            log.say(f"t = {self._t:g} s: the run was broken off by {type(error).__name__}: {error}")
-            self._finish(recording, started, t_start, ticks, log, finished=0)
+            if isinstance(error, SimulationDiverged):
+                log.say(str(error))
+            else:
+                log.say(f"t = {self._at.t:g} s: the run was broken off by {type(error).__name__}: {error}")
+            self._finish(recording, clock, log, finished=0)
+            if isinstance(error, SimulationDiverged) and recorder is None:
+                error.recording = recording.dataset()
             raise
-        recording.last()
-        wall = self._finish(recording, started, t_start, ticks, log, finished=1)
-        factor = (self._t - t_start) / wall if wall else math.inf
-        return Run(recording.dataset(), self.state, stopped, log.messages, wall, factor, ticks.late)
+        recording.sample(self._at, self._inputs(self._at.t)[0])
+        wall = self._finish(recording, clock, log, finished=1)
+        factor = (self._at.t - t_start) / wall if wall else math.inf
+        return Run(recording.dataset(), self.state, stopped, log.messages, wall, factor, clock.late)
 
-    def _finish(self, recording, started: float, t_start: float, ticks, log, finished: int) -> float:
-        recording.flush()
-        wall = time.perf_counter() - started
+    def _run(self, t_end: float, clock: Clock, watch: list[Watched], recording: Recorder, log: Log) -> str | None:
+        """The loop of a run; why it stopped before its time, or None."""
+        self._control()
+        recording.sample(self._at, self._inputs(self._at.t)[0])
+        while True:
+            before = self._at
+            self._at = self._advance(before, clock.next(before.t), None if watch else recording)
+            clock.look(self._at.t)
+            stopped = self._happen(watch, before, log)
+            if watch and (stopped or is_multiple(self._at.t, self.record, self.step_size)):
+                recording.sample(self._at, self._inputs(self._at.t)[0])
+            recording.commit()
+            if stopped or self._at.t >= t_end - 1e-6 * self.step_size:
+                return stopped  # at the end the controller is not asked: the next run asks
+            self._control()
+
+    def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> float:
+        """Close the recording; seconds that the run took."""
+        wall = clock.wall_time
         recording.close(
             {
                 "finished": finished,
                 "wall_time": wall,
-                "real_time_factor": (self._t - t_start) / wall if wall else 0.0,
-                "late_steps": ticks.late,
+                "real_time_factor": (self._at.t - clock.t_start) / wall if wall else 0.0,
+                "late_steps": clock.late,
                 "messages": log.messages,
             }
         )
         return wall
 
-    def _tick(self) -> None:
+    def _control(self) -> None:
         """Ask the controller if its time has come."""
-        if self.controller is not None and is_multiple(self._t, self.period, self.step_size):
+        if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
                 self.command = self.controller(self.state)
             except Exception as error:
-                error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._t:g} s")
+                error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
 
-    def _advance(self, t_end: float, recording: Recorder | None) -> None:
-        """To a time, with held commands."""
-        while self._t < t_end - min(1e-6 * self.step_size, 1e-10):
-            inputs, until = self._inputs()
-            if self._adaptive:
-                at = (self._t, self._q, self._x, inputs, min(t_end, until), self.step_size, recording)
-                try:
-                    self._t, self._q, self._x = self._adaptive.advance(*at)
-                except StepTooSmall as failure:
-                    self._t, self._q, self._x = failure.at
-                    raise self._diverged() from None
-            elif self._blocks:
-                self._t, self._q, self._x, good = self._blocks.advance(
-                    self._t, self._q, self._x, inputs, min(t_end, until), self.step_size, recording
-                )
-                if not good:
-                    raise self._diverged()
-            else:
-                self._march(inputs, min(t_end, until), recording)
+    def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
+        """From a point to a time, with held commands."""
+        try:
+            while at.t < t_end - min(1e-6 * self.step_size, 1e-10):
+                inputs, until = self._inputs(at.t)
+                at = self._propagator.advance(at, inputs, min(t_end, until), self.step_size, recording)
+        except NotFinite as failure:
+            self._at = failure.at
+            raise self._diverged(failure.reason) from None
+        return at
 
-    def _march(self, inputs: np.ndarray, t_end: float, recording: Recorder | None) -> None:
-        """Fixed steps in compiled code towards a time: on the grid of steps, or one shorter step to it or to the end."""
-        h = self.step_size
-        n = round(self._t / h)
-        offset = 0.0 if n * h == self._t else self._t - n * h
-        steps = math.floor((t_end - self._t) / h + 1e-6)
-        if abs(offset) > 1e-6 * h or steps == 0:
-            grid = (math.floor(self._t / h + 1e-6) + 1) * h
-            self._short_step(inputs, min(t_end, grid), recording)
-            return
-        stride = steps + 1
-        if recording is not None:
-            stride = round(self.record / h)
-            due = n % stride
-            if due:
-                steps, stride = min(steps, stride - due), steps + 1
-            else:
-                steps = min(steps, 1024 * stride)
-        bound = self._bound
-        bound.state[0][0], bound.state[1][0], bound.state[2][0] = n, self._q, self._x
-        bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = h, offset, inputs
-        good = bound.run(steps, stride)
-        self._q, self._x = bound.state[1][0].copy(), bound.state[2][0].copy()
-        self._t = offset + (n + good) * h
-        if recording is not None:
-            rows = good // stride
-            if rows:
-                times = offset + bound.records[0][:rows] * h
-                recording.rows(times, bound.records[1][:rows], bound.records[2][:rows], inputs)
-            elif good == steps and (n + good) % round(self.record / h) == 0:
-                recording.rows(np.array([self._t]), self._q[None], self._x[None], inputs)
-        if good < steps:
-            raise self._diverged()
+    def _happen(self, watch: list[Watched], before: Point, log: Log) -> str | None:
+        """Find events since a point and do what they ask for; why the run stops, or None."""
+        if not watch:
+            return None
+        found, self._at = first_crossings(watch, before, self._at, lambda at, t: self._advance(at, t, None), self.step_size)
+        stopped = None
+        for at, watched in found:
+            event = watched.event
+            log.say(f"t = {at.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
+            self.command = dict(event.command)
+            for body, wrench in event.wrench:
+                self.set_wrench(body, wrench)
+            if event.held:
+                lost = self._set_held(self._values(event.held, self._held, self.plant.layout.held, "switch"))
+                if any(event.held.values()):
+                    names = ", ".join(repr(n.removesuffix(".closed")) for n, on in event.held.items() if on)
+                    log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
+            stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
+        for watched in watch:
+            watched.look(self._at)
+        return stopped
 
-    def _short_step(self, inputs: np.ndarray, t_end: float, recording: Recorder | None) -> None:
-        """One step that ends at a time."""
-        bound, t = self._bound, self._t
-        bound.state[0][0], bound.state[1][0], bound.state[2][0] = 0.0, self._q, self._x
-        bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = t_end - t, t, inputs
-        if not bound.run(1, 2):
-            raise self._diverged()
-        self._t, self._q, self._x = t_end, bound.state[1][0].copy(), bound.state[2][0].copy()
-        if recording is not None and is_multiple(t_end, self.record, self.step_size):
-            recording.rows(np.array([t_end]), self._q[None], self._x[None], inputs)
+    def _look_at(self, name: str) -> Callable[[Point], float]:
+        """The value of a recorded quantity at a point, with the present inputs."""
+        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
+        head, index = place(name, variables, coordinates(self.plant))
+        if head == "time":
+            return lambda at: at.t
+        return lambda at: float(self._observed(at)[head][index])
 
-    def _diverged(self) -> SimulationDiverged:
+    def _diverged(self, reason: str) -> SimulationDiverged:
         """What to say of a run whose numbers are not finite any more; its quaternions may be off unit length."""
+        nv = self.model.nv
         with np.errstate(all="ignore"):
-            V = np.array(dynamics.kinematics(self.model, self._q, self._x[: self.model.nv]).V, dtype=float)
+            V = np.array(dynamics.kinematics(self.model, self._at.q, self._at.x[:nv]).V, dtype=float)
             k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
             linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
-        advice = [] if self._adaptive else step_warnings(self.plant, self.model.initial().q, self.method, self.step_size)
-        remedy = f"take a step below {self.step_size:g} s, or use the integrator linearly_implicit"
-        fastest = f"body {self.model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
-        error = SimulationDiverged(
-            f"t = {self._t:.6g} s: the next step is not finite; {fastest}; {advice[0] if advice else remedy}"
+        advice = step_warnings(self.plant, self.model.initial().q, self.method, self.step_size)
+        remedy = (
+            ""
+            if self.method.adaptive
+            else f"; take a step below {self.step_size:g} s"
+            + ("" if self.method.name == "linearly_implicit" else ", or use the integrator linearly_implicit")
         )
+        fastest = f"body {self.model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
+        error = SimulationDiverged(f"t = {self._at.t:.6g} s: {reason}; {fastest}{f'; {advice[0]}' if advice else remedy}")
         error.state = self.state
         return error
 
     def observe(self) -> dict[str, np.ndarray]:
-        """Poses, velocities, forces and energies now, by the names of the recording."""
-        inputs, _ = self._inputs()
-        names = [a.name for a in self._observer.recipe.outputs]
-        return dict(zip(names, self._observer([self._t, self._q, self._x, inputs]), strict=True))
+        """All variables of the recording now, by name; work and internal states since the state was set up."""
+        return self._observed(self._at)
+
+    def _observed(self, at: Point) -> dict[str, np.ndarray]:
+        inputs, _ = self._inputs(at.t)
+        layout, nv = self.plant.layout, self.model.nv
+        names = [a.name for a in self._programs.observer.recipe.outputs]
+        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, inputs]), strict=True))
+        work = at.x[len(at.x) - len(layout.causes) :].copy()
+        return got | {
+            "q": at.q.copy(),
+            "v": at.x[:nv].copy(),
+            "orientation": quaternions(got["R_WB"][None], None)[0],
+            "command": self._command.copy(),
+            "internal_state": at.x[nv:].copy(),
+            "held_input": self._held.copy(),
+            "work": work,
+            "energy_residual": np.asarray(np.nan),
+        }
+
+    @cached_property
+    def layout_names(self) -> str:
+        """Names of all that a state holds, so that it is not taken for another's."""
+        q, v = self.model.coordinate_names
+        layout = self.plant.layout
+        return "; ".join(",".join(names) for names in (q, v, layout.states, layout.commands, layout.held))
+
+
+def _environment(environment: Environment | None) -> Environment:
+    if environment is not None and not isinstance(environment, Environment):
+        raise TypeError(f"environment is {environment!r}, must be a hydromechs.Environment(...)")
+    return environment or Environment()

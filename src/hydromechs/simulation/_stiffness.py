@@ -3,121 +3,75 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import contact, dynamics, equations
-from hydromechs.actuation import drives
-from hydromechs.integrators import fastest_root
+from hydromechs import dynamics, equations
+from hydromechs.integrators import Integrator
+from hydromechs.model.component import Mode
+from hydromechs.values import Array
 
 from ._plant import Plant
 
-__all__ = ["Mode", "step_warnings", "stiff_modes"]
+__all__ = ["step_limit", "step_warnings", "stiff_modes"]
+
+IMPACT = 3.0
+"""Largest h |λ| of a mode that begins with an impact, also for methods that are stable beyond."""
 
 
-class Mode(NamedTuple):
-    """A mode of a stiff part: m ẍ + c ẋ + k x = 0, or a lag."""
+class _Mobility:
+    """How easily a plant's mechanism moves at a configuration."""
 
-    name: str
-    """What it is."""
-    frequency: float
-    """√(k/m) [rad/s]; 0 for a lag."""
-    decay: float
-    """c/m, or 1/T of a lag [1/s]."""
-    meets: bool = False
-    """Whether it begins with an impact: a contact, a stop."""
+    def __init__(self, plant: Plant, q: Array):
+        self.model = plant.model
+        self.kin = dynamics.kinematics(plant.model, np.asarray(q), np.zeros(plant.model.nv))
+        M = np.array(equations.mass_matrix(plant.model, q), dtype=float)
+        if plant.armature is not None:
+            M = M + np.diag(plant.armature)
+        self.inverse = np.linalg.inv(M) if plant.model.nv else M
 
-    @property
-    def fastest(self) -> float:
-        """Largest |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
-        return fastest_root(self.frequency, self.decay)
+    def joint(self, dofs: slice) -> float:
+        """Maximum acceleration per force in a joint."""
+        return float(np.linalg.eigvalsh(self.inverse[dofs, dofs])[-1])
 
-    def limit(self, method) -> float:
-        """Longest stable step [s]; 3/|λ| for an impact, also with a method that is stable otherwise."""
-        impact = 3.0 / self.fastest if self.meets and self.fastest else math.inf
-        return min(method.longest_step(self.frequency, self.decay), impact)
+    def point(self, body: int, p: Array) -> float:
+        """Maximum acceleration per force at a point of a body [1/kg]."""
+        J = np.array(dynamics.jacobian(self.model, self.kin, body, p), dtype=float)[:3]
+        return float(np.linalg.eigvalsh(J @ self.inverse @ J.T)[-1]) if self.model.nv else 0.0
 
 
-def stiff_modes(plant: Plant, q: np.ndarray) -> list[Mode]:
-    """Modes of contacts, drives, friction and stops, each alone, with the inertia that it meets at a configuration.
+def stiff_modes(plant: Plant, q: Array) -> list[Mode]:
+    """Fast modes of components, each alone, with the inertia that it meets at a configuration.
 
     Args:
         plant: What is simulated.
         q: Configuration, shape (nq,).
     """
-    model = plant.model
-    stabilised = [(g.name, g.stabilisation) for g in plant.grasps if g.stabilisation]
-    grasps = [Mode(f"stabilisation of grasp {name!r}", rate, 2.0 * rate) for name, rate in stabilised]
-    if not (plant.contacts or plant.joints or plant.thrusters):
-        return grasps
-    M = np.array(equations.mass_matrix(model, q), dtype=float)
-    if plant.armature is not None:
-        M = M + np.diag(plant.armature)
-    inverse = np.linalg.inv(M) if model.nv else M
-    out = grasps + [Mode(f"lag of thruster {t.name!r}", 0.0, 1.0 / t.time_constant) for t in plant.thrusters if t.time_constant]
-    for joint in plant.joints:
-        iv = model.v_slices[model.body_index(joint.joint)].start
-        mobility = float(inverse[iv, iv])
-        match joint.drive:
-            case drives.Servo(stiffness=k, damping=c):
-                out.append(_mode(f"servo of joint {joint.joint!r}", k, c, mobility))
-            case drives.Motor(inductance=L, resistance=R) as motor if L:
-                out.append(Mode(f"current of the motor of joint {joint.joint!r}", 0.0, R / L))
-            case drives.Motor() as motor:
-                c = motor.gear_ratio**2 * motor.torque_constant * motor.back_emf / motor.resistance
-                out.append(_mode(f"motor of joint {joint.joint!r}", 0.0, c, mobility))
-            case drives.Hydraulic() as h:
-                k = 4.0 * h.bulk_modulus / h.chamber_volume * h.displacement**2
-                out.append(_mode(f"oil of the hydraulic drive of joint {joint.joint!r}", k, 0.0, mobility))
-                if h.spool_time_constant:
-                    out.append(Mode(f"valve of joint {joint.joint!r}", 0.0, 1.0 / h.spool_time_constant))
-        if joint.friction:
-            f = joint.friction
-            k = f.coulomb / f.stick_deflection
-            out.append(_mode(f"friction of joint {joint.joint!r}", k, k * f.relaxation + f.viscous, mobility))
-            if f.coulomb:
-                out.append(Mode(f"slipping friction of joint {joint.joint!r}", 0.0, 1.0 / f.relaxation))
-        if joint.stops:
-            stops = joint.stops
-            out.append(_mode(f"stops of joint {joint.joint!r}", stops.stiffness, stops.damping, mobility, meets=True))
-    kin = dynamics.kinematics(model, np.asarray(q), np.zeros(model.nv))
-    for pair in plant.contacts:
-        mobility = max(_mobility(model, kin, inverse, pair.body, _probe_place(pair)), 1e-300)
-        law, friction = pair.material.law, pair.material.friction
-        if isinstance(law, contact.LinearContact):
-            out.append(_mode(f"contact {pair.name!r}", law.stiffness, law.damping, mobility, meets=True))
-        else:  # at a depth of a millimetre
-            k = law.stiffness * law.exponent * 1e-3 ** (law.exponent - 1.0)
-            out.append(_mode(f"contact {pair.name!r}", k, 0.0, mobility, meets=True))
-        if friction is not None:
-            out.append(_mode(f"friction of contact {pair.name!r}", friction.stiffness, friction.damping, mobility))
-            out.append(Mode(f"slipping friction of contact {pair.name!r}", 0.0, friction.stiffness / friction.damping))
-    return out
+    if not plant.components:
+        return []
+    mobility = _Mobility(plant, q)
+    return [mode for c in plant.components for mode in c.modes(plant.model, mobility)]
 
 
-def _mode(name: str, k: float, c: float, mobility: float, meets: bool = False) -> Mode:
-    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets)
+def step_limit(mode: Mode, method: Integrator) -> float:
+    """Longest step [s] for a mode: stable, and within an impact.
+
+    Args:
+        mode: The mode.
+        method: The integrator.
+    """
+    impact = IMPACT / mode.fastest if mode.meets and mode.fastest else math.inf
+    return min(method.longest_step(mode.frequency, mode.decay), impact)
 
 
-def _probe_place(pair) -> np.ndarray:
-    return np.array(pair.probe.position if isinstance(pair.probe, contact.Point) else pair.probe.center)
-
-
-def _mobility(model, kin, inverse: np.ndarray, body: int, point: np.ndarray) -> float:
-    """Largest acceleration of a point per force on it [1/kg]."""
-    J = np.array(dynamics.jacobian(model, kin, body, point), dtype=float)[:3]
-    return float(np.linalg.eigvalsh(J @ inverse @ J.T)[-1]) if model.nv else 0.0
-
-
-def _remedy(method, step: float, mode: Mode) -> str:
+def _remedy(method: Integrator, step: float, mode: Mode) -> str:
     """What else helps a mode that is too stiff."""
-    if method.name != "linearly_implicit" and not (mode.meets and mode.fastest * step > 3.0):
+    if method.name != "linearly_implicit" and not (mode.meets and mode.fastest * step > IMPACT):
         return ", soften it, or use the integrator linearly_implicit"
     return " or soften it"
 
 
-def step_warnings(plant: Plant, q: np.ndarray, method, step: float) -> list[str]:
+def step_warnings(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
     """What is too stiff for the step, in words: one line per part, with the longest stable step.
 
     Args:
@@ -126,7 +80,7 @@ def step_warnings(plant: Plant, q: np.ndarray, method, step: float) -> list[str]
         method: The integrator.
         step: Its step [s].
     """
-    slow = [(m.limit(method), m) for m in stiff_modes(plant, q)]
+    slow = [(step_limit(m, method), m) for m in stiff_modes(plant, q)]
     worst = sorted([(limit, m) for limit, m in slow if limit < step], key=lambda pair: pair[0])
     return [
         f"{m.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {m.fastest:.3g} 1/s and needs a step "

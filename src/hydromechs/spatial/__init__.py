@@ -18,6 +18,7 @@ from ._rotation import (
     rpy_from_matrix,
     skew,
 )
+from ._rotation_between import rotation_between
 from ._semidefinite import PivotedSolution, pivoted_solve
 from ._stick_slip import stick_slip
 from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
@@ -51,6 +52,7 @@ __all__ = [
     "quaternion_matrix",
     "quaternion_product",
     "rigid_inertia",
+    "rotation_between",
     "rpy_from_matrix",
     "shift_inertia",
     "shift_motion",

@@ -1,0 +1,41 @@
+"""Wrenches on bodies that the caller sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.model.component import Action, Component, Now, Slot, Values, Wrench
+
+__all__ = ["ExternalWrench"]
+
+SIX = ("X", "Y", "Z", "K", "M", "N")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalWrench(Component):
+    """A wrench on a body, in its axes about its origin, that events and the caller set."""
+
+    kind = "external"
+
+    body: str
+    """Name of the body."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the body, and what it is."""
+        return f"external.{self.body}"
+
+    def check(self, model: Model) -> None:
+        """The body must be there."""
+        model.body_index(self.body)
+
+    def inputs(self, model: Model) -> list[Slot]:
+        """Force [N] and moment [N·m]."""
+        return [Slot(x, unit="N" if x in "XYZ" else "N m", held=True) for x in SIX]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """The wrench."""
+        return Action(forces=[Wrench(now.model.body_index(self.body), np.array([u[x] for x in SIX]))])

@@ -1,0 +1,84 @@
+"""A hydraulic actuator behind a valve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model.component import Mode, mode_of
+from hydromechs.spatial import clamp, where
+from hydromechs.values import NotNegative, Positive, Scalar, check_fields
+
+from ._drive import Drive
+
+__all__ = ["Hydraulic"]
+
+LAMINAR = 1e-3
+"""Part of the supply pressure below which the flow through a valve is linear in the pressure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hydraulic(Drive):
+    """Symmetric hydraulic actuator behind a four-way valve; the command is the valve opening, −1 to 1."""
+
+    unit = "1"
+
+    supply_pressure: Positive
+    """Pressure of the supply over the return p_s [Pa]."""
+    displacement: Positive
+    """Volume per angle D [m³/rad], or the piston area of a prismatic joint [m²]."""
+    flow_coefficient: Positive
+    """Flow of the open valve per root of the pressure C [m³/(s·√Pa)]: without load it passes C √p_s."""
+    bulk_modulus: Positive
+    """Bulk modulus of the oil β, with its hoses [Pa]."""
+    chamber_volume: Positive
+    """Volume of both chambers with their hoses together V [m³]."""
+    leakage: NotNegative = 0.0
+    """Flow from one chamber to the other per pressure c [m³/(s·Pa)]."""
+    spool_time_constant: NotNegative = 0.0
+    """Time constant of the valve's spool [s]; 0: the opening is the command."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The valve's opening, where its spool lags, and the load pressure [Pa]."""
+        return ("opening", "pressure") if self.spool_time_constant else ("pressure",)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Of the opening."""
+        return -1.0, 1.0
+
+    def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
+        """τ = D p, with the load pressure p, the last state."""
+        return self.displacement * x[-1]
+
+    def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """Oil into one chamber and out of the other compresses what the joint does not take:
+
+            dp/dt = 4β/V (Q − D q̇ − c p),     Q = C y r(p_s − sgn(y) p),     dy/dt = (command − y)/T
+
+        with the opening y of the valve. r(Δ) is sgn(Δ) √|Δ|, made linear (laminar) within a thousandth of p_s and exact at
+        Δ = p_s. A load that drives the pressure above the supply's pushes oil back through the open valve. The valve never
+        gives energy.
+        """
+        y, p = x if self.spool_time_constant else (clamp(command, -1.0, 1.0), x[0])
+        ps = self.supply_pressure
+        left = ps - where(y >= 0.0, 1.0, -1.0) * p
+        Q = self.flow_coefficient * y * left * np.sqrt((1.0 + LAMINAR) / (abs(left) + LAMINAR * ps))
+        rate = 4.0 * self.bulk_modulus / self.chamber_volume * (Q - self.displacement * qd - self.leakage * p)
+        if not self.spool_time_constant:
+            return (rate,)
+        return (clamp(command, -1.0, 1.0) - y) / self.spool_time_constant, rate
+
+    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
+        """The oil's spring, and the valve's lag."""
+        k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement**2
+        out = (mode_of(f"oil of the hydraulic drive of joint {joint!r}", k, 0.0, mobility),)
+        if self.spool_time_constant:
+            out += (Mode(f"valve of joint {joint!r}", 0.0, 1.0 / self.spool_time_constant),)
+        return out

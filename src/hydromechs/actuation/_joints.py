@@ -1,0 +1,230 @@
+"""Components that act in a joint of any kind: drives, friction, stops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model import JointPart, Model, joints
+from hydromechs.model.component import Action, Component, JointNow, Mobility, Mode, Now, Output, Slot, Values
+from hydromechs.spatial import norm, quaternion_exp, rotation_between
+from hydromechs.values import Array, Scalar
+
+from ._drive import Drive
+from ._friction import Friction
+from ._stops import Stops
+
+__all__ = ["ACTUATOR_OUTPUTS", "JointDrive", "JointFriction", "JointStops"]
+
+AXES = ("x", "y", "z")
+TINY = 1e-150
+"""Keeps the direction of a rotation finite where there is none."""
+ACTUATOR_OUTPUTS = (
+    Output("actuator_force", "N, N m", "thrust, or force of the drive"),
+    Output("saturated", "1", "1 where the actuator is at a limit", dtype="int8"),
+)
+"""What actuators record."""
+
+
+def _checked_part(model: Model, joint: str, what: str) -> JointPart:
+    """The joint called `joint`; an error if nothing can act in it."""
+    part = model.joint_part(joint)
+    if isinstance(part.joint, joints.Free):
+        raise ValueError(f"joint of body {joint!r} is free; {what} need a revolute, prismatic or ball joint")
+    return part
+
+
+def _axes(part: JointPart) -> tuple[str, ...]:
+    """Names of its degrees of freedom: one without a name, or three."""
+    return AXES if isinstance(part.joint, joints.Ball) else ("",)
+
+
+def _named(axis: str, name: str) -> str:
+    return f"{name}.{axis}" if axis and name else axis or name
+
+
+def _turned(joint: JointNow) -> Array:
+    """Rotation vector of a ball joint from its zero orientation, in the body's axes [rad], shape (3,)."""
+    return rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), joint.q)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointDrive(Component):
+    """A drive in a joint; in a ball joint, one for each axis of the body that it carries.
+
+    The command of a servo in a ball joint is the rotation vector of its target; its error is the rotation from here to there.
+    """
+
+    kind = "actuator"
+    cause = "drives"
+    outputs = ACTUATOR_OUTPUTS
+
+    joint: str
+    """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
+    drive: Drive
+    """What drives it."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint."""
+        return self.joint
+
+    def check(self, model: Model) -> None:
+        """The joint must be there, and have something to drive."""
+        if not isinstance(self.drive, Drive):
+            raise TypeError(f"drive of joint {self.joint!r} is {self.drive!r}, must be a Drive, as drives.Servo(...)")
+        _checked_part(model, self.joint, "drives")
+
+    def states(self, model: Model) -> list[Slot]:
+        """Those of the drive, for each axis."""
+        return [Slot(_named(axis, x)) for axis in _axes(model.joint_part(self.joint)) for x in self.drive.states]
+
+    def entries(self, model: Model) -> list[str]:
+        """One for each axis."""
+        return [f"{self.name}.{axis}" if axis else self.name for axis in _axes(model.joint_part(self.joint))]
+
+    def inputs(self, model: Model) -> list[Slot]:
+        """The command, for each axis; at rest a servo's is the joint's position."""
+        part = model.joint_part(self.joint)
+        out = []
+        for k, axis in enumerate(_axes(part)):
+            start = _position(part, k) if self.drive.commands_position else 0.0
+            unit = "m" if self.drive.unit == "rad" and isinstance(part.joint, joints.Prismatic) else self.drive.unit
+            out.append(Slot(axis, start, unit))
+        return out
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Force, rates of the drive's states, and the rotor's inertia."""
+        joint = now.joint(self.joint)
+        axes = _axes(joint.part)
+        commands = [u[axis] for axis in axes]
+        at: list[Scalar] = [joint.q[0]]
+        if len(axes) == 3:
+            at = [0.0, 0.0, 0.0]
+            if self.drive.commands_position:
+                commands = list(rotation_between(joint.q, quaternion_exp(np.array(commands))))
+        tau: list[Scalar] = []
+        saturated: list[Scalar] = []
+        rates: dict[str, Scalar] = {}
+        for k, axis in enumerate(axes):
+            x = [z[_named(axis, name)] for name in self.drive.states]
+            given = (commands[k], at[k], joint.v[k], x)
+            tau.append(self.drive.force(*given))
+            rates |= zip((_named(axis, name) for name in self.drive.states), self.drive.rates(*given), strict=True)
+            saturated.append(self.drive.saturated(*given))
+        geared = self.drive.armature
+        return Action(
+            joint_forces=[joint.force(np.array(tau))],
+            armature=[(joint.part.v, geared)] if geared else [],
+            rates=rates,
+            record={"actuator_force": np.array(tau), "saturated": np.array(saturated)},
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Those of the drive."""
+        return self.drive.modes(self.joint, mobility.joint(model.joint_part(self.joint).v))
+
+
+def _position(part: JointPart, k: int) -> Callable[[Array], float]:
+    """A function of the configuration: the k-th command that holds a joint where it is."""
+    if not isinstance(part.joint, joints.Ball):
+        return lambda q: float(q[part.q][0])
+    return lambda q: float(rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), q[part.q])[k])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointFriction(Component):
+    """Friction in a joint."""
+
+    kind = "joint_friction"
+    cause = "friction"
+
+    joint: str
+    """Name of the joint."""
+    friction: Friction
+    """What resists."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint, and what it is."""
+        return f"{self.joint}.friction"
+
+    def check(self, model: Model) -> None:
+        """The joint must be there."""
+        if not isinstance(self.friction, Friction):
+            raise TypeError(f"friction of joint {self.joint!r} is {self.friction!r}, must be a drives.Friction(...)")
+        _checked_part(model, self.joint, "friction")
+
+    def states(self, model: Model) -> list[Slot]:
+        """The deflection of the stick phase."""
+        axes = _axes(model.joint_part(self.joint))
+        return [Slot(_named(axis, x), unit="rad") for axis in axes for x in self.friction.states]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Friction, what it stores and what it loses."""
+        joint = now.joint(self.joint)
+        names = [_named(axis, x) for axis in _axes(joint.part) for x in self.friction.states]
+        f = self.friction.force(joint.v, np.array([z[n] for n in names]) if names else np.zeros(len(joint.v)))
+        return Action(
+            joint_forces=[joint.force(np.asarray(f.tau))],
+            rates=dict(zip(names, np.asarray(f.s_rate), strict=True)) if names else {},
+            energy=f.stored,
+            power=-f.loss,
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Those of the friction."""
+        return self.friction.modes(self.joint, mobility.joint(model.joint_part(self.joint).v))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointStops(Component):
+    """Stops of a joint. A ball joint turned by the angle θ > upper is pushed back about its rotation vector φ, θ̇ = φ·ω/θ."""
+
+    kind = "joint_stops"
+    cause = "friction"
+
+    joint: str
+    """Name of the joint."""
+    stops: Stops
+    """What ends its travel."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint, and what it is."""
+        return f"{self.joint}.stops"
+
+    def check(self, model: Model) -> None:
+        """The joint must be there; a ball joint has one limit."""
+        if not isinstance(self.stops, Stops):
+            raise TypeError(f"stops of joint {self.joint!r} is {self.stops!r}, must be drives.Stops(...)")
+        part = _checked_part(model, self.joint, "stops")
+        if isinstance(part.joint, joints.Ball) and not (0.0 < self.stops.upper < math.pi and self.stops.lower <= 0.0):
+            raise ValueError(
+                f"stops of the ball joint {self.joint!r}: upper is {self.stops.upper:.6g} rad, must be above 0 and below π: "
+                "it is the largest angle by which the joint can turn; leave lower out"
+            )
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Force, what it stores and what it loses."""
+        joint, stops = now.joint(self.joint), self.stops
+        if len(joint.v) == 1:
+            q, qd, out = joint.q[0], joint.v[0], np.ones(1)
+        else:
+            phi = _turned(joint)
+            q = norm(phi)
+            out = phi / (q + TINY)
+            qd = out @ joint.v
+            stops = Stops(upper=stops.upper, stiffness=stops.stiffness, damping=stops.damping)
+        return Action(
+            joint_forces=[joint.force(stops.force(q, qd) * out)],
+            energy=stops.energy(q),
+            power=-stops.loss(q, qd),
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Those of the stops."""
+        return self.stops.modes(self.joint, mobility.joint(model.joint_part(self.joint).v))

@@ -1,0 +1,95 @@
+"""A brushed direct-current motor with a gearbox."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from hydromechs.model.component import Mode, mode_of
+from hydromechs.spatial import where
+from hydromechs.values import Bound, Limit, NotNegative, Positive, Scalar, check_fields
+
+from ._drive import Drive, bounded
+
+__all__ = ["Motor"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Motor(Drive):
+    """Brushed direct-current motor with a gearbox; the command is the voltage [V]."""
+
+    unit = "V"
+
+    resistance: Positive
+    """Resistance R of the winding and its driver [Ω]."""
+    torque_constant: Positive
+    """Torque of the rotor per current K_t [N·m/A]."""
+    gear_ratio: Positive = 1.0
+    """Turns N of the rotor per turn of the joint; for a prismatic joint, radians of the rotor per metre."""
+    voltage_limit: Limit = math.inf
+    """Highest voltage, either way [V]."""
+    inductance: NotNegative = 0.0
+    """Inductance L of the winding [H]; 0: the current follows at once and is not a state."""
+    back_emf: NotNegative | None = None
+    """Voltage per speed of the rotor K_e [V·s/rad]; None: equal to the torque constant, as physics has it without losses."""
+    rotor_inertia: NotNegative = 0.0
+    """Inertia of the rotor and the gears on its shaft J [kg·m²]; the joint feels N² J."""
+    efficiency: Annotated[float, Bound(above=0.0, most=1.0, hint="85 % is 0.85")] = 1.0
+    """Part η of the power that the gearbox passes on, alike when the load drives the motor; 85 % is 0.85."""
+    efficiency_speed: Positive = 0.02
+    """Joint speed over which the gearbox's loss changes its sign [rad/s]; it matters only if the efficiency is below 1."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.back_emf is None:
+            object.__setattr__(self, "back_emf", self.torque_constant)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The current [A], unless it follows at once."""
+        return ("current",) if self.inductance else ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Of the voltage [V]."""
+        return -self.voltage_limit, self.voltage_limit
+
+    @property
+    def armature(self) -> float:
+        """N² J [kg·m²]."""
+        return self.gear_ratio**2 * self.rotor_inertia
+
+    def _voltage_left(self, command: Scalar, qd: Scalar) -> Scalar:
+        """Voltage less the back e.m.f. V − K_e N q̇ [V]."""
+        return bounded(command, *self.limits) - self.back_emf * self.gear_ratio * qd
+
+    def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
+        """τ = N K_t i η^σ, with i the state, or (V − K_e N q̇)/R without inductance.
+
+        σ = 1 where the motor drives the joint and −1 where the joint drives the motor, so that the gearbox always loses. Its
+        sign changes smoothly, σ = sgn(i) tanh(q̇/v): at rest nothing is lost, as must be for a force that is passive and
+        continuous.
+        """
+        i = x[0] if self.inductance else self._voltage_left(command, qd) / self.resistance
+        tau = self.gear_ratio * self.torque_constant * i
+        if self.efficiency == 1.0:
+            return tau
+        sigma = where(i >= 0.0, 1.0, -1.0) * np.tanh(qd / self.efficiency_speed)
+        return tau * np.exp(math.log(self.efficiency) * sigma)
+
+    def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """di/dt = (V − K_e N q̇ − R i) / L."""
+        if not self.inductance:
+            return ()
+        return ((self._voltage_left(command, qd) - self.resistance * x[0]) / self.inductance,)
+
+    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
+        """Its winding, or the damping by its back e.m.f."""
+        if self.inductance:
+            return (Mode(f"current of the motor of joint {joint!r}", 0.0, self.resistance / self.inductance),)
+        c = self.gear_ratio**2 * self.torque_constant * (self.back_emf or 0.0) / self.resistance
+        return (mode_of(f"motor of joint {joint!r}", 0.0, c, mobility),)

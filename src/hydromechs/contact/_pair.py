@@ -1,0 +1,74 @@
+"""One probe of a body against one solid: a contact, as a component of a plant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model import Model, shapes
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, Wrench, mode_of
+
+from . import terrain as ground
+from ._forces import contact_wrench
+from ._law import Material
+from ._probe import Point, Segment
+
+__all__ = ["Pair"]
+
+DEFLECTION = ("sx", "sy", "sz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair(Component):
+    """One probe against one solid: at most one contact."""
+
+    kind = "contact"
+    outputs = (
+        Output("contact_force", "N", "normal force"),
+        Output("contact_gap", "m", "distance, below 0 in contact"),
+    )
+
+    name: str
+    """As "foot_1 on floor", unique among the pairs."""
+    body: int
+    """Index of the body A that carries the probe."""
+    probe: Point | Segment
+    """What touches."""
+    other: int | None = None
+    """Index of the body B that carries the solid; None for terrain."""
+    solid: ground.Terrain | shapes.Shape
+    """What is touched."""
+    material: Material
+    """How they meet."""
+
+    def states(self, model: Model) -> list[Slot]:
+        """Deflection of the anchored spring of friction [m]; none on a smooth surface."""
+        return [] if self.material.friction is None else [Slot(x, unit="m") for x in DEFLECTION]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Force on both bodies, and what it stores and loses; see `contact_wrench`."""
+        a, b = self.body, self.other
+        X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
+        s = np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)
+        c = contact_wrench(self, (now.R_WB[a], now.p_WB[a]), now.V[a], X_B, V_B, s, now.model.world.down)
+        return Action(
+            forces=[Wrench(a, c.wrench_A)] + ([] if b is None else [Wrench(b, c.wrench_B)]),
+            rates=dict(zip(DEFLECTION, c.s_rate, strict=True)) if z else {},
+            record={"contact_force": c.normal_force, "contact_gap": c.gap},
+            energy=c.stored,
+            power=-c.loss,
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """The normal law at a depth of a millimetre, and friction."""
+        place = self.probe.position if isinstance(self.probe, Point) else self.probe.center
+        moves = max(mobility.point(self.body, np.array(place)), 1e-300)
+        out = [mode_of(f"contact {self.name!r}", *self.material.law.stiffness_at(1e-3), moves, meets=True)]
+        friction = self.material.friction
+        if friction is not None:
+            out.append(mode_of(f"friction of contact {self.name!r}", friction.stiffness, friction.damping, moves))
+            settling = friction.stiffness / friction.damping
+            out.append(Mode(f"slipping friction of contact {self.name!r}", 0.0, settling))
+        return out

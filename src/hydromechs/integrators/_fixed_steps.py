@@ -1,0 +1,99 @@
+"""Steps of one length, in compiled code."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from hydromechs.compiler import BoundMarch
+
+from ._integrator import NotFinite, Paths, Point, Propagator, Samples
+from ._stepper import Stepper
+
+__all__ = ["FixedSteps", "is_multiple"]
+
+ROWS = 1024
+"""Samples that one call of compiled code can keep."""
+
+
+def is_multiple(t: float, period: float, step: float) -> bool:
+    """Whether a time is a multiple of a period, within rounding of a step [s]."""
+    return abs(t - round(t / period) * period) < 1e-6 * step
+
+
+class FixedSteps(Propagator):
+    """Steps on the grid of multiples of the step; to a time off the grid, one shorter step.
+
+    Args:
+        stepper: With a method that needs the present state alone.
+    """
+
+    def __init__(self, stepper: Stepper):
+        self.stepper = stepper
+
+    @cached_property
+    def _bound(self) -> BoundMarch:
+        return self.stepper.march.bound(ROWS)
+
+    def compile(self) -> None:
+        """Make the machine code for one world now."""
+        _ = self._bound
+
+    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+        """See `Propagator.advance`."""
+        while at.t < t_end - min(1e-6 * h, 1e-10):
+            at = self._some(at, inputs, t_end, h, samples)
+        return at
+
+    def _some(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+        """Towards a time: steps on the grid, or one shorter step to it or to the end."""
+        n = round(at.t / h)
+        offset = 0.0 if n * h == at.t else at.t - n * h
+        steps = math.floor((t_end - at.t) / h + 1e-6)
+        if abs(offset) > 1e-6 * h or steps == 0:
+            grid = (math.floor(at.t / h + 1e-6) + 1) * h
+            return self._short_step(at, inputs, min(t_end, grid), h, samples)
+        stride = steps + 1
+        if samples is not None:
+            stride = round(samples.every / h)
+            due = n % stride
+            if due:
+                steps, stride = min(steps, stride - due), steps + 1
+            else:
+                steps = min(steps, ROWS * stride)
+        bound = self._bound
+        bound.state[0][0], bound.state[1][0], bound.state[2][0] = n, at.q, at.x
+        bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = h, offset, inputs
+        good = bound.run(steps, stride)
+        end = Point(offset + (n + good) * h, bound.state[1][0].copy(), bound.state[2][0].copy())
+        if samples is not None:
+            rows = good // stride
+            if rows:
+                times = offset + bound.records[0][:rows] * h
+                samples.rows(times, bound.records[1][:rows], bound.records[2][:rows], inputs)
+            elif good == steps and (n + good) % round(samples.every / h) == 0:
+                samples.rows(np.array([end.t]), end.q[None], end.x[None], inputs)
+        if good < steps:
+            raise NotFinite(end, "the next step is not finite")
+        return end
+
+    def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+        """One step that ends at a time."""
+        bound = self._bound
+        bound.state[0][0], bound.state[1][0], bound.state[2][0] = 0.0, at.q, at.x
+        bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = t_end - at.t, at.t, inputs
+        if not bound.run(1, 2):
+            raise NotFinite(at, "the next step is not finite")
+        end = Point(t_end, bound.state[1][0].copy(), bound.state[2][0].copy())
+        if samples is not None and is_multiple(t_end, samples.every, h):
+            samples.rows(np.array([t_end]), end.q[None], end.x[None], inputs)
+        return end
+
+    def march(
+        self, t: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+    ) -> Paths:
+        """See `Propagator.march`."""
+        result = self.stepper.march([np.zeros(len(q)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record)
+        return Paths(result.records[1], result.records[2], result.good)

@@ -1,0 +1,354 @@
+"""What acts on a mechanism: the one interface of thrusters, drives, friction, stops, contacts, grasps, and a user's own.
+
+A component is a frozen dataclass with a method `act`, written in NumPy operations so that it can be traced. It sees the present
+instant (`Now`), its own states and inputs by name, and returns an `Action`; what an action leaves out is zero. The plant, the
+recording, the energy audit and the file format know components through this interface only.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from hydromechs.spatial import cross
+from hydromechs.values import Array, Scalar
+
+from ._model import JointPart, Model
+
+__all__ = [
+    "Action",
+    "Component",
+    "Constraint",
+    "FrameNow",
+    "JointForce",
+    "JointNow",
+    "Mobility",
+    "Mode",
+    "Now",
+    "Output",
+    "Slot",
+    "Values",
+    "Wrench",
+    "mode_of",
+]
+
+Values: TypeAlias = Mapping[str, Scalar]
+"""States or inputs of one component, by the names that it gave them."""
+
+
+class Slot(NamedTuple):
+    """A number that a component stores (a state) or takes (an input)."""
+
+    name: str
+    """Name within the component; empty for an input that has the component's own name."""
+    start: float | Callable[[Array], float] = 0.0
+    """Value at the start, or a function of the configuration at the start that gives it."""
+    unit: str = "1"
+    """Unit, as "N"."""
+    held: bool = False
+    """Of an input: set by events and by the caller (a switch, an external force), not a command of a controller."""
+
+
+class Output(NamedTuple):
+    """A variable of the recording; each component that records it is one entry along the dimension `Component.kind`."""
+
+    name: str
+    """Name of the variable."""
+    units: str
+    """Unit, as "N"; "1" for a pure number."""
+    long_name: str
+    """What it is, in words."""
+    labels: tuple[str, ...] = ()
+    """Names of the entries of one component's value; empty for a number."""
+    dimension: str = ""
+    """Name of their dimension."""
+    dtype: str = "float64"
+    """Type of the stored numbers."""
+
+
+class Wrench(NamedTuple):
+    """A wrench on one body."""
+
+    body: int
+    """Index of the body."""
+    F_Bo_B: Array
+    """About the body's origin in its axes [N, N·m], shape (6,)."""
+
+
+class JointForce(NamedTuple):
+    """A generalised force in one joint."""
+
+    dofs: slice
+    """Its place in v."""
+    tau: Array
+    """Dual to the velocities there [N, N·m], shape (n,)."""
+
+
+class Constraint(NamedTuple):
+    """Rows J v̇ + bias = −2 α J v − α² error that hold while `active`; forces λ act along Jᵀ."""
+
+    J: Array
+    """Shape (c, nv)."""
+    bias: Array
+    """J̇ v, shape (c,)."""
+    error: Array
+    """How far it is off [m, rad], shape (c,)."""
+    active: Scalar
+    """1 while it holds, else 0."""
+    stabilisation: float
+    """α, rate at which errors decay [1/s]."""
+    apart: tuple[Scalar, Scalar]
+    """Distance [m] and angle [rad] by which it is off."""
+    tolerance: float
+    """Distance and angle up to which it can be closed [m, rad]."""
+    between: tuple[str, str]
+    """Names of what it joins."""
+    record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
+    """Outputs that follow from the forces λ, shape (c,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What a component does in one instant."""
+
+    forces: Sequence[Wrench] = ()
+    """Wrenches on bodies."""
+    joint_forces: Sequence[JointForce] = ()
+    """Forces in joints."""
+    armature: Sequence[tuple[slice, float]] = ()
+    """Inertia that degrees of freedom feel besides, as of geared rotors: place in v, inertia [kg·m² or kg]."""
+    constraints: Sequence[Constraint] = ()
+    """Constraint rows, solved together with the dynamics."""
+    rates: Mapping[str, Scalar] = field(default_factory=dict)
+    """Rates of the component's states, by name [unit/s]; all of them."""
+    record: Mapping[str, Scalar | Array] = field(default_factory=dict)
+    """Values of the component's outputs, by name."""
+    energy: Scalar = 0.0
+    """Energy stored in the component [J]."""
+    power: Scalar | None = None
+    """Work done on the mechanism per time, less what comes out of the store: Σ F·V + d(energy)/dt [W]. A component that stores
+    energy must say it, as a loss below 0; of others it is Σ F·V unless given."""
+
+
+class Mode(NamedTuple):
+    """A fast mode of a component: m ẍ + c ẋ + k x = 0, or a lag."""
+
+    name: str
+    """What it is, as "servo of joint 'elbow'"."""
+    frequency: float
+    """√(k/m) [rad/s]; 0 for a lag."""
+    decay: float
+    """c/m, or 1/T of a lag [1/s]."""
+    meets: bool = False
+    """Whether it begins with an impact, as contacts and stops do."""
+
+    @property
+    def fastest(self) -> float:
+        """Maximum |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
+        if self.decay < 2.0 * self.frequency:
+            return self.frequency
+        return 0.5 * self.decay + math.sqrt(0.25 * self.decay**2 - self.frequency**2)
+
+
+def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False) -> Mode:
+    """The mode of a stiffness and a damping that move an inertia.
+
+    Args:
+        name: What it is.
+        k: Stiffness [N/m or N·m/rad].
+        c: Damping [N·s/m or N·m·s/rad].
+        mobility: Acceleration per force of what they move [1/kg or 1/(kg·m²)].
+        meets: Whether it begins with an impact.
+    """
+    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets)
+
+
+class Mobility(Protocol):
+    """How easily a mechanism moves where a component acts on it, for floats."""
+
+    def joint(self, dofs: slice) -> float:
+        """Maximum acceleration per force in a joint [1/kg or 1/(kg·m²)]."""
+
+    def point(self, body: int, p: Array) -> float:
+        """Maximum acceleration per force at a point of a body, p in its axes [1/kg]."""
+
+
+class FrameNow:
+    """A frame of the mechanism at the present instant."""
+
+    def __init__(self, now: Now, name: str):
+        self.now, self.name = now, name
+        place = now.model.locate(name)
+        self.body = place.body
+        """Index of its body."""
+        self.p_B = place.p
+        """Its origin on the body [m], shape (3,)."""
+        self.R_B = place.R
+        """Its axes in the body's, shape (3, 3)."""
+
+    @property
+    def p(self) -> Array:
+        """Its origin in the world [m], shape (3,)."""
+        return self.now.p_WB[self.body] + self.now.R_WB[self.body] @ self.p_B
+
+    @property
+    def R(self) -> Array:
+        """Its axes in the world's, shape (3, 3)."""
+        return self.now.R_WB[self.body] @ self.R_B
+
+    @property
+    def v_B(self) -> Array:
+        """Velocity of its origin in the body's axes [m/s], shape (3,)."""
+        V = self.now.V[self.body]
+        return V[:3] + cross(V[3:], self.p_B)
+
+    @property
+    def v(self) -> Array:
+        """Velocity of its origin in world axes [m/s], shape (3,)."""
+        return self.now.R_WB[self.body] @ self.v_B
+
+    @property
+    def w(self) -> Array:
+        """Angular velocity of its body in world axes [rad/s], shape (3,)."""
+        return self.now.R_WB[self.body] @ self.now.V[self.body][3:]
+
+    @property
+    def v_water(self) -> Array:
+        """Velocity of the undisturbed water there, in world axes [m/s], shape (3,)."""
+        return self.now.water.velocity_at(self.body, self.now.R_WB[self.body] @ self.p_B)
+
+    @property
+    def depth(self) -> Scalar | None:
+        """Depth below the free surface [m]; None where the water has no surface."""
+        return self.now.water.depth_at(self.body, self.now.R_WB[self.body] @ self.p_B)
+
+    def force(self, f: Array, torque: Array | None = None) -> Wrench:
+        """A force at its origin, and a torque, on its body.
+
+        Args:
+            f: Force in world axes [N], shape (3,).
+            torque: In world axes [N·m], shape (3,); none unless given.
+        """
+        R = self.now.R_WB[self.body]
+        return self.force_B(R.T @ f, None if torque is None else R.T @ torque)
+
+    def force_B(self, f: Array, torque: Array | None = None) -> Wrench:
+        """As `force`, in the axes of its body."""
+        moment = np.cross(self.p_B, f)
+        return Wrench(self.body, np.concatenate([f, moment if torque is None else moment + torque]))
+
+
+class JointNow(NamedTuple):
+    """A joint of the mechanism at the present instant."""
+
+    part: JointPart
+    """The joint."""
+    q: Array
+    """Its position: angle [rad], displacement [m], or quaternion, shape (nq,)."""
+    v: Array
+    """Its velocity [rad/s, m/s], shape (nv,)."""
+
+    def force(self, tau: Array) -> JointForce:
+        """A force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
+        return JointForce(self.part.v, tau)
+
+
+class WaterNow(Protocol):
+    """The undisturbed water at the present instant."""
+
+    def velocity_at(self, body: int, away: Array) -> Array:
+        """Velocity at a place `away` from a body's origin, both in world axes [m/s], shape (3,)."""
+
+    def depth_at(self, body: int, away: Array) -> Scalar | None:
+        """Depth of such a place below the free surface [m]; None where the water has none."""
+
+
+class Now:
+    """The present instant, as a component sees it.
+
+    Args:
+        model: The mechanism.
+        t: Time [s].
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        kin: Kinematics: axes R_WB (3, 3), origins p_WB (3,) and velocities V (6,) of all bodies.
+        water: The undisturbed water.
+    """
+
+    def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow):
+        self.model, self.t, self.q, self.v, self.kin, self.water = model, t, q, v, kin, water
+        self.R_WB: Sequence[Array] = kin.R_WB
+        self.p_WB: Sequence[Array] = kin.p_WB
+        self.V: Sequence[Array] = kin.V
+
+    def frame(self, name: str) -> FrameNow:
+        """A frame, or a body's own frame, by its name."""
+        return FrameNow(self, name)
+
+    def joint(self, name: str) -> JointNow:
+        """A joint by its name, see `Model.joint_parts`."""
+        part = self.model.joint_part(name)
+        return JointNow(part, self.q[part.q], self.v[part.v])
+
+
+def _kind_of(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+class Component(abc.ABC):
+    """Something that acts on a mechanism. Derive a frozen dataclass from it and write `act`."""
+
+    __slots__ = ()
+    name: str
+    """Name in files and recordings, unique in a plant."""
+    kind: ClassVar[str] = "component"
+    """Dimension of the recording along which it is an entry; spring_line for a class SpringLine, unless given."""
+    cause: ClassVar[str] = "component"
+    """Under what its work is booked in the energy audit; its kind unless given."""
+    label: ClassVar[str] = "component"
+    """Its wrenches on bodies are recorded, summed, as force_<label>; its kind unless given."""
+    outputs: ClassVar[tuple[Output, ...]] = ()
+    """What it records."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" not in cls.__dict__ and cls.kind == "component":
+            cls.kind = _kind_of(cls.__name__)
+        for name in ("cause", "label"):
+            if name not in cls.__dict__ and getattr(cls, name) == "component":
+                setattr(cls, name, cls.kind)
+
+    def states(self, model: Model) -> Sequence[Slot]:
+        """Its internal states; none unless overridden."""
+        return ()
+
+    def inputs(self, model: Model) -> Sequence[Slot]:
+        """What it is told from outside: commands, switches; nothing unless overridden."""
+        return ()
+
+    @abc.abstractmethod
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """What it does in one instant, in NumPy operations.
+
+        Args:
+            now: The instant.
+            z: Its states, by name.
+            u: Its inputs, by name.
+        """
+
+    def entries(self, model: Model) -> Sequence[str]:
+        """Its names along the dimension `kind` of the recording: its own, unless it records several values of a kind."""
+        return (self.name,)
+
+    def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
+        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `act` itself must do."""
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Its fast modes, for advice on the step; none unless overridden."""
+        return ()

@@ -1,0 +1,227 @@
+"""Python code that a scenario names: looked at without running it, and found when the scenario is run.
+
+A reference is "package.module:Name", or "path/file.py:Name". A scenario with such a reference is a program: running it runs
+that code, with the rights of whoever runs it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hydromechs import gnc
+from hydromechs.errors import ScenarioError
+from hydromechs.model.component import Component
+from hydromechs.simulation import Controller
+from hydromechs.values import nearest, positive
+
+from ._assemble import pairs
+
+__all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec", "code_fault", "words_of"]
+
+CONTROLLERS: dict[str, type[Controller]] = {
+    "hold_pose": gnc.HoldPose,
+    "follow_path": gnc.FollowPath,
+    "joint_motion": gnc.JointMotion,
+    "carry_load": gnc.CarryLoad,
+}
+"""Controllers of the library by name."""
+
+
+def words_of(error: Exception) -> str:
+    """What an error says; a KeyError would put it in quotes."""
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+
+
+# -- looking without running ------------------------------------------------------------------------------------------------
+
+
+def _source_of(module: str) -> Path | None:
+    """The file of a module, found without importing anything; None where there is none to read."""
+    path: Any = None
+    spec = None
+    names = module.split(".")
+    for k in range(len(names)):
+        spec = importlib.machinery.PathFinder.find_spec(".".join(names[: k + 1]), path)
+        if spec is None:
+            return None
+        path = spec.submodule_search_locations
+    found = Path(spec.origin) if spec is not None and spec.origin else None
+    return found if found is not None and found.suffix == ".py" and found.is_file() else None
+
+
+def code_fault(reference: str, what: str, known: Mapping[str, Any] | None = None) -> str | None:
+    """What is wrong with a reference to code, without running any of it; None if nothing can be seen.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name", or a name of the library.
+        what: What it should be, as "controller".
+        known: Names of the library.
+    """
+    known = known or {}
+    if reference in known:
+        return None
+    module, colon, name = reference.rpartition(":")
+    if not colon or not module or not name:
+        hint = nearest(reference, known) if known else ""
+        return f"no {what} {reference!r}{hint}; or write 'package.module:Name' or 'file.py:Name'"
+    if module.endswith(".py"):
+        source = Path(module)
+        if not source.is_file():
+            return f"there is no file {module!r}; its path is relative to the scenario file"
+    else:
+        found = _source_of(module)
+        if found is None:
+            return None if module in sys.builtin_module_names else f"there is no module {module!r}; is it installed?"
+        source = found
+    try:
+        tree = ast.parse(source.read_text(encoding="utf-8"), str(source))
+    except (SyntaxError, UnicodeDecodeError) as e:
+        return f"{module!r} cannot be read as Python: {e}"
+    defined = {n.name for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            defined |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {(a.asname or a.name).split(".")[0] for a in node.names}
+    dynamic = any(isinstance(n, ast.If | ast.Try | ast.With | ast.For) for n in tree.body) or "__getattr__" in defined
+    if name not in defined and "*" not in defined and not dynamic:
+        return f"{module!r} has no class or function {name!r}{nearest(name, defined)}"
+    return None
+
+
+# -- running it ---------------------------------------------------------------------------------------------------------------
+
+
+def _module_of_file(path: str) -> Any:
+    """The module in a file, run afresh."""
+    name = f"hydromechs_code_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
+    if not Path(path).is_file():
+        raise FileNotFoundError(path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look up their module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spec:
+    """Something made by code that is named."""
+
+    type: str
+    """What makes it: a name of the library, "package.module:Name", or "path/file.py:Name"."""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    """What it is called with, by name."""
+
+    def _wrong(self, key: str, words: str) -> ScenarioError:
+        where = self._where
+        return ScenarioError(where, [f"{where}.{key}: {words}"], [(where, key)])
+
+    @property
+    def _where(self) -> str:
+        raise NotImplementedError  # pragma: no cover  the two kinds below have it
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether it runs Python code that is not of this package."""
+        return self.type not in CONTROLLERS and not self.type.startswith("hydromechs.")
+
+    def _found(self, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+        """The class or function."""
+        if self.type in known:
+            return known[self.type]
+        module, colon, name = self.type.rpartition(":")
+        if not colon:
+            raise self._wrong("type", code_fault(self.type, self._where, known) or "cannot be found")
+        try:
+            found = _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)
+        except FileNotFoundError:
+            raise self._wrong("type", f"there is no file {module!r}; its path is relative to the scenario file") from None
+        except Exception as e:  # code of a user's own
+            raise self._wrong("type", f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}") from e
+        target = getattr(found, name, None)
+        if not callable(target):
+            names = [n for n, x in vars(found).items() if callable(x) and not n.startswith("_")]
+            raise self._wrong("type", f"{module!r} has no class or function {name!r}{nearest(name, names)}")
+        return target
+
+    def _called(self, target: Callable[..., Any], arguments: Mapping[str, object]) -> Any:
+        signature = inspect.signature(target)
+        try:
+            signature.bind(**arguments)
+        except TypeError as e:
+            takes = ", ".join(signature.parameters)
+            raise self._wrong("parameters", f"{self.type} does not take them: {e}; it takes {takes or 'none'}") from None
+        try:
+            return target(**arguments)
+        except (TypeError, ValueError, KeyError) as e:
+            raise self._wrong("parameters", f"{self.type} does not take them: {words_of(e)}") from e
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSpec(_Spec):
+    """A controller by name, with what it is made from."""
+
+    period: float
+    """Time between two of its calls [s]."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.type, str):
+            raise ValueError(f"controller.type is {self.type!r}, must be a text")
+        object.__setattr__(self, "period", positive(self.period, "controller.period"))
+        object.__setattr__(self, "parameters", dict(pairs(self.parameters, "controller.parameters")))
+
+    @property
+    def _where(self) -> str:
+        return "controller"
+
+    def make(self) -> Controller | Callable[..., Any]:
+        """The controller: a new object of the class, or the function; raises `ScenarioError` that names the key."""
+        target = self._found(CONTROLLERS)
+        if not inspect.isclass(target):
+            if self.parameters:
+                raise self._wrong(
+                    "parameters", f"{self.type!r} is a function, which takes none; leave them out, or name a class"
+                )
+            return target
+        made = self._called(target, {**self.parameters, "period": self.period})
+        if not isinstance(made, Controller):
+            raise self._wrong("type", f"{self.type} must derive from hydromechs.Controller, so that a run can be resumed")
+        return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentSpec(_Spec):
+    """A component by the name of its class, with what it is made from."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.type, str):
+            raise ValueError(f"components.type is {self.type!r}, must be a text")
+        object.__setattr__(self, "parameters", dict(pairs(self.parameters, "components.parameters")))
+
+    @property
+    def _where(self) -> str:
+        return "components"
+
+    def make(self) -> Component:
+        """The component; raises `ScenarioError` that names the key."""
+        made = self._called(self._found({}), self.parameters)
+        if not isinstance(made, Component):
+            raise self._wrong("type", f"{self.type} makes {made!r}, must derive from hydromechs.Component")
+        return made

@@ -1,0 +1,131 @@
+"""From what a caller or a file says to the components of a plant: friction and stops as said, or as the model says."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from hydromechs import equations
+from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
+from hydromechs.contact import Grasp, Material, contact_pairs, terrain
+from hydromechs.model import JointPart, Model, joints
+from hydromechs.model.component import Component
+from hydromechs.values import nearest
+
+__all__ = ["components_of"]
+
+STOP_FREQUENCY = 2.0 * math.pi * 5.0
+"""Natural frequency of stops that the model gives limits for but no stiffness [rad/s]."""
+STOP_DAMPING = 0.7
+"""Their damping ratio."""
+
+
+def components_of(
+    model: Model,
+    *,
+    thrusters: Iterable[Thruster] = (),
+    drives: Mapping[str, drives.Drive] | None = None,
+    friction: Mapping[str, drives.Friction | None] | None = None,
+    stops: Mapping[str, drives.Stops | None] | None = None,
+    terrain: Iterable[terrain.Terrain] = (),
+    touching: Iterable[str] = (),
+    collisions: Iterable[tuple[str, str]] = (),
+    material: Material | None = None,
+    grasps: Iterable[Grasp] = (),
+    external: Iterable[str] = (),
+    components: Iterable[Component] = (),
+) -> tuple[Component, ...]:
+    """All components of a plant, in the order of its commands: thrusters, then driven joints, then the rest.
+
+    Args:
+        model: The mechanism.
+        thrusters: Thrusters.
+        drives: Drive of each driven joint, by its name.
+        friction: Friction of joints by name; what the model says unless given. None leaves a joint without.
+        stops: Stops of joints by name; soft ones at the model's limits unless given. None leaves a joint without.
+        terrain: What stands still and can be touched.
+        touching: Names of frames that touch terrain at their origin.
+        collisions: Pairs of names of bodies that can touch each other.
+        material: How bodies meet each other.
+        grasps: What can be held together.
+        external: Names of bodies on which the caller puts wrenches.
+        components: Others, a user's own too.
+    """
+    given = {"drives": dict(drives or {}), "friction": dict(friction or {}), "stops": dict(stops or {})}
+    for what, mapping in given.items():
+        for name in mapping:
+            if name not in model.joint_parts:
+                hint = nearest(name, model.joint_parts)
+                raise KeyError(f"{what}: no joint {name!r} in {model.name}; joints have the names of their bodies{hint}")
+    terrain, touching, collisions = tuple(terrain), tuple(touching), tuple(collisions)
+    if touching and not terrain:
+        raise ValueError(f"touching names {', '.join(map(repr, touching))}, but there is no terrain to touch; add terrain")
+    if material is not None and not collisions:
+        raise ValueError("material says how bodies meet each other, but no pair of bodies can touch; name pairs in collisions")
+    pairs = contact_pairs(model, terrain, points=touching, bodies=collisions, material=material)
+    for solid in terrain:
+        if not any(pair.solid is solid for pair in pairs):
+            warnings.warn(
+                f"nothing can touch terrain {solid.name!r}: give a body a shape with contact, or name frames in touching",
+                stacklevel=3,
+            )
+    return (
+        *thrusters,
+        *(JointDrive(joint=name, drive=drive) for name, drive in _ordered(model, given["drives"])),
+        *_friction(model, given["friction"]),
+        *_stops(model, given["stops"], given["drives"]),
+        *pairs,
+        *grasps,
+        *(ExternalWrench(body=name) for name in external),
+        *components,
+    )
+
+
+def _ordered(model: Model, given: Mapping) -> list[tuple]:
+    """Entries in the order of the model's joints."""
+    return [(name, given[name]) for name in model.joint_parts if name in given]
+
+
+def _friction(model: Model, given: Mapping) -> list[JointFriction]:
+    """Friction as given, or as the model says."""
+    out = []
+    for name, part in model.joint_parts.items():
+        found = given.get(name)
+        if name not in given and not isinstance(part.joint, joints.Free) and (part.joint.damping or part.joint.friction):
+            found = drives.Friction(viscous=part.joint.damping, coulomb=part.joint.friction)
+        if found is not None:
+            out.append(JointFriction(joint=name, friction=found))
+    return out
+
+
+def _stops(model: Model, given: Mapping, driven: Mapping) -> list[JointStops]:
+    """Stops as given, or soft ones at the model's limits."""
+    out, inertia = [], None
+    for name, part in model.joint_parts.items():
+        found = given.get(name)
+        limits = None if name in given else _limits(part)
+        if limits is not None:
+            if inertia is None:
+                inertia = np.diag(np.array(equations.mass_matrix(model, model.initial().q), dtype=float))
+            geared = driven[name].armature if name in driven else 0.0
+            m = float(inertia[part.v].max()) + geared
+            found = drives.Stops(
+                lower=limits[0],
+                upper=limits[1],
+                stiffness=float(f"{m * STOP_FREQUENCY**2:.3g}"),
+                damping=float(f"{2.0 * STOP_DAMPING * m * STOP_FREQUENCY:.3g}"),
+            )
+        if found is not None:
+            out.append(JointStops(joint=name, stops=found))
+    return out
+
+
+def _limits(part: JointPart) -> tuple[float, float] | None:
+    """Ends of the travel that the model gives; None for none."""
+    if isinstance(part.joint, joints.Ball):
+        return None if part.joint.limit is None else (-math.inf, part.joint.limit)
+    limits = None if isinstance(part.joint, joints.Free) else part.joint.limits
+    return limits if limits is not None and any(math.isfinite(x) for x in limits) else None

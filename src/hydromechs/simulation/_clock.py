@@ -1,0 +1,82 @@
+"""When a run looks up from compiled code: for the controller, events, progress, real time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+
+from hydromechs.values import positive
+
+__all__ = ["Clock"]
+
+PACE = 0.01
+"""Time between two looks at the wall clock of a run in real time [s]."""
+PROGRESS = 0.1
+"""Seconds between two reports of progress."""
+MISSED = 1e-3
+"""Lateness from which on a deadline counts as missed [s]."""
+
+
+class Clock:
+    """The looks of one run.
+
+    Args:
+        t: Time at the start [s].
+        t_end: Time at the end [s].
+        step: Step of the integrator [s].
+        periods: Times between looks of controller, events and recording [s].
+        progress: Called now and then with the time reached [s]; None for no one.
+        real_time: Pace of a run in real time, 1 as fast as the wall clock; None for as fast as possible.
+    """
+
+    def __init__(
+        self,
+        t: float,
+        t_end: float,
+        step: float,
+        periods: Iterable[float],
+        progress: Callable[[float], None] | None,
+        real_time: float | None,
+    ):
+        self.t_start, self.t_end, self.step, self.progress = t, t_end, step, progress
+        self.pace = None if real_time is None else positive(real_time, "real_time")
+        self.late = 0
+        """Missed deadlines of a run in real time."""
+        self.periods = list(periods)
+        if self.pace:
+            self.periods.append(max(1, round(PACE / step)) * step)  # whole steps: the numbers stay the same
+        self.started = self.reported = time.perf_counter()
+
+    @property
+    def wall_time(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    def next(self, t: float) -> float:
+        """Time of the next look after a time [s]."""
+        return min(self.t_end, *(self._next_multiple(t, period) for period in self.periods))
+
+    def _next_multiple(self, t: float, period: float) -> float:
+        """The first multiple of a period after a time, rounding aside; always later than it."""
+        k = math.floor(t / period + 1e-6 * self.step / period) + 1
+        while k * period <= t:  # late times have few digits left
+            k += 1
+        return k * period
+
+    def look(self, t: float) -> None:
+        """Report progress; wait for the wall clock.
+
+        Args:
+            t: Time reached [s].
+        """
+        now = time.perf_counter()
+        if self.pace is not None:
+            ahead = self.started + (t - self.t_start) / self.pace - now
+            if ahead > 0.0:
+                time.sleep(ahead)
+            elif ahead < -MISSED:
+                self.late += 1
+        if self.progress is not None and now - self.reported > PROGRESS:
+            self.reported = now
+            self.progress(t)

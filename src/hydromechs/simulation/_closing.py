@@ -1,0 +1,89 @@
+"""Constraints that close during a run: what they join must meet, and an impulse makes velocities agree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.integrators import Point
+from hydromechs.model.component import Component, Constraint, Now
+from hydromechs.spatial import pivoted_solve
+from hydromechs.values import Array
+
+from ._evaluate import evaluate, inertia_matrix
+from ._plant import Plant
+from ._water import Water, fluid_at
+
+__all__ = ["closed", "closing_impulse"]
+
+
+def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
+    """The state after a change of inputs that may close constraints, and the energy lost [J].
+
+    Args:
+        plant: What is simulated.
+        at: The state.
+        before: Inputs so far, shape (nu,).
+        after: Inputs from now on, shape (nu,).
+    """
+    if not plant.constrained:
+        return at, 0.0
+    old, new = _constraints(plant, at, before), _constraints(plant, at, after)
+    closing = [(c, b) for (c, a), (_, b) in zip(old, new, strict=True) if b.active and not a.active]
+    for c, row in closing:
+        distance, angle = (float(x) for x in row.apart)
+        if max(distance, angle) > row.tolerance:
+            a, b = row.between
+            raise ValueError(
+                f"t = {at.t:g} s: {c.kind} {c.name!r}: {a!r} and {b!r} do not meet: they are {distance:.3g} m and {angle:.3g} "
+                f"rad apart, allowed are {row.tolerance:g}; move them together first, or widen its tolerance"
+            )
+    if not closing:
+        return at, 0.0
+    return _after_impulse(plant, at, after, [row for _, row in new if row.active], closing[0][0].cause)
+
+
+def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Component, Constraint]]:
+    """All constraints at a state."""
+    nv = plant.model.nv
+    kin = dynamics.kinematics(plant.model, at.q, at.x[:nv])
+    now = Now(plant.model, at.t, at.q, at.x[:nv], kin, Water(plant, at.t, kin.p_WB, inputs, fluid_at))
+    out = []
+    for k in plant.constraining:
+        action = plant.components[k].act(now, *plant.layout.of_component(k, at.x[nv:], inputs))
+        out += [(plant.components[k], row) for row in action.constraints]
+    return out
+
+
+def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Constraint], cause: str) -> tuple[Point, float]:
+    """The state after an impulse that makes velocities agree with constraints, with what is lost booked [J]."""
+    nv, layout = plant.model.nv, plant.layout
+    t, q, x = at.t, at.q, at.x.copy()
+    M = inertia_matrix(plant, t, q, x[:nv], inputs)
+    before = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
+    x[:nv] = closing_impulse(M, np.concatenate([row.J for row in rows]), x[:nv])
+    change = x[:nv] - at.x[:nv]
+    lost = 0.5 * float(change @ M @ change)
+    after = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
+    fluid = float(after.kinetic_energy_fluid - before.kinetic_energy_fluid)
+    given = float(after.kinetic_energy_body - before.kinetic_energy_body) + fluid + lost
+    moving_water = "water" in layout.causes  # the impulse moves its added mass too
+    if moving_water and plant.environment.surface is not None:
+        given -= fluid  # at a free surface the recording books the change of the water's energy as a whole
+    for name, work in ((cause, -lost), ("water" if moving_water else cause, given)):
+        x[nv + layout.states.index(f"work.{name}")] += work
+    return Point(t, q, x), lost
+
+
+def closing_impulse(M: Array, J: Array, v: Array) -> Array:
+    """Velocity after an impulse that closes constraints, v⁺ = v − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v, for floats, shape (nv,).
+
+    The impulses of a constraint between two bodies are equal and opposite: momentum is conserved; kinetic energy falls.
+
+    Args:
+        M: Joint-space inertia with added mass, shape (nv, nv).
+        J: Rows of all constraints that hold, shape (c, nv).
+        v: Velocity before, shape (nv,).
+    """
+    across = np.linalg.solve(M, J.T)
+    return v - across @ pivoted_solve(J @ across, J @ v).x

@@ -1,0 +1,146 @@
+"""Controllers: what gives commands, at its own rate."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.model import State
+from hydromechs.values import Array, Scalar, positive
+
+from ._plant import Plant
+
+if TYPE_CHECKING:
+    from ._simulation import Simulation
+
+__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller"]
+
+Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
+"""Commands by actuator name (those not named stay), or all of them in order, or None for no change."""
+
+
+class Controller(abc.ABC):
+    """What gives commands. All that it remembers must be in `memory`, so that a run can be resumed."""
+
+    period: float
+    """Time between two of its calls [s]."""
+    memory: np.ndarray = np.zeros(0)
+    """What it remembers, shape (nm,); part of the state of a simulation."""
+
+    def start(self, simulation: Simulation) -> None:  # noqa: B027  most have nothing to look up
+        """Called once for each simulation before the first call: to look up names, to compile.
+
+        Take nothing from the simulation's present state: a run that is resumed starts elsewhere.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+
+    @abc.abstractmethod
+    def __call__(self, state: State) -> Commands:
+        """Commands at a state."""
+
+
+class FunctionController(Controller):
+    """A function of the state as a controller. It must not remember anything.
+
+    Args:
+        function: From the state to commands.
+        period: Time between two calls [s].
+    """
+
+    def __init__(self, function: Callable[[State], Commands], period: float):
+        self.function, self.period = function, positive(period, "period")
+
+    def __call__(self, state: State) -> Commands:
+        """What the function gives."""
+        return self.function(state)
+
+    def __repr__(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+
+class TracedController(Controller):
+    """A control law in NumPy operations, which runs compiled, in simulations and in rollouts of many worlds."""
+
+    first_memory: ClassVar[tuple[float, ...]] = ()
+    """What it remembers at the start."""
+
+    @abc.abstractmethod
+    def law(self, plant: Plant, t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
+        """New commands (na,), in the order of `plant.actuator_names`, and new memory (nm,).
+
+        Args:
+            plant: What it controls.
+            t: Time [s].
+            q: Configuration, shape (nq,).
+            v: Velocity, shape (nv,).
+            command: Present commands, shape (na,).
+            memory: What it remembers, shape (nm,).
+        """
+
+    def start(self, simulation: Simulation) -> None:
+        """Compile the law."""
+        self.memory = np.array(self.first_memory, dtype=float)
+        self._law = self.compiled(simulation.plant, lanes=1, threads=1)
+        self._law.code(1)
+
+    def compiled(self, plant: Plant, *, lanes: int, threads: int) -> Compiled:
+        """The law in machine code: (t, q, v, command, memory) to (command, memory).
+
+        Args:
+            plant: What it controls.
+            lanes: Worlds per vector operation.
+            threads: Threads that share worlds.
+        """
+        na, nm = len(plant.actuator_names), len(self.first_memory)
+        sizes = {"t": (), "q": (plant.model.nq,), "v": (plant.model.nv,), "command": (na,), "memory": (nm,)}
+        inputs = tuple(Argument(name, shape) for name, shape in sizes.items())
+        outputs = (Argument("new_command", (na,)), Argument("new_memory", (nm,)))
+
+        def law(t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
+            new, remembered = self.law(plant, t, q, v, command, memory)
+            return np.asarray(new), np.asarray(remembered)
+
+        return Compiled(Recipe("law", law, inputs, outputs, None), lanes, threads)
+
+    def __call__(self, state: State) -> np.ndarray:
+        """Commands at a state."""
+        given = (np.asarray(float(state.t)), state.q, state.v, state.command, np.asarray(self.memory, dtype=float))
+        command, self.memory = self._law.single_results(*given)
+        return command
+
+
+def as_controller(controller: Any, period: float | None) -> Controller | None:
+    """What a caller gave as a controller: a `Controller`, or a function and a period.
+
+    Args:
+        controller: What was given, or None.
+        period: Time between two calls [s], for a function.
+    """
+    if controller is None:
+        if period is not None:
+            raise ValueError(f"period is {period!r}, but there is no controller; leave it out, or give a controller")
+        return None
+    if isinstance(controller, Controller):
+        if period is not None and float(period) != float(controller.period):
+            raise ValueError(
+                f"period is {period:g} s, but the controller {type(controller).__name__} has a period of "
+                f"{controller.period:g} s; leave period out"
+            )
+        return controller
+    if not callable(controller):
+        raise TypeError(f"controller is {controller!r}, must be a hydromechs.Controller or a function of the state")
+    remembers = [name for name in ("memory", "start", "period") if hasattr(controller, name)]
+    if remembers and not isinstance(controller, type(as_controller)):
+        raise TypeError(
+            f"controller {type(controller).__name__} has {', '.join(remembers)}: derive its class from hydromechs.Controller, "
+            "so that a run can be resumed"
+        )
+    if period is None:
+        raise ValueError("the controller has no period: give the time between two of its calls, period=0.02")
+    return FunctionController(controller, period)

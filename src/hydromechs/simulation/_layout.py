@@ -1,0 +1,121 @@
+"""Where the states and inputs of components are in the arrays that programs take: by name, never by position in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.model.component import Component, Slot
+from hydromechs.values import Array, Scalar
+
+__all__ = ["Data", "Layout", "layout_of"]
+
+
+class Data(NamedTuple):
+    """An array of numbers of a run that programs take as input: the current, waves, open parameters."""
+
+    name: str
+    """What it is."""
+    shape: tuple[int, ...]
+    """Its shape."""
+
+
+class Layout(NamedTuple):
+    """The order of z, the internal states and booked work, and of u: commands, held inputs, data of the run."""
+
+    states: tuple[str, ...]
+    """Names of the internal states, then "work.CAUSE" of each cause."""
+    causes: tuple[str, ...]
+    """What can do work on the mechanism; its work is booked at the end of z."""
+    commands: tuple[str, ...]
+    """Names of the commands, the first inputs."""
+    held: tuple[str, ...]
+    """Names of the inputs that events and the caller set, after the commands."""
+    state_slots: tuple[Slot, ...]
+    """What components say of their states, in order."""
+    input_slots: tuple[Slot, ...]
+    """What components say of their inputs, commands first."""
+    z: tuple[dict[str, int], ...]
+    """Of each component, the place in z of each of its states."""
+    u: tuple[dict[str, int], ...]
+    """Of each component, the place in u of each of its inputs."""
+    data: dict[str, tuple[slice, tuple[int, ...]]]
+    """Place in u and shape of each array of the run's data."""
+    size: int
+    """Number of inputs, data included."""
+
+    @property
+    def nz(self) -> int:
+        """Number of internal states, booked work included."""
+        return len(self.states)
+
+    def of_component(self, k: int, z: Array, u: Array) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
+        """States and inputs of component k, by its names for them."""
+        return {name: z[i] for name, i in self.z[k].items()}, {name: u[i] for name, i in self.u[k].items()}
+
+    def array(self, name: str, u: Array) -> Array:
+        """An array of the run's data."""
+        at, shape = self.data[name]
+        return np.reshape(u[at], shape)
+
+    def start(self, slots: Sequence[Slot], q: Array) -> Array:
+        """Values at the start, shape (n,).
+
+        Args:
+            slots: Some of `state_slots` or `input_slots`.
+            q: Configuration at the start, shape (nq,).
+        """
+        return np.array([s.start(q) if callable(s.start) else s.start for s in slots], dtype=float)
+
+
+def layout_of(model: Model, components: Sequence[Component], causes: Sequence[str], data: Sequence[Data]) -> Layout:
+    """The layout of a plant.
+
+    Args:
+        model: The mechanism.
+        components: What acts on it.
+        causes: What can do work on it.
+        data: Arrays of the run that programs take.
+    """
+    states: list[str] = []
+    state_slots: list[Slot] = []
+    z: list[dict[str, int]] = []
+    for c in components:
+        slots = list(c.states(model))
+        z.append({s.name: len(states) + k for k, s in enumerate(slots)})
+        states += [_full(c.name, s.name) for s in slots]
+        state_slots += slots
+    given = [(k, s) for k, c in enumerate(components) for s in c.inputs(model)]
+    ordered = [x for x in given if not x[1].held] + [x for x in given if x[1].held]
+    names = [_full(components[k].name, s.name) for k, s in ordered]
+    u: list[dict[str, int]] = [{} for _ in components]
+    for i, (k, slot) in enumerate(ordered):
+        u[k][slot.name] = i
+    for what, listed in (("states", states), ("inputs", names)):
+        for name in listed:
+            if listed.count(name) > 1:
+                raise ValueError(f"two {what} of components are called {name!r}; names must differ")
+    places, at = {}, len(names)
+    for d in data:
+        n = int(np.prod(d.shape))
+        places[d.name] = (slice(at, at + n), d.shape)
+        at += n
+    return Layout(
+        states=(*states, *(f"work.{cause}" for cause in causes)),
+        causes=tuple(causes),
+        commands=tuple(name for name, (_, s) in zip(names, ordered, strict=True) if not s.held),
+        held=tuple(name for name, (_, s) in zip(names, ordered, strict=True) if s.held),
+        state_slots=tuple(state_slots),
+        input_slots=tuple(s for _, s in ordered),
+        z=tuple(z),
+        u=tuple(u),
+        data=places,
+        size=at,
+    )
+
+
+def _full(component: str, name: str) -> str:
+    return f"{component}.{name}" if name else component

@@ -1,0 +1,81 @@
+"""A plant in machine code: its derivative for an integrator, the water at a point, and what is recorded."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from hydromechs import compiler
+from hydromechs.compiler import Argument, Compiled
+from hydromechs.integrators import Integrator, Stepper
+from hydromechs.values import Array, Scalar
+
+from ._evaluate import derivative
+from ._observe import observer
+from ._plant import Plant
+from ._water import PointMotion, point_motion
+
+__all__ = ["PlantPrograms"]
+
+
+class PlantPrograms:
+    """What of a plant is compiled.
+
+    Args:
+        plant: What is simulated.
+        method: The integrator.
+        lanes: Worlds per vector operation.
+        threads: Threads that share worlds.
+    """
+
+    def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1):
+        self.plant, self.method, self.lanes, self.threads = plant, method, lanes, threads
+
+    @cached_property
+    def _water(self) -> compiler.Program:
+        """The water at a point: one program for all bodies."""
+        plant, waves = self.plant, self.plant.waves
+        shapes: dict[str, tuple[int, ...]] = {"p": (3,), "t": (), "U": (3,), "rate": (3,)}
+        if waves is not None:
+            shapes |= {"rows": plant.layout.data["waves"][1], "carried": (3,)}
+
+        def water(p: Array, t: Scalar, U: Array, rate: Array, rows: Array | None = None, carried: Array | None = None) -> tuple:
+            return point_motion(plant, plant.waves_of(rows, carried), p, t, U, rate)
+
+        return compiler.trace(water, shapes, name="water")
+
+    def motion(self, plant: Plant, u: Array, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
+        """The water at a point, as a call; see `fluid_at`."""
+        given = [np.asarray(p), np.asarray(t), np.asarray(U), np.asarray(rate)]
+        if plant.waves is not None:
+            given += [plant.layout.array("waves", u), plant.layout.array("carried", u)]
+        return PointMotion(*compiler.call(self._water, *given))
+
+    @cached_property
+    def stepper(self) -> Stepper:
+        """The plant's derivative with the integrator."""
+        plant, nv = self.plant, self.plant.model.nv
+
+        def ydot(t: Scalar, q: Array, y: Array, inputs: Array) -> Array:
+            return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion)
+
+        layout = plant.layout
+        booked = len(layout.causes)  # work is only booked: its error does not count
+        return Stepper(
+            plant.model,
+            ydot,
+            layout.nz,
+            (Argument("inputs", (layout.size,)),),
+            self.method,
+            name="plant",
+            identity=plant.identity,
+            lanes=self.lanes,
+            threads=self.threads,
+            counted=np.array([1.0] * (2 * nv + layout.nz - booked) + [0.0] * booked),
+        )
+
+    @cached_property
+    def observer(self) -> Compiled:
+        """All that is recorded, of (t, q, x, inputs)."""
+        return observer(self.plant, self.motion)

@@ -1,0 +1,129 @@
+"""The undisturbed water around the bodies at one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import hydro
+from hydromechs.spatial import norm
+from hydromechs.values import Array, Scalar
+
+from ._plant import Plant, Waves
+
+__all__ = ["PointMotion", "Water", "fluid_at", "point_motion"]
+
+
+class PointMotion(NamedTuple):
+    """Motion of the undisturbed water at a point, in world axes."""
+
+    velocity: Array
+    """[m/s], shape (3,)."""
+    acceleration: Array
+    """Of a particle of the water [m/s²], shape (3,)."""
+    elevation: Scalar
+    """Height of the surface over its mean [m]."""
+    gradient: Array
+    """∂v_i/∂x_j [1/s], shape (3, 3)."""
+
+
+def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
+    """The water at a point.
+
+    Args:
+        plant: What is simulated.
+        waves: The waves, and the velocity with which a steady current carries them [m/s], shape (3,).
+        p: The point in world axes [m], shape (3,).
+        t: Time [s].
+        U: Velocity of current and gusts at the surface [m/s], shape (3,).
+        rate: Its rate of change [m/s²], shape (3,).
+    """
+    down, profile = plant.model.world.down, plant.environment.profile
+    components, carried = waves
+    here = hydro.fluid_motion(profile, components, down, p, t, U, rate, carried)
+    shear = hydro.profile_slope(profile, down @ p) * np.asarray(U)
+    gradient = np.outer(shear, down) + hydro.wave_motion(components, down, p - carried * t, t).gradient
+    return PointMotion(here.velocity, here.acceleration, here.elevation, gradient)
+
+
+def fluid_at(plant: Plant, u: Array, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
+    """As `point_motion`, with the waves from the inputs u, shape (nu,)."""
+    rows, carried = None, None
+    if plant.waves is not None:
+        rows, carried = plant.layout.array("waves", u), plant.layout.array("carried", u)
+    return point_motion(plant, plant.waves_of(rows, carried), p, t, U, rate)
+
+
+class Water:
+    """The undisturbed water at one instant; its motion at a body is found when it is asked for.
+
+    Args:
+        plant: What is simulated.
+        t: Time [s].
+        points: Origin of each body in the world [m], shape (3,) each.
+        u: Inputs, shape (nu,).
+        motion: The water at a point, as `fluid_at`.
+    """
+
+    def __init__(self, plant: Plant, t: Scalar, points: list[Array], u: Array, motion: Callable[..., PointMotion]):
+        self.plant, self.t, self.points, self.u, self.motion = plant, t, points, u, motion
+        self.U, self.rate = np.zeros(3), np.zeros(3)
+        if plant.streams:
+            flow = plant.layout.array("flow", u)
+            self.rate = np.array(flow[3:6])
+            self.U = np.array(flow[:3]) + self.rate * (t - flow[6])
+        self._at: dict[int, PointMotion] = {}
+
+    def at(self, body: int) -> PointMotion:
+        """The water at a body's origin."""
+        if body not in self._at:
+            if self.plant.uniform:
+                self._at[body] = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
+            else:
+                self._at[body] = self.motion(self.plant, self.u, self.points[body], self.t, self.U, self.rate)
+        return self._at[body]
+
+    def velocity_at(self, body: int, away: Array) -> Array:
+        """Velocity at a place `away` from a body's origin, in world axes [m/s], shape (3,)."""
+        here = self.at(body)
+        return here.velocity if self.plant.uniform else here.velocity + here.gradient @ away
+
+    def depth_at(self, body: int, away: Array) -> Scalar | None:
+        """Depth of such a place below the free surface [m]; None where the water has none."""
+        if self.plant.environment.surface is None:
+            return None
+        return self.plant.model.world.down @ (self.points[body] + away) + self.at(body).elevation
+
+    def _rows(self, name: str) -> Array:
+        """Of all bodies that the water touches, zero for the others, shape (nb, 3)."""
+        wet = [body.hydro is not None or i in self._at for i, body in enumerate(self.plant.model.bodies)]
+        return np.stack([getattr(self.at(i), name) if here else np.zeros(3) for i, here in enumerate(wet)])
+
+    @cached_property
+    def velocity(self) -> Array:
+        """In world axes [m/s], shape (3,) or one row per body (nb, 3)."""
+        return self.U if self.plant.uniform else self._rows("velocity")
+
+    @cached_property
+    def acceleration(self) -> Array:
+        """Of the water's particles [m/s²], shaped alike."""
+        return self.rate if self.plant.uniform else self._rows("acceleration")
+
+    @cached_property
+    def surface(self) -> list[hydro.LocalSurface] | None:
+        """The free surface at each body; None where the water has none. In waves it lies across g − a_f."""
+        world = self.plant.model.world
+        if self.plant.environment.surface is None:
+            return None
+        out = []
+        for i, body in enumerate(self.plant.model.bodies):
+            if body.hydro is None or self.plant.uniform or not self.plant.environment.waves:
+                elevation = 0.0 if body.hydro is None else self.at(i).elevation
+                out.append(hydro.LocalSurface(elevation, world.down))
+                continue
+            n = world.gravity_vector - self.at(i).acceleration
+            out.append(hydro.LocalSurface(self.at(i).elevation, n / norm(n)))
+        return out
