@@ -2,47 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-__all__ = ["FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature"]
+__all__ = ["Fault", "FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature"]
 
 
-class ModelError(ValueError):
-    """A model description that cannot be simulated; `problems` has one line per fault.
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of a description: where it is, and what is wrong. The parts of the sentence are there for programs."""
+
+    path: tuple = ()
+    """Where it stands, as keys and indices of the file, e.g. ("bodies", 2, "inertia", "mass")."""
+    text: str = ""
+    """What is wrong there in one sentence: the key, the value, what it must be, the remedy."""
+    value: object = None
+    """What was given, where a value is wrong."""
+    must: str = ""
+    """What it must be, as "must be finite and > 0"; empty where the text alone tells."""
+    remedy: str = ""
+    """What to do, where that is not plain from what it must be."""
+    line: int | None = None
+    """Line of the file, from 1, where there is one."""
+
+    @property
+    def where(self) -> str:
+        """The path as a person would write it: "bodies.2.inertia.mass"."""
+        return ".".join(map(str, self.path))
+
+    def __iter__(self) -> Iterator[object]:
+        return iter((self.path, self.text))  # temporary: scenario._assemble unpacks faults; delete when it does not
+
+    def __str__(self) -> str:
+        return self.text if self.line is None else f"line {self.line}: {self.text}"
+
+
+class _Faulty(ValueError):
+    """A description with faults."""
+
+    def __init__(self, source: str, faults: Iterable[Fault | str]):
+        self.source = source
+        self.faults = tuple(f if isinstance(f, Fault) else Fault((), f) for f in faults)
+        self.problems = tuple(map(str, self.faults))
+        lines = "\n".join(f"  - {p}" for p in self.problems)
+        super().__init__(f"{source}: {len(self.problems)} problem(s)\n{lines}")
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.source, self.faults)
+
+
+class ModelError(_Faulty):
+    """A model description that cannot be simulated: `faults` has the faults, `problems` one line for each.
 
     Args:
         source: File name or model name that the faults belong to.
-        problems: One line per fault, each naming the body or joint, the value and the remedy.
+        faults: `Fault` or text of each, which names the body or joint, the value and the remedy.
     """
 
-    def __init__(self, source: str, problems: Sequence[str]):
-        self.source = source
-        self.problems = tuple(problems)
-        lines = "\n".join(f"  - {p}" for p in self.problems)
-        super().__init__(f"{source}: {len(self.problems)} problem(s)\n{lines}")
 
-    def __reduce__(self):
-        return ModelError, (self.source, self.problems)
-
-
-class ScenarioError(ValueError):
-    """A scenario that cannot be simulated; `problems` has one line per fault.
+class ScenarioError(_Faulty):
+    """A scenario that cannot be simulated: `faults` has the faults, `problems` one line for each.
 
     Args:
         source: File name or scenario name that the faults belong to.
-        problems: One line per fault, each naming the key, the value and the remedy.
-        places: Keys and indices that lead to each fault, where they are known.
+        faults: `Fault` or text of each, which names the key, the value and the remedy.
+        places: Keys and indices that lead to each fault that is given as a text, where they are known.
     """
 
-    def __init__(self, source: str, problems: Sequence[str], places: Sequence[tuple] = ()):
-        self.source = source
-        self.problems = tuple(problems)
-        self.places = tuple(places)
-        lines = "\n".join(f"  - {p}" for p in self.problems)
-        super().__init__(f"{source}: {len(self.problems)} problem(s)\n{lines}")
+    def __init__(self, source: str, faults: Iterable[Fault | str], places: Sequence[tuple] = ()):
+        faults = list(faults)
+        if places:
+            faults = [f if isinstance(f, Fault) else Fault(p, f) for f, p in zip(faults, places, strict=True)]
+        super().__init__(source, faults)
 
-    def __reduce__(self):
-        return ScenarioError, (self.source, self.problems, self.places)
+    @property
+    def places(self) -> tuple[tuple, ...]:
+        """Keys and indices that lead to each fault."""
+        return tuple(fault.path for fault in self.faults)
 
 
 class SimulationDiverged(RuntimeError):
@@ -64,9 +100,16 @@ class FieldError(ValueError):
     def __init__(self, name: str, value: object, must: str):
         self.name, self.value, self.must = name, value, must
         shown = f"{value:.6g}" if isinstance(value, float) else str(value) if isinstance(value, list) else repr(value)
-        super().__init__(f"{name} is {shown}, {must}")
+        shown = shown if len(shown) <= 200 else shown[:196] + " ..."
+        self.said = f"is {shown}, {must}"
+        super().__init__(f"{name} {self.said}")
 
-    def __reduce__(self):
+    @property
+    def field(self) -> str:
+        """The name of the field alone, without its owner or its row: "radius"."""
+        return self.name.replace(": ", ".").rpartition(".")[2].partition(" ")[0]
+
+    def __reduce__(self) -> tuple:
         return FieldError, (self.name, self.value, self.must)
 
 

@@ -10,18 +10,24 @@ A dataclass says what its numbers must be in their annotations, and `check_field
         def __post_init__(self) -> None:
             check_fields(self)
 
-File formats read the same annotations, so that a bound stands in one place.
+File formats read the same annotations and the text under each field, so that a bound, a unit and a meaning stand in one place.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import difflib
+import inspect
+import itertools
 import math
 import operator
+import re
+import sys
 from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+from types import ModuleType
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -30,17 +36,25 @@ from .errors import FieldError
 __all__ = [
     "Array",
     "Bound",
+    "Edges",
     "Finite",
     "Limit",
+    "Matrix6",
     "NotNegative",
     "Number",
+    "Pair",
     "Positive",
+    "Rising",
+    "Row",
     "Scalar",
     "Vector3",
     "Vector4",
     "Vector6",
     "check_fields",
+    "convert_fields",
     "field_bounds",
+    "field_faults",
+    "field_texts",
     "finite",
     "floats",
     "is_finite",
@@ -49,6 +63,7 @@ __all__ = [
     "number",
     "plain",
     "positive",
+    "unit_in",
     "whole",
 ]
 
@@ -72,19 +87,32 @@ class Bound:
     """It must not exceed this."""
     infinite: bool = False
     """Whether it may be infinite (which means "none")."""
+    whole: bool = False
+    """Whether it must be a whole number."""
     size: int | None = None
-    """How many numbers a row must have; None for one number."""
+    """How many numbers a row must have; 0 for as many as one likes, None for one number."""
+    rows: int | None = None
+    """How many such rows there must be; 0 for as many as one likes, None for one row or number."""
+    rising: bool = False
+    """Whether each number of a row must exceed the one before."""
     hint: str = ""
     """What helps, for the message."""
 
     @property
     def must(self) -> str:
         """What it must be, in words: "finite and > 0"."""
-        words = [] if self.infinite else ["finite"]
+        if self.whole and self.most is None and self.least is not None:
+            return f"a whole number of at least {self.least:g}"
+        if self.whole and self.most is not None and self.least is not None:
+            return f"a whole number from {self.least:g} to {self.most:g}"
+        words = ["a whole number"] if self.whole else [] if self.infinite else ["finite"]
         words += [] if self.above is None else [f"> {self.above:g}"]
-        words += [] if self.least is None else [f"at least {self.least:g}"]
+        if self.least is not None and self.most is not None:
+            words.append(f"from {self.least:g} to {self.most:g}")
+        else:
+            words += [] if self.least is None else [f"at least {self.least:g}"]
+            words += [] if self.most is None else [f"at most {self.most:g}"]
         words += [] if self.below is None else [f"below {self.below:g}"]
-        words += [] if self.most is None else [f"at most {self.most:g}"]
         listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
         return listed + (" (leave it out for none)" if self.infinite else "") + (f"; {self.hint}" if self.hint else "")
 
@@ -98,6 +126,17 @@ class Bound:
             and (self.below is None or x < self.below)
             and (self.most is None or x <= self.most)
         )
+
+    def fault(self, value: Any) -> str:
+        """What a number, row or table of numbers must be and is not, as "must be finite and > 0"; empty where it is good."""
+        if not isinstance(value, tuple):
+            return "" if self.holds(value) else f"must be {self.must}"
+        if value and isinstance(value[0], tuple):
+            return next(filter(None, map(self.fault, value)), "")
+        if not all(map(self.holds, value)):
+            return f"must be {self.must}"
+        falls = [(a, b) for a, b in itertools.pairwise(value) if b <= a] if self.rising else []
+        return f"must increase, but has {falls[0][1]:g} after {falls[0][0]:g}" if falls else ""
 
 
 Number = Annotated[float, Bound(infinite=True)]
@@ -116,6 +155,16 @@ Vector4 = Annotated[tuple[float, float, float, float], Bound(size=4)]
 """Four finite numbers."""
 Vector6 = Annotated[tuple[float, float, float, float, float, float], Bound(size=6)]
 """Six finite numbers."""
+Pair = Annotated[tuple[float, float], Bound(size=2)]
+"""Two finite numbers."""
+Edges = Annotated[tuple[float, float, float], Bound(above=0.0, size=3)]
+"""Three finite numbers above 0."""
+Row = Annotated[tuple[float, ...], Bound(size=0)]
+"""Finite numbers, as many as one likes."""
+Rising = Annotated[tuple[float, ...], Bound(size=0, rising=True)]
+"""Finite numbers, each above the one before, as many as one likes."""
+Matrix6 = Annotated[tuple[tuple[float, ...], ...], Bound(size=6, rows=6)]
+"""Six rows of six finite numbers."""
 
 
 def number(value: Any, name: str) -> float:
@@ -125,7 +174,7 @@ def number(value: Any, name: str) -> float:
     try:
         out = float(value)
     except OverflowError:
-        raise FieldError(name, f"a number of {value.bit_length()} bits", "must be a number of ordinary size") from None
+        raise FieldError(name, f"a number of {int(value).bit_length()} bits", "must be a number of ordinary size") from None
     return out
 
 
@@ -139,14 +188,14 @@ def positive(value: Any, name: str) -> float:
     return _bounded(value, Bound(above=0.0), name)
 
 
-def whole(value: Any, name: str, least: int = 0) -> int:
-    """`value` as an int of at least `least`."""
+def whole(value: Any, name: str, least: int | None = 0) -> int:
+    """`value` as an int of at least `least`, where that is given."""
     try:
         out = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         out = None
-    if out is None or out < least:
-        raise FieldError(name, value, f"must be a whole number of at least {least}")
+    if out is None or (least is not None and out < least):
+        raise FieldError(name, value, "must be a whole number" + ("" if least is None else f" of at least {least}"))
     return out
 
 
@@ -172,8 +221,9 @@ def matrix(rows: Any, n: int, name: str) -> tuple[tuple[float, ...], ...]:
 
 def _bounded(value: Any, bound: Bound, name: str) -> float:
     out = number(value, name)
-    if not bound.holds(out):
-        raise FieldError(name, out, f"must be {bound.must}")
+    must = bound.fault(out)
+    if must:
+        raise FieldError(name, out, must)
     return out
 
 
@@ -185,13 +235,84 @@ def field_bounds(kind: type) -> dict[str, tuple[Bound, bool]]:
         kind: The dataclass.
     """
     out = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
+    for name, hint in _hints(kind).items():
         options = [hint] if get_origin(hint) is Annotated else [a for a in get_args(hint) if a is not type(None)]
         for option in options:
             found = [x for x in get_args(option)[1:] if isinstance(x, Bound)] if get_origin(option) is Annotated else []
             if found:
                 out[name] = (found[0], type(None) in get_args(hint))
     return out
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+@cache
+def _field_words(kind: type) -> dict[str, tuple[Any, ...]]:
+    """The words that a field may be, of fields that are annotated as a `Literal`."""
+    return {name: get_args(hint) for name, hint in _hints(kind).items() if get_origin(hint) is Literal}
+
+
+def _converted(value: Any, bound: Bound, label: str) -> Any:
+    """A value as the floats or ints that its bound speaks of, whatever they are."""
+    if bound.rows is not None:
+        items = _listed(value, label, f"must have {bound.rows or 'any number of'} rows of {bound.size or 'as many'} numbers")
+        out = tuple(_converted(row, dataclasses.replace(bound, rows=None), f"{label} row {i}") for i, row in enumerate(items))
+        if bound.rows and len(out) != bound.rows:
+            raise FieldError(label, [list(row) for row in out], f"must have {bound.rows} rows, has {len(out)}")
+        return out
+    if bound.size is not None:
+        items = _listed(value, label, "must be a list of numbers") if bound.size == 0 else value
+        return floats(items, bound.size or len(items), label)
+    return whole(value, label, least=None) if bound.whole else number(value, label)
+
+
+def _listed(value: Any, label: str, must: str) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise FieldError(label, value, must)
+    return tuple(value)
+
+
+def convert_fields(thing: Any, owner: str = "") -> None:
+    """Make the bounded fields of a frozen dataclass floats and tuples of floats; whether they are within is not judged.
+
+    Args:
+        thing: The instance, from its `__post_init__`.
+        owner: What the error calls it; the name of its class unless given.
+    """
+    kind: type = type(thing)
+    owner = owner or kind.__name__
+    for name, (bound, optional) in field_bounds(kind).items():
+        value = getattr(thing, name)
+        if value is not None or not optional:
+            object.__setattr__(thing, name, _converted(value, bound, f"{owner}.{name}"))
+
+
+def field_faults(thing: Any) -> list[tuple[str, Any, str]]:
+    """(field, value, what it must be) of each field of a dataclass that is not within its bound, or not one of its words.
+
+    Args:
+        thing: The instance; its fields are converted.
+    """
+    out: list[tuple[str, Any, str]] = []
+    kind: type = type(thing)
+    for name, (bound, _) in field_bounds(kind).items():
+        value = getattr(thing, name)
+        must = "" if value is None else bound.fault(value)
+        if must:
+            out.append((name, value, must))
+    for name, words in _field_words(kind).items():
+        if getattr(thing, name) not in words:
+            out.append((name, getattr(thing, name), f"must be {_either(words)}"))
+    return out
+
+
+def _either(words: tuple[Any, ...]) -> str:
+    """'a', 'b' or 'c'."""
+    shown = [repr(word) for word in words]
+    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def check_fields(thing: Any, owner: str = "") -> None:
@@ -201,18 +322,49 @@ def check_fields(thing: Any, owner: str = "") -> None:
         thing: The instance, from its `__post_init__`.
         owner: What the error calls it; the name of its class unless given.
     """
-    owner = owner or type(thing).__name__
-    for name, (bound, optional) in field_bounds(type(thing)).items():
-        value, label = getattr(thing, name), f"{owner}.{name}"
-        if value is None and optional:
-            continue
-        if bound.size is None:
-            new: Any = _bounded(value, bound, label)
-        else:
-            new = floats(value, bound.size, label)
-            if not all(bound.holds(x) for x in new):
-                raise FieldError(label, list(new), f"must be {bound.must}")
-        object.__setattr__(thing, name, new)
+    convert_fields(thing, owner)
+    for name, value, must in field_faults(thing):
+        raise FieldError(f"{owner or type(thing).__name__}.{name}", list(value) if isinstance(value, tuple) else value, must)
+
+
+@cache
+def field_texts(kind: type) -> dict[str, str]:
+    """What stands under each field of a dataclass, in one line; fields without a text are left out.
+
+    Args:
+        kind: The dataclass; fields that it inherits are there too.
+    """
+    out: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        out |= _texts_in(sys.modules[base.__module__]).get(base.__qualname__, {}) if base is not object else {}
+    return out
+
+
+@cache
+def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
+    """Texts under the fields of each class of a module; none where its source is not at hand."""
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError):
+        return {}
+    out: dict[str, dict[str, str]] = {}
+    for item in tree.body:
+        texts = out.setdefault(item.name, {}) if isinstance(item, ast.ClassDef) else {}
+        for first, then in itertools.pairwise(item.body if isinstance(item, ast.ClassDef) else ()):
+            match first, then:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    texts[name] = " ".join(text.split())
+    return out
+
+
+def unit_in(text: str) -> str:
+    """The unit in a text about a field: what stands in its first brackets, or nothing.
+
+    Args:
+        text: As "Mass [kg]."
+    """
+    found = re.search(r"\[([^]]+)\]", text)
+    return found[1] if found and found[1] != "-" else ""
 
 
 def is_finite(values: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The examples in docs/model_file.md are models, and its programs run."""
+"""The examples in docs/model_file.md are models, its programs run, and the tables of keys are those of the entries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 import hydromechs as hm
-from hydromechs.formats import dumps, json_schema, loads
+from hydromechs.formats import documentation_table, dumps, json_schema, loads
+from hydromechs.formats._documentation import renewed
+from hydromechs.formats._entries import ENTRIES
 
-DOC = (Path(__file__).parents[2] / "docs" / "model_file.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+DOC = (DOCS / "model_file.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\S+)( fragment)?\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
 MODELS = [text for kind, fragment, text in BLOCKS if kind == "yaml" and not fragment]
 PROGRAMS = [text for kind, _, text in BLOCKS if kind == "python"]
@@ -34,3 +37,35 @@ def test_every_key_of_the_schema_is_explained():
     assert {key for key in keys if not re.search(rf"[`{{, ]{key}\b", DOC)} == set()
     assert len(MODELS) >= 4
     assert len(PROGRAMS) == 2
+
+
+FILES = ("model_file.md", "scenario_file.md")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_tables_are_those_of_the_entries(name):
+    """To renew, write `hydromechs.formats._documentation.renewed(text)` into the file."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    assert renewed(text) == text
+    assert text.count("<!-- keys: ") == text.count("<!-- end -->") > 8
+
+
+def test_every_entry_has_its_table():
+    """But those that only hold one other entry, those whose keys are in that of the whole file, and a thruster's second one."""
+    text = "".join((DOCS / name).read_text(encoding="utf-8") for name in FILES)
+    told = {word for names in re.findall(r"<!-- keys: ([\w, ]+) -->", text) for word in names.split(", ")}
+    assert {name for name, kind in ENTRIES.items() if not kind.wraps} - told == {"Header", "Adaptive", "Thrusters"}
+
+
+def test_a_new_class_gets_its_table():
+    """Key, value, default and meaning are those of the dataclass."""
+    assert documentation_table("Gusts").splitlines() == [
+        "| key | value | default | meaning |",
+        "|---|---|---|---|",
+        "| `sigma` | 3 numbers ≥ 0 | required | Standard deviation along each world axis [m/s]. |",
+        "| `time_constant` | number > 0 | required | Time in which the correlation falls to 1/e [s]. |",
+        "| `interval` | number > 0 | required | Time between samples, a whole number of steps [s]; the samples have the exact "
+        "correlation, whatever it is. |",
+    ]
+    with pytest.raises(KeyError, match="no entry 'Gust'"):
+        documentation_table("Gust")

@@ -104,7 +104,7 @@ BODY_FAULTS = {
     ),
     "unknown shape of drag": (
         (FREE, MASS, "hydro: {drag: {shape: wing}} # <-"),
-        ["hydro.drag.shape is 'wing'", "cylinder, box, sphere, ellipsoid, foil"],
+        ["hydro.drag.shape is 'wing'", "box, cylinder, ellipsoid, foil, sphere"],
     ),
     "element that says nothing": (
         (FREE, MASS, "hydro: {drag: {}} # <-"),
@@ -145,7 +145,7 @@ BODY_FAULTS = {
     ),
     "negative mass": (
         (FREE, "inertia:", "  com: [0, 0, 0]", "  mass: -5 # <-"),
-        ["inertia.mass is -5 kg", "must be finite and ≥ 0"],
+        ["inertia.mass is -5 kg", "must be finite and at least 0"],
     ),
     "not a number": ((FREE, "inertia: {mass: .nan} # <-"), ["inertia.mass is nan", "finite"]),
     "infinite": ((FREE, "inertia: {mass: 1, com: [0, -.inf, 0]} # <-"), ["inertia.com.1 is -inf", "finite"]),
@@ -165,7 +165,7 @@ BODY_FAULTS = {
         (FREE, MASS, "hydro: {added_mass: {diagonal: [-50, 1, 1, 1, 1, 1]}} # <-"),
         ["eigenvalue -45", "positive definite", "changes sign"],
     ),
-    "negative volume": ((FREE, MASS, "hydro: {volume: -1} # <-"), ["hydro.volume is -1 m³", "≥ 0"]),
+    "negative volume": ((FREE, MASS, "hydro: {volume: -1} # <-"), ["hydro.volume is -1 m³", "at least 0"]),
     "negative damping of the water": (
         (FREE, MASS, "hydro: {drag: {linear: [-1, 0, 0, 0, 0, 0]}} # <-"),
         ["[-1, 0, 0, 0, 0, 0]", "positive here"],
@@ -196,7 +196,7 @@ BODY_FAULTS = {
         ["position 2 m", "outside the limits [0, 1]"],
     ),
     "zero axis": (("joint: {type: revolute, axis: [0, 0, 0]} # <-", MASS), ["[0, 0, 0]", "not zero"]),
-    "negative friction": (("joint: {type: ball, friction: -1} # <-", MASS), ["joint.friction is -1 N·m", "≥ 0"]),
+    "negative friction": (("joint: {type: ball, friction: -1} # <-", MASS), ["joint.friction is -1 N·m", "at least 0"]),
     "too many degrees of freedom": (
         ("joint: {type: composite, parts: [{type: free}, {type: ball}]} # <-", MASS),
         ["9 degrees of freedom", "at most 6"],
@@ -260,7 +260,7 @@ FILE_FAULTS = {
     "negative gravity": (
         "hydromechs: 1\nname: m\nworld:\n  gravity: -9.81\nbodies:\n" + GOOD,
         4,
-        ["world: gravity is -9.81", "≥ 0"],
+        ["world: gravity is -9.81", "at least 0"],
     ),
     "unknown key of the world": (
         "hydromechs: 1\nname: m\nworld:\n  density: 9.81\nbodies:\n" + GOOD,
@@ -382,6 +382,40 @@ def test_added_mass_that_is_not_positive_by_itself_is_a_warning():
         UserWarning, match=r"m: body 'arm': its added mass is not positive semi-definite by itself \(eigenvalue -1\)"
     ):
         assert loads(text).nb == 1
+
+
+def test_negative_added_mass_has_the_hint_about_signs():
+    """Values with Fossen's sign that leave the total inertia positive would otherwise pass with a bare warning."""
+    text = body(FREE, MASS, "hydro: {added_mass: {diagonal: [-1, -1, -1, -0.1, -0.1, -0.1]}}")
+    with pytest.warns(UserWarning, match=r"added mass is positive here \(Fossen's X_u̇ < 0 changes sign\)"):
+        loads(text)
+    indefinite = f"[[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 2], [0, 0, 1, 0, 0, 0], {ROW}, {ROW}, [0, 2, 0, 0, 0, 0.5]]"
+    with pytest.warns(UserWarning, match="identified values often are not"):
+        loads(
+            body(
+                FREE, MASS.replace("5", "50").replace("1, 1, 1", "9, 9, 9"), f"hydro: {{added_mass: {{matrix: {indefinite}}}}}"
+            )
+        )
+
+
+def test_faults_are_objects():
+    with pytest.raises(ModelError) as caught:
+        loads(body(FREE, "inertia: {mass: -5, tensr: 1}", "hydro: {drag: {shape: sphere, radius: 1, coefficient: -1}}"), "f")
+    unknown, mass, sign = sorted(caught.value.faults, key=lambda fault: (fault.line, fault.where != "bodies.0.inertia.tensr"))
+    assert (unknown.path, unknown.line, unknown.value) == (("bodies", 0, "inertia", "tensr"), 6, 1)
+    assert unknown.remedy == "keys here are mass, com, tensor"
+    assert (mass.where, mass.value, mass.must) == ("bodies.0.inertia.mass", -5.0, "must be finite and at least 0")
+    assert sign.remedy == "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
+    assert str(mass) == f"line 6: {mass.text}"
+    assert set(map(str, caught.value.faults)) == set(caught.value.problems)
+
+
+def test_faults_of_a_mechanism_have_their_place_in_the_file():
+    """Also where bodies are sorted, so that their order in the model is another one."""
+    text = HEAD + "  - {name: b, parent: a, joint: {type: revolute}}\n  - {name: a, joint: {type: free}, inertia: {mass: 1}}\n"
+    with pytest.raises(ModelError) as caught:
+        loads(text)
+    assert [f.path for f in caught.value.faults] == [("bodies", 0, "joint")]
 
 
 @pytest.mark.parametrize("key", ["[key]", "\\0joint:free", ""])

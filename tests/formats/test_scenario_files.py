@@ -20,17 +20,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hydromechs import contact, hydro, library
-from hydromechs.actuation import Thruster, drives, ideal_curve
+from hydromechs.actuation import drives
 from hydromechs.equations import kinematics
-from hydromechs.errors import ScenarioError, UnsupportedFeature
-from hydromechs.formats import _scenario_parts as parts
-from hydromechs.formats import _scenario_schema as schema
+from hydromechs.errors import FieldError, ScenarioError, UnsupportedFeature
 from hydromechs.formats import dumps_scenario, load_scenario_file, loads_scenario, save_scenario, scenario_json_schema
+from hydromechs.formats._convert import key_of
 from hydromechs.formats._yaml import parse
 from hydromechs.integrators import DormandPrince
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints
 from hydromechs.recording import Check, place
-from hydromechs.scenario import ControllerSpec, ModelStart, Scenario, assemble
+from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario, assemble
 from hydromechs.simulation import Event
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
@@ -113,7 +112,7 @@ def test_what_a_file_cannot_hold():
     named = replace(chain, source="sinking_chain")
     controller = lambda state: None  # noqa: E731
     with pytest.raises(UnsupportedFeature, match="ControllerSpec"):
-        dumps_scenario(Scenario(name="x", models=[named], controller=controller))
+        dumps_scenario(Scenario(name="x", models=[named], controller=controller, period=0.1))
     spec = ControllerSpec(type="hold_pose", period=0.1, parameters={"x": np.eye(2)})
     with pytest.raises(UnsupportedFeature, match=re.escape("controller.parameters.x")):
         dumps_scenario(Scenario(name="x", models=[named], controller=spec))
@@ -132,6 +131,45 @@ def test_made_in_python_and_written():
     assert pickle.loads(pickle.dumps(s)) == s
 
 
+def test_numpy_numbers_are_written_as_numbers():
+    """NumPy's floats are floats, but their text is "np.float64(3.0)", which nothing reads."""
+    three = np.float64(3.0)
+    chain = ModelStart(model=load("sinking_chain"), source="sinking_chain")
+    spec = ControllerSpec(type="hold_pose", period=0.1, parameters={"x": three, "n": np.int64(2), "on": np.bool_(True)})
+    s = Scenario(
+        name="x",
+        models=[chain],
+        drives={"link_3": drives.Torque()},
+        commands={"link_3": three},
+        controller=spec,
+        events=[Event(name="e", quantity="time", level=three, command={"link_3": three})],
+    )
+    text = dumps_scenario(s)
+    assert "np." not in text
+    again = read(text)
+    assert again == s
+    assert again.controller.parameters == {"x": 3.0, "n": 2, "on": True}
+
+
+def test_faults_are_objects():
+    with pytest.raises(ScenarioError) as caught:
+        read(RICH.replace("static: 0.7", "static: 0.1").replace("duration: 60", "duration: -1"))
+    static, duration = caught.value.faults
+    assert (static.path, static.value) == (("materials", "seabed", "friction", "static"), 0.1)
+    assert static.must == "must be at least kinetic, 0.5; swap them?"
+    assert (duration.where, duration.value, duration.must) == ("duration", -1, "must be finite and > 0")
+    assert caught.value.problems == tuple(map(str, caught.value.faults))
+
+
+def test_field_with_another_name_in_the_file():
+    """The centre of a sphere is called position there."""
+    sphere = "sphere: {radius: 0.4, position: [1, 2, 19]}"
+    assert sphere in RICH
+    with pytest.raises(FieldError) as error:
+        contact.terrain.Sphere(name="rock", material=read().terrain[0].material, radius=1, center=(0, 0, math.inf))
+    assert key_of(contact.terrain.Sphere, error.value.field) == "position"
+
+
 # -- faults ---------------------------------------------------------------------------------------------------------------
 
 
@@ -141,7 +179,7 @@ def test_made_in_python_and_written():
         ("hydromechs_scenario: 1", "hydromechs_scenario: 2", "hydromechs_scenario is 2, must be 1"),
         ("title:", "titel:", "unknown key 'titel'"),
         ("duration: 60", "duration: long", "duration is 'long', must be a number"),
-        ("duration: 60", "duration: -1", "duration is -1, must be greater than 0"),
+        ("duration: 60", "duration: -1", "duration is -1, must be finite and > 0"),
         ("model: tiburon_titan2", "model: tiburon", "there is no library model 'tiburon'"),
         ("model: tiburon_titan2", "model: ./tiburon.yaml", "there is no file"),
         ("velocity: [0.1, 0, 0, 0, 0, 0]", "velocity: [0.1]", "must be a list of 6 numbers"),
@@ -149,12 +187,16 @@ def test_made_in_python_and_written():
         ("joints: {shoulder", "joints: {sholder", "(did you mean 'shoulder'?)"),
         ("quaternion: [0, 1", "quaternion: [0, 2", "must be a unit quaternion"),
         ("{power_law: {depth: 30, exponent: 0.143}}", "{log: {}}", "must be {power_law"),
-        ("{power_law: {depth: 30, exponent: 0.143}}", "{table: {depths: [3, 2], factors: [1, 1]}}", "depths has 2 after 3"),
-        ("height: 1,", "height: 0,", "environment.waves.0.regular.height is 0, must be greater than 0"),
+        (
+            "{power_law: {depth: 30, exponent: 0.143}}",
+            "{table: {depths: [3, 2], factors: [1, 1]}}",
+            "depths is [3.0, 2.0], must increase, but has 2 after 3",
+        ),
+        ("height: 1,", "height: 0,", "environment.waves.0.regular.height is 0, must be finite and > 0"),
         ("surface: free", "surface: none", "surface is 'none', must be 'free'"),
-        ("static: 0.7", "static: 0.1", "static is 0.1, must be finite and at least 0.5"),
+        ("static: 0.7", "static: 0.1", "static is 0.1, must be at least kinetic, 0.5"),
         ("material: seabed, plane", "material: seabd, plane", "(did you mean 'seabed'?)"),
-        ("normal: [0, 0, -1]", "normal: [0, 0, 0]", "normal is zero"),
+        ("normal: [0, 0, -1]", "normal: [0, 0, 0]", "terrain.0.plane.normal is [0.0, 0.0, 0.0], must not be zero"),
         ("sphere: {", "ball: {", "must have one of the keys plane"),
         ("[chain.tail]", "[chain.tai]", "(did you mean 'chain.tail'?)"),
         ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, ", "must be two names"),
@@ -163,14 +205,14 @@ def test_made_in_python_and_written():
             "frames: [rov.thruster_1, rov.thruster_1]",
             "another thruster has this name",
         ),
-        ("voltage: 16", "voltage: 30", "must be less than or equal to 20"),
+        ("voltage: 16", "voltage: 30", "voltage is 30, must be finite and from 10 to 20"),
         ("forces: [-30, 0, 40]", "forces: [-30, 0]", "3 commands and 2 forces"),
         ("drive: {servo", "drive: {pid", "must be {torque: {...}}"),
         ("stops: none", "stops: 3", "must be none, or a mapping"),
         ("external: [rov.vehicle]", "external: [vehicle]", "(did you mean 'rov.vehicle'?)"),
         ("commands: {rov.shoulder", "commands: {rov.sholder", "(did you mean 'rov.shoulder'?)"),
         ("depth.rov.vehicle", "depth.rov.vehicl", "(did you mean 'rov.vehicle'?)"),
-        ("depth.rov.vehicle", "work.drag", "no quantity 'work'"),
+        ("depth.rov.vehicle", "wrk.drag", "no quantity 'wrk'"),
         ("direction: rising", "direction: up", "must be 'rising', 'falling' or 'either'"),
         ("position.rov.vehicle.x", "position.rov.vehicle.x.y", "at its end is too much"),
         ("statistic: max_abs", "statistic: median", "must be 'last', 'min'"),
@@ -340,7 +382,9 @@ def test_two_of_a_kind_move_like_one():
 # -- controllers ----------------------------------------------------------------------------------------------------------
 
 CONTROLLER = """
-class Hold:
+import hydromechs
+
+class Hold(hydromechs.Controller):
     def __init__(self, *, gain, period):
         if gain < 0:
             raise ValueError(f"gain is {gain}, must not be negative")
@@ -367,7 +411,7 @@ def test_controllers_of_files(tmp_path):
     assert (sim.controller.gain, sim.controller.period, sim.period) == (2.0, 0.1, 0.1)
     assert scenario.control() is not scenario.control()
     assert controlled(tmp_path, type=f"{file}:nothing").simulation().period == 0.1
-    assert controlled(tmp_path, type="operator:neg").control() is __import__("operator").neg
+    assert controlled(tmp_path, type="operator:neg").control().function is __import__("operator").neg
 
 
 @pytest.mark.parametrize(
@@ -391,6 +435,36 @@ def test_controller_that_cannot_be_made(tmp_path, type_, parameters, words):
     full = f"{tmp_path}/{type_}" if ".py" in type_ else type_
     with pytest.raises(ScenarioError, match=words):
         controlled(tmp_path, type=full, parameters=parameters).simulation()
+
+
+COMPONENT = """
+from dataclasses import dataclass
+from hydromechs import Action, Component
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nothing(Component):
+    kind = "nothing"
+    cause = "nothing"
+    name: str
+
+    def act(self, now, z, u):
+        return Action()
+"""
+
+
+def test_components_of_files(tmp_path):
+    """They are named in the file, made when the scenario runs, and come back when it is written."""
+    (tmp_path / "own.py").write_text(COMPONENT)
+    text = "hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: [{model: sinking_chain}]\n"
+    text += 'components:\n  - {type: "own.py:Nothing", parameters: {name: nil}}\n'
+    scenario = read(text, tmp_path)
+    assert scenario.components == (ComponentSpec(type=f"{tmp_path}/own.py:Nothing", parameters={"name": "nil"}),)
+    assert "nil" in [c.name for c in scenario.plant.components]
+    assert read(dumps_scenario(scenario, tmp_path), tmp_path) == scenario
+    with pytest.raises(UnsupportedFeature, match="components.0 is Nothing"):
+        dumps_scenario(replace(scenario, components=scenario.plant.components[-1:]))
+    with pytest.raises(ScenarioError, match="line 6: components.0: the key 'type' is missing"):
+        read(text.replace("type:", "kind:").replace("{kind", "\n      {kind"), tmp_path)
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------------
@@ -527,6 +601,13 @@ def test_every_key_is_described_and_in_the_documentation():
         assert re.search(rf"[`{{, \[]{key}\b", DOC), f"{name}.{key} is not in docs/scenario_file.md"
 
 
+def test_every_number_has_its_unit():
+    no_unit = {"hydromechs_scenario", "quaternion", "components", "seed"}
+    for name, key, entry in fields_of_schema():
+        numeric = re.search(r'"type": "(number|integer)"', json.dumps(entry))
+        assert not numeric or key in no_unit or "[" in entry["description"], f"{name}.{key}"
+
+
 def test_fragments_of_the_documentation_are_right():
     """One is a whole file; the others add keys to a small one, where they take the place of what was there."""
     blocks = re.findall(r"^```yaml fragment\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
@@ -539,33 +620,6 @@ def test_fragments_of_the_documentation_are_right():
         whole = "hydromechs_scenario" in block
         data = parse(block).data if whole else parse(base).data | parse(needs).data | parse(block).data
         assert read("".join(f"{flow(k)}: {flow(v)}\n" for k, v in data.items())).name
-
-
-def test_defaults_are_those_of_the_classes():
-    chain = ModelStart(model=load("sinking_chain"))
-    pairs = [
-        (parts.PowerLawEntry, hydro.PowerLaw(depth=1)),
-        (parts.CurrentEntry, hydro.Current()),
-        (parts.JonswapEntry, hydro.JonswapSea(significant_height=1, peak_period=1)),
-        (parts.LinearEntry, contact.LinearContact(stiffness=1)),
-        (parts.NonlinearEntry, contact.NonlinearContact(stiffness=1)),
-        (parts.DryFrictionEntry, contact.DryFriction(static=1, kinetic=1, stiffness=1, damping=1)),
-        (parts.ThrusterEntry, Thruster(name="x", frame="x", curve=ideal_curve(1, 1))),
-        (parts.MotorEntry, drives.Motor(resistance=1, torque_constant=1)),
-        (parts.HydraulicEntry, drives.Hydraulic(**dict.fromkeys(drives.Hydraulic.__slots__[:5], 1.0))),
-        (parts.JointFrictionEntry, drives.Friction()),
-        (parts.StopsEntry, drives.Stops(stiffness=1)),
-        (schema.DormandPrinceEntry, DormandPrince()),
-        (schema.EventEntry, Event(name="x", quantity="time", level=1)),
-        (schema.CheckEntry, Check(name="x", quantity="time", below=1)),
-        (schema.ScenarioHeader, Scenario(name="x", models=[chain])),
-        (schema.ModelStartEntry, chain),
-    ]
-    for entry, value in pairs:
-        for name, field in entry.model_fields.items():
-            if not field.is_required() and field.default is not None and name != "integrator" and not name.endswith("_deg"):
-                given = tuple(field.default) if isinstance(field.default, list | dict) else field.default
-                assert given == getattr(value, name), f"{entry.__name__}.{name}"
 
 
 # -- whatever happens to a file -------------------------------------------------------------------------------------------

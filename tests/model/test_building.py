@@ -32,7 +32,7 @@ def wet(**fields):
 
 UNSYMMETRIC = np.eye(6) + np.eye(6)[[1, 0, 2, 3, 4, 5]] * np.array([[0.5], [0.0], [0], [0], [0], [0]])
 CASES = [
-    (one(inertia=hm.Inertia(mass=-1.0, tensor=(1, 1, 1, 0, 0, 0))), ["body 'b'", "inertia.mass is -1 kg", "≥ 0"]),
+    (one(inertia=hm.Inertia(mass=-1.0, tensor=(1, 1, 1, 0, 0, 0))), ["body 'b'", "inertia.mass is -1 kg", "at least 0"]),
     (one(inertia=hm.Inertia(mass=np.nan, tensor=(1, 1, 1, 0, 0, 0))), ["inertia.mass is nan"]),
     (one(inertia=replace(GOOD, tensor=(1, 1, 9, 0, 0, 0))), ["1, 1, 9 kg·m²", "triangle inequality", "centre of mass?"]),
     (one(inertia=replace(GOOD, tensor=(1, 1, -1, 0, 0, 0))), ["principal moments -1", "must be ≥ 0"]),
@@ -42,7 +42,7 @@ CASES = [
     (revolute(axis=(1, 0, 0), placement=hm.Mdh(a=0.1)), ["axis is [1, 0, 0]", "mdh moves about z"]),
     (revolute(limits=(1, -1)), ["limits [1, -1] rad", "lower first"]),
     (revolute(limits=(-1, 1), position=2.0), ["position 2 rad is outside the limits [-1, 1]"]),
-    (revolute(damping=-1.0), ["joint.damping is -1 N·m·s/rad", "≥ 0"]),
+    (revolute(damping=-1.0), ["joint.damping is -1 N·m·s/rad", "at least 0"]),
     (revolute(placement=hm.Origin((np.nan, 0, 0))), ["joint.placement.xyz", "nan"]),
     (one(joint=hm.joints.Free(orientation=(1, 1, 0, 0))), ["orientation [1, 1, 0, 0] has length 1.41421", "unit quaternion"]),
     (one(joint=hm.joints.Composite(parts=[])), ["at least one part"]),

@@ -411,8 +411,12 @@ def test_bad_input_is_named():
         (ValueError, "give the material", lambda: contact_pairs(model, (), bodies=[("leg", "arm")])),
         (ValueError, "'leg' and 'leg' cannot", lambda: contact_pairs(model, (), bodies=[("leg", "leg")], material=SOFT)),
         (ValueError, "two pieces of terrain are called 'floor'", lambda: contact_pairs(model, [floor, floor])),
-        (ValueError, "normal is zero", lambda: terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 0))),
-        (ValueError, r"'b': size is .* must be above 0", lambda: terrain.Box(name="b", material=SOFT, size=(1, 0, 1))),
+        (
+            ValueError,
+            r"'floor'.normal is \[0.0, 0.0, 0.0\], must not be zero",
+            lambda: terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 0)),
+        ),
+        (ValueError, r"'b'.size is .* must be finite and > 0", lambda: terrain.Box(name="b", material=SOFT, size=(1, 0, 1))),
         (ValueError, r"'s'.*radius is -1, must be", lambda: terrain.Sphere(name="s", material=SOFT, radius=-1)),
         (ValueError, "LinearContact.stiffness is nan", lambda: LinearContact(stiffness=float("nan"))),
         (ValueError, "exponent is 0.5, must be finite and at least 1", lambda: NonlinearContact(stiffness=1, exponent=0.5)),
@@ -423,10 +427,10 @@ def test_bad_input_is_named():
         ),
         (ValueError, "Material.law is None", lambda: Material(law=None)),
         (ValueError, "evenly spaced", lambda: field(x=(0, 1, 3))),
-        (ValueError, "rising", lambda: field(x=(0, 1, 1))),
-        (ValueError, "heights has 3 rows, must have 2", lambda: field(x=(0, 1))),
-        (ValueError, "heights row 0 is .*, must have 3 numbers", lambda: field(y=(0, 1, 2))),
-        (ValueError, "heights must be finite", lambda: field(heights=np.full((3, 2), np.inf))),
+        (ValueError, "must increase, but has 1 after 1", lambda: field(x=(0, 1, 1))),
+        (ValueError, "heights is .* must have 2 rows, one for each x, has 3", lambda: field(x=(0, 1))),
+        (ValueError, "heights is .*, must have 3 numbers, one for each y, has 2 in row 0", lambda: field(y=(0, 1, 2))),
+        (ValueError, "heights is .* must be finite", lambda: field(heights=np.full((3, 2), np.inf))),
     ):
         with pytest.raises(error, match=text):
             act()

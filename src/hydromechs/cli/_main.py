@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -146,12 +144,13 @@ def models() -> None:
 @app.command()
 def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
     """Check model and scenario files; every fault is listed with its line."""
+    from hydromechs.formats import is_scenario_file
     from hydromechs.library import load, load_scenario, scenario_names
 
     bad = 0
     for file in files:
         try:
-            is_scenario = file in scenario_names() or (os.path.isfile(file) and "hydromechs_scenario" in Path(file).read_text())
+            is_scenario = file in scenario_names() or is_scenario_file(file)
             (load_scenario if is_scenario else load)(file)
             print(f"{file}: good")
         except (ModelError, ScenarioError, OSError) as error:

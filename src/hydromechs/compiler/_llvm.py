@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
 from typing import Any
 
@@ -10,12 +11,20 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from ._llvm_near import with_constants
 from ._llvm_objects import layout_is_known
+from ._operations import KINDS, Library
 
-__all__ = ["LoadedCode", "native_lanes", "object_code", "target"]
+__all__ = ["LIBRARY", "LoadedCode", "native_lanes", "object_code", "target"]
 
 LARGE = 20_000
 """Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
+
+LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
+"""Functions of the C library, and how many numbers they take."""
+
+FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|^@\w+ = global ", re.MULTILINE)
+"""What code may refer to that can lie far away: functions of the C library and variables."""
 
 
 @cache
@@ -38,14 +47,22 @@ def native_lanes() -> int:
     return 8 if "+avx512f" in target()[3] else 4
 
 
-def _machine() -> llvm.TargetMachine:
+def _machine(**model: str) -> llvm.TargetMachine:
     _, triple, cpu, features = target()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=not model, **model)
 
 
 def object_code(text: str) -> bytes:
-    """Object code of LLVM IR for this machine."""
-    machine = _machine()
+    """Object code of LLVM IR for this machine, with the constants next to the code where that can be done."""
+    if target()[1].startswith("x86_64") and "linux" in target()[1] and not FAR.search(text):
+        code = with_constants(_compiled(text, _machine(reloc="pic", codemodel="small")))
+        if code is not None:
+            return code
+    return _compiled(text, _machine())
+
+
+def _compiled(text: str, machine: llvm.TargetMachine) -> bytes:
+    """Object code of LLVM IR for a machine with a code model."""
     module = llvm.parse_assembly(text)
     module.verify()
     if text.count("\n") < LARGE:

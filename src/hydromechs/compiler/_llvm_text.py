@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ._llvm import native_lanes
+from ._llvm import LIBRARY, native_lanes
 from ._llvm_objects import objects_text
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_solve import solve_text
@@ -27,9 +27,6 @@ __all__ = ["Module", "llvm_text"]
 
 INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm, Intrinsic)]
 """LLVM's own functions."""
-
-LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
-"""Functions of the C library, and how many numbers they take."""
 
 
 def _double(value: float) -> str:

@@ -45,7 +45,7 @@ CODES = {kind.name: getattr(casadi, kind.casadi[0]) for kind in KINDS.values()}
 
 
 def applied(kind: str, a: casadi.SX, b: casadi.SX | None = None) -> casadi.SX:
-    """An operation of the table on CasADi's scalars; ten times as fast as through their operators.
+    """An operation of the table on CasADi's scalars; several times as fast as through their operators.
 
     Args:
         kind: Its name.

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.spatial import stick_slip, where
 from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields
 
@@ -67,9 +68,9 @@ class LinearContact(ContactLaw):
     """Spring and damper that push only: N = max(0, k d + c ḋ) while d > 0."""
 
     stiffness: Positive
-    """k, above 0 [N/m]."""
+    """Force per depth k [N/m]."""
     damping: NotNegative = 0.0
-    """c, at least 0 [N·s/m]."""
+    """Force per rate of the depth c [N·s/m]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -91,11 +92,11 @@ class NonlinearContact(ContactLaw):
     """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at touch, no pull on release."""
 
     stiffness: Positive
-    """k, above 0 [N/mⁿ]."""
+    """Force per depth to the power of the exponent k [N/mⁿ]."""
     damping_factor: NotNegative = 0.0
-    """α, at least 0 [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
+    """Damping factor α [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
     exponent: Annotated[float, Bound(least=1.0)] = 1.0
-    """n, at least 1 [-]; 1.5 for two spheres after Hertz."""
+    """Power n of the depth [-]; 1.5 for two spheres after Hertz."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -119,18 +120,18 @@ class DryFriction:
     static: NotNegative
     """Coefficient at rest, at least `kinetic` [-]."""
     kinetic: NotNegative
-    """Coefficient of sliding, at least 0 [-]."""
+    """Coefficient of sliding [-]."""
     stiffness: Positive
-    """k_t of the stick phase, above 0 [N/m]."""
+    """Force per deflection while it sticks k_t [N/m]."""
     damping: Positive
-    """c_t of the stick phase, above 0 [N·s/m]; c_t/k_t is the time in which a broken anchor settles."""
+    """Force per rate of the deflection c_t [N·s/m]; c_t/k_t is the time in which a broken anchor settles."""
     stribeck_speed: Positive = 0.01
-    """v_s, speed at which half of the way from static to kinetic is gone, above 0 [m/s]."""
+    """Speed at which half of the way from static to kinetic is gone v_s [m/s]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if self.static < self.kinetic:
-            raise ValueError(f"DryFriction.static is {self.static:g}, must be at least kinetic, {self.kinetic:g}; swap them?")
+            raise FieldError("DryFriction.static", self.static, f"must be at least kinetic, {self.kinetic:g}; swap them?")
 
     def force(self, normal: Scalar, n: Array, s: Array, v: Array) -> FrictionForce:
         """Friction by `spatial.stick_slip` in the tangent plane, limit μ N,
@@ -166,13 +167,13 @@ class Material:
     law: ContactLaw
     """Normal force by depth and rate."""
     friction: DryFriction | None = None
-    """Friction; None for a smooth surface."""
+    """Friction; a smooth surface if left out."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.law, ContactLaw):
-            raise ValueError(f"Material.law is {self.law!r}, must be a LinearContact, NonlinearContact or ContactLaw")
+            raise FieldError("Material.law", self.law, "must be a LinearContact, NonlinearContact or ContactLaw")
         if self.friction is not None and not isinstance(self.friction, DryFriction):
-            raise ValueError(f"Material.friction is {self.friction!r}, must be a DryFriction or None")
+            raise FieldError("Material.friction", self.friction, "must be a DryFriction or None")
 
 
 def positive(x: Scalar) -> Scalar:

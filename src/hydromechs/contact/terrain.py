@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.model import Origin
-from hydromechs.values import floats, is_finite, positive
+from hydromechs.values import Array, Bound, Edges, Positive, Rising, Vector3, check_fields
 
 from ._law import Material
 
 __all__ = ["Box", "Cylinder", "HeightField", "Plane", "Sphere", "Terrain"]
+
+
+Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
+"""Rows of finite numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,39 +30,32 @@ class Terrain:
     material: Material
     """How it meets what touches it."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name):
-            raise ValueError(f"terrain name is {self.name!r}, must be a text")
+            raise FieldError("terrain.name", self.name, "must be a text that is not empty")
         if not isinstance(self.material, Material):
-            raise ValueError(f"terrain {self.name!r}: material is {self.material!r}, must be a Material")
+            raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
+        check_fields(self, f"terrain {self.name!r}")
 
-    def _vector(self, name: str) -> None:
-        """Make a field a tuple of three finite floats."""
-        value = floats(getattr(self, name), 3, f"terrain {self.name!r}: {name}")
-        object.__setattr__(self, name, value)
-        if not is_finite(value):
-            raise ValueError(f"terrain {self.name!r}: {name} is {value}, must be finite")
-
-    def _size(self, name: str) -> None:
-        """Make a field a float above 0."""
-        object.__setattr__(self, name, positive(getattr(self, name), f"terrain {self.name!r}: {type(self).__name__}.{name}"))
+    def _wrong(self, name: str, must: str) -> FieldError:
+        """The error of a field that is not as it must be."""
+        value = getattr(self, name)
+        return FieldError(f"terrain {self.name!r}.{name}", list(value) if isinstance(value, tuple) else value, must)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plane(Terrain):
     """A half space: solid on the side away from the normal."""
 
-    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """A point of the plane [m], shape (3,)."""
-    normal: tuple[float, float, float]
-    """Direction out of the solid, of any length but 0, shape (3,): (0, 0, -1) is a floor in NED, (0, 0, 1) in ENU."""
+    point: Vector3 = (0.0, 0.0, 0.0)
+    """A point of the plane, in world axes [m], shape (3,)."""
+    normal: Vector3
+    """Direction out of the solid, of any length but 0 [-], shape (3,): [0, 0, -1] is a floor in NED, [0, 0, 1] in ENU."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
-        self._vector("point")
-        self._vector("normal")
         if not any(self.normal):
-            raise ValueError(f"terrain {self.name!r}: normal is zero; give the direction out of the solid")
+            raise self._wrong("normal", "must not be zero; give the direction out of the solid")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,37 +65,35 @@ class HeightField(Terrain):
     At an edge the surface has no curvature across it; outside the grid the edge goes on level along the outward direction.
     """
 
-    x: tuple[float, ...]
+    x: Rising
     """Grid along x of the world, evenly spaced, rising [m], shape (nx,), nx at least 2."""
-    y: tuple[float, ...]
+    y: Rising
     """Grid along y of the world, evenly spaced, rising [m], shape (ny,), ny at least 2."""
-    heights: tuple[tuple[float, ...], ...]
-    """Height UP, against `world.down`, from the mean surface of the water (so below 0 under water) [m], shape (nx, ny)."""
+    heights: Heights
+    """Height UP from the mean surface of the water, so below 0 under water: a row for each x [m], shape (nx, ny)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("x", "y"):
-            value = tuple(getattr(self, name))
-            value = floats(value, len(value), f"terrain {self.name!r}: {name}")
-            steps = np.diff(value)
-            if len(value) < 2 or not is_finite(value) or not np.all(steps > 0.0):
-                raise ValueError(f"terrain {self.name!r}: {name} must have two or more finite, rising numbers")
+            steps = np.diff(getattr(self, name))
+            if not len(steps):
+                raise self._wrong(name, "must have two or more numbers")
             if np.ptp(steps) > 1e-6 * steps.mean():
                 spread = f"{steps.min():g} to {steps.max():g} m"
-                raise ValueError(f"terrain {self.name!r}: {name} has spacings from {spread}, must be evenly spaced")
-            object.__setattr__(self, name, value)
-        nx, ny = len(self.x), len(self.y)
-        if len(self.heights) != nx:
-            raise ValueError(f"terrain {self.name!r}: heights has {len(self.heights)} rows, must have {nx}, one for each x")
-        rows = tuple(floats(row, ny, f"terrain {self.name!r}: heights row {i}") for i, row in enumerate(self.heights))
-        if not is_finite(rows):
-            raise ValueError(f"terrain {self.name!r}: heights must be finite")
-        object.__setattr__(self, "heights", rows)
+                raise self._wrong(name, f"must be evenly spaced, but has spacings from {spread}")
+        sizes = [len(row) for row in self.heights]
+        if len(sizes) != len(self.x):
+            raise self._wrong("heights", f"must have {len(self.x)} rows, one for each x, has {len(sizes)}")
+        for i, size in enumerate(sizes):
+            if size != len(self.y):
+                must = f"must have {len(self.y)} numbers, one for each y, has {size}"
+                raise FieldError(f"terrain {self.name!r}.heights", list(self.heights[i]), f"{must} in row {i}")
 
     @cached_property
     def spacing(self) -> tuple[float, float]:
         """Distance between grid lines along x and y [m]."""
-        return tuple((a[-1] - a[0]) / (len(a) - 1) for a in (self.x, self.y))
+        x, y = self.x, self.y
+        return (x[-1] - x[0]) / (len(x) - 1), (y[-1] - y[0]) / (len(y) - 1)
 
     @cached_property
     def coefficients(self) -> tuple[float, ...]:
@@ -108,51 +105,35 @@ class HeightField(Terrain):
 class Box(Terrain):
     """A box about its centre."""
 
-    size: tuple[float, float, float]
+    size: Edges
     """Edge lengths along x, y, z of its frame [m], shape (3,)."""
     origin: Origin = field(default_factory=Origin)
     """Its centre and axes in the world."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        self._vector("size")
-        if min(self.size) <= 0.0:
-            raise ValueError(f"terrain {self.name!r}: size is {self.size}, must be above 0")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Terrain):
     """A sphere."""
 
-    radius: float
+    radius: Positive
     """Radius [m]."""
-    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Centre [m], shape (3,)."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        self._size("radius")
-        self._vector("center")
+    center: Vector3 = (0.0, 0.0, 0.0)
+    """Centre in world axes [m], shape (3,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cylinder(Terrain):
     """A cylinder about its centre, along z of its frame."""
 
-    radius: float
+    radius: Positive
     """Radius [m]."""
-    length: float
+    length: Positive
     """Length along z [m]."""
     origin: Origin = field(default_factory=Origin)
     """Its centre and axes in the world."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        self._size("radius")
-        self._size("length")
 
-
-def _spline_coefficients(h: np.ndarray) -> np.ndarray:
+def _spline_coefficients(h: Array) -> Array:
     """c of shape (n + 2, ...) with (c_{i−1} + 6 c_i + c_{i+1}) / 8 = h_i, the ends continued straight (c_{−1} = 2 c_0 − c_1).
 
     At an end that leaves c_0 = h_0, so the system is tridiagonal and diagonally dominant: plain elimination.

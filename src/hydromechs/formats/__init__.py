@@ -2,21 +2,25 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
+from ._model_entries import json_schema
 from ._read import load_file, loads
-from ._schema import json_schema
 from ._write import dumps, save
+from ._yaml import is_scenario_file
 
 _LATER = {  # need the simulation, which takes longer to import than a model needs
+    "documentation_table": "._documentation",
     "dumps_scenario": "._scenario_write",
     "load_scenario_file": "._scenario_read",
     "loads_scenario": "._scenario_read",
     "save_scenario": "._scenario_write",
-    "scenario_json_schema": "._scenario_schema",
+    "scenario_json_schema": "._scenario_entries",
 }
 
 __all__ = [
+    "documentation_table",
     "dumps",
     "dumps_scenario",
+    "is_scenario_file",
     "json_schema",
     "load_file",
     "load_scenario_file",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
+
+import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
@@ -19,11 +22,11 @@ LITERAL_LINE = re.compile(r"[^\x00-\x1f\x7f-\xa0\ufeff\u2028\u2029\ud800-\udfff\
 """A line that a literal block can hold as it is."""
 
 
-class Block(dict):
+class Block(dict[str, Any]):
     """A mapping with one key a line."""
 
 
-class Rows(list):
+class Rows(list[Any]):
     """A list with one item a line."""
 
 
@@ -32,7 +35,7 @@ def emit(data: Block) -> str:
     return "".join(line + "\n" for line in _mapping(data, 0))
 
 
-def _mapping(data: dict, indent: int) -> list[str]:
+def _mapping(data: dict[str, Any], indent: int) -> list[str]:
     lines = []
     for key, value in data.items():
         head = " " * indent + f"{_text(key)}:"
@@ -50,7 +53,7 @@ def _mapping(data: dict, indent: int) -> list[str]:
     return lines
 
 
-def _items(data: list, indent: int) -> list[str]:
+def _items(data: list[Any], indent: int) -> list[str]:
     lines = []
     for item in data:
         inline = _inline(item, WIDTH - indent - 2)
@@ -62,7 +65,7 @@ def _items(data: list, indent: int) -> list[str]:
     return lines
 
 
-def _inline(value, room: int) -> str | None:
+def _inline(value: Any, room: int) -> str | None:
     """`value` on the rest of a line; None where it belongs in a block."""
     if isinstance(value, str):
         return None if _is_literal(value) else _text(value)
@@ -73,23 +76,23 @@ def _inline(value, room: int) -> str | None:
     return text if len(text) <= room or numbers_only or not isinstance(value, list | dict) else None
 
 
-def _has_block(value) -> bool:
+def _has_block(value: Any) -> bool:
     items = value.values() if isinstance(value, dict) else value
     return any(isinstance(v, list | dict) and (isinstance(v, Block | Rows) or _has_block(v)) for v in items)
 
 
-def _flow(value) -> str:
+def _flow(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_text(k)}: {_flow(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_flow(v) for v in value) + "]"
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if value is None:
         return "null"
-    return _number(value) if isinstance(value, float) else str(value)
+    return _number(float(value)) if isinstance(value, float | np.floating) else str(int(value))
 
 
 def _number(x: float) -> str:

@@ -1,16 +1,21 @@
-"""Pydantic's errors as plain sentences: the key, the value, what it must be."""
+"""Pydantic's errors as faults: the key, the value, what it must be."""
 
 from __future__ import annotations
 
 import difflib
-from typing import get_args, get_origin
+from collections.abc import Iterable
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
-from ._schema import CHOICES, TAGS
+from hydromechs.errors import Fault
+
+from ._entries import CHOICES, TAGS
 from ._yaml import show
 
-__all__ = ["dotted", "nearest", "sentences"]
+__all__ = ["dotted", "faults_of", "nearest"]
 
 _MUST = {
     "float_type": "must be a number",
@@ -24,13 +29,9 @@ _MUST = {
 """What a value must be, by the type of pydantic's error."""
 
 
-def sentences(error: ValidationError, kind: type[BaseModel]) -> list[tuple[tuple, str]]:
-    """(path, sentence) for each error found with the class `kind`; paths are keys and indices of the file."""
-    out = []
-    for e in error.errors(include_url=False, include_context=True):
-        path = _path(e["type"], e["loc"])
-        out.append((path, _sentence(e, path, kind)))
-    return out
+def faults_of(error: ValidationError, kind: type[BaseModel]) -> list[Fault]:
+    """A fault for each error that pydantic has found with the class `kind`; paths are keys and indices of the file."""
+    return [_fault(e, _path(e["type"], e["loc"]), kind) for e in error.errors(include_url=False, include_context=True)]
 
 
 def _path(type_: str, loc: tuple) -> tuple:
@@ -42,68 +43,72 @@ def _path(type_: str, loc: tuple) -> tuple:
     return tuple(step for step in loc if step not in TAGS)
 
 
-def _sentence(e: dict, path: tuple, kind: type[BaseModel]) -> str:
+def _fault(e: ErrorDetails, path: tuple, kind: type[BaseModel]) -> Fault:
     value, name = e["input"], dotted(path)
     match e["type"]:
         case "extra_forbidden":
             known = _keys(_class_at(kind, e["loc"][:-1]))
-            hint = nearest(path[-1], known)
-            what = f"unknown key {path[-1]!r} with the value {show(value)}{hint}"
-            return f"{_inside(path)}{what}; keys here are {', '.join(known)}"
+            what = f"unknown key {path[-1]!r} with the value {show(value)}{nearest(path[-1], known)}"
+            remedy = f"keys here are {', '.join(known)}"
+            return Fault(path, f"{_inside(path)}{what}; {remedy}", value, remedy=remedy)
         case "missing":
             field = _keys(_class_at(kind, e["loc"][:-1])).get(path[-1])
-            what = f": {field.description}" if field is not None else ""
-            return f"{_inside(path)}the key {path[-1]!r} is missing; add it{what}"
+            remedy = "add it" + (f": {field.description}" if field is not None else "")
+            return Fault(path, f"{_inside(path)}the key {path[-1]!r} is missing; {remedy}", remedy=remedy)
         case "choice":
-            return _choice_sentence(e["msg"], value, path)
+            return _choice_fault(e["msg"], value, path)
         case "model_type" | "dict_type" | "model_attributes_type":
             known = _keys(_class_at(kind, e["loc"]))
-            return f"{name} is {show(value)}, must be a mapping{' with the keys ' + ', '.join(known) if known else ''}"
+            must = f"must be a mapping{' with the keys ' + ', '.join(known) if known else ''}"
         case "literal_error":
-            return f"{name} is {show(value)}, must be {e['ctx']['expected']}"
+            must = f"must be {e['ctx']['expected']}"
         case "string_pattern_mismatch":
-            return f"{dotted(path[:-1])} has the term {show(value)}; write it as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)"
-        case "array" | "version":
-            return f"{name} is {show(value)}, {e['msg']}"
-    return f"{name} is {show(value)}, {_MUST.get(e['type'], e['msg'])}"
+            must = "write it as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)"
+            return Fault(path, f"{dotted(path[:-1])} has the term {show(value)}; {must}", value, must)
+        case "array" | "version" | "bound":
+            must = e["msg"]
+        case _:
+            must = _MUST.get(e["type"], e["msg"])
+    return Fault(path, f"{name} is {show(value)}, {must}", value, must)
 
 
-def _choice_sentence(group: str, value, path: tuple) -> str:
-    key, must = CHOICES[group]
+def _choice_fault(group: str, value: Any, path: tuple) -> Fault:
+    key, names, must = CHOICES[group]
     name = dotted(path)
     if not key or not isinstance(value, dict):
-        return f"{name} is {show(value)}, {must if not key else f'must be a mapping whose {key!r} {must}'}"
+        must = must if not key else f"must be a mapping whose {key!r} {must}"
+        return Fault(path, f"{name} is {show(value)}, {must}", value, must)
     if key not in value:
-        return f"{name} is {show(value)} without the key {key!r}, which {must}"
+        return Fault(path, f"{name} is {show(value)} without the key {key!r}, which {must}", value, must)
     given = value[key]
-    return f"{name}.{key} is {show(given)}{nearest(given, must.split(';')[0].replace(',', '').split()[4:])}, {must}"
+    return Fault(path, f"{name}.{key} is {show(given)}{nearest(given, names)}, {must}", given, must)
 
 
 def _class_at(kind: type[BaseModel] | None, loc: tuple) -> type[BaseModel] | None:
     """The class that describes what pydantic's `loc` leads to from `kind`."""
-    table = False
+    in_table = False
     for step in loc:
-        if table:  # the name of an entry of a table
-            table = False
+        if in_table:  # the name of an entry of a table
+            in_table = False
         elif isinstance(step, str) and step in TAGS:
             kind = TAGS[step]
         elif isinstance(step, str) and kind is not None:
             field = _keys(kind).get(step)
             annotation = None if field is None else field.annotation
             if get_origin(annotation) is dict:
-                table, annotation = True, get_args(annotation)[1]
+                in_table, annotation = True, get_args(annotation)[1]
             elif get_origin(annotation) is list:  # its index comes next and is passed over
                 annotation = get_args(annotation)[0]
             kind = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
-    return None if table else kind
+    return None if in_table else kind
 
 
-def _keys(kind: type[BaseModel] | None) -> dict:
+def _keys(kind: type[BaseModel] | None) -> dict[str, FieldInfo]:
     """Fields of `kind` by the key that a file uses."""
     return {} if kind is None else {field.alias or name: field for name, field in kind.model_fields.items()}
 
 
-def nearest(word, known) -> str:
+def nearest(word: Any, known: Iterable[str]) -> str:
     """A hint at the nearest of the known words."""
     close = difflib.get_close_matches(word, list(known), 1, 0.6) if isinstance(word, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""

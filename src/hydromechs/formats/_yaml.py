@@ -6,12 +6,14 @@ and a key that occurs twice is a fault and not a guess.
 
 from __future__ import annotations
 
+import gc
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import yaml
 from yaml.composer import Composer
@@ -21,27 +23,20 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-__all__ = ["Document", "Problem", "UnreadableText", "parse", "read_text", "show"]
+from hydromechs.errors import Fault
+
+__all__ = ["Document", "UnreadableText", "collector_paused", "is_scenario_file", "parse", "read_text", "show"]
 
 MAX_DEPTH = 32
 """Levels of nesting; a model file has at most 9."""
 MAX_EXPANSION = 100_000
 """Values that aliases may add to those that are written."""
+LONG = 1_000_000
+"""Characters of a text that takes the parser in Python more than a few seconds."""
 TAG = "tag:yaml.org,2002:"
 """What the tags of the core schema begin with."""
 OTHER_NAMES = {"placement": ("origin", "mdh"), "start": ("from", "axis"), "end": ("to", "axis")}
 """Keys of a model's dataclasses and what a file may call them instead."""
-
-
-class Problem(NamedTuple):
-    """One fault of a file."""
-
-    line: int
-    """Line in the file, from 1."""
-    path: tuple
-    """Keys and indices that lead there."""
-    text: str
-    """What is wrong there, the value and the remedy."""
 
 
 class UnreadableText(ValueError):
@@ -52,27 +47,42 @@ class UnreadableText(ValueError):
         super().__init__(text)
 
 
-class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
-    """Text to nodes, with the scalars of the core schema."""
+class _Composer(Composer, BaseResolver):
+    """Events to nodes, with the scalars of the core schema."""
 
-    def __init__(self, text: str):
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        Composer.__init__(self)
-        BaseResolver.__init__(self)
-        self.depth = 0
+    depth = 0
 
-    def compose_node(self, parent, index) -> Node:
+    def compose_node(self, parent: Any, index: Any) -> Node | None:
         """Compose one node, within the allowed depth."""
         if self.depth > MAX_DEPTH:
-            line = self.peek_event().start_mark.line + 1
+            line: int = self.peek_event().start_mark.line + 1  # type: ignore[attr-defined]
             raise UnreadableText(line, f"more than {MAX_DEPTH} levels of nesting; a model needs 9")
         self.depth += 1
         try:
-            return Composer.compose_node(self, parent, index)
+            return super().compose_node(parent, index)
         finally:
             self.depth -= 1
+
+
+class _Loader(_Composer, Reader, Scanner, Parser):
+    """Text to nodes in Python: slow, with messages that tell more."""
+
+    def __init__(self, text: str):
+        Reader.__init__(self, text)
+        for part in (Scanner, Parser, Composer, BaseResolver):
+            part.__init__(self)
+
+
+if yaml.__with_libyaml__:
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]
+
+    class _FastLoader(_Composer, CParser):
+        """Text to nodes in C."""
+
+        def __init__(self, text: str):
+            CParser.__init__(self, text)
+            Composer.__init__(self)
+            BaseResolver.__init__(self)
 
 
 _SCALARS = (
@@ -87,16 +97,16 @@ _SCALARS = (
 )
 _PATTERNS = {kind: re.compile(pattern, re.ASCII) for kind, pattern, _ in _SCALARS}
 for _kind, _pattern, _first in _SCALARS:
-    _Loader.add_implicit_resolver(TAG + _kind, re.compile(rf"(?:{_pattern})\Z", re.ASCII), _first)
+    _Composer.add_implicit_resolver(TAG + _kind, re.compile(rf"(?:{_pattern})\Z", re.ASCII), _first)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """What a text holds."""
 
-    data: object
+    data: Any
     """Dictionaries, lists, texts, numbers, booleans, None."""
-    problems: tuple[Problem, ...]
+    problems: tuple[Fault, ...]
     """Faults of keys, tags and aliases."""
     root: Node | None
     """The composed nodes; None for an empty text."""
@@ -121,10 +131,33 @@ class Document:
         return line
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Without garbage collection, which would look at millions of new nodes again and again and find nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _root(text: str) -> Node | None:
+    """The nodes of a text. What the parser in C refuses goes to the one in Python, whose messages tell more, if it is short."""
+    if yaml.__with_libyaml__:
+        try:
+            return _FastLoader(text).get_single_node()
+        except (yaml.YAMLError, ValueError):
+            if len(text) > LONG:
+                raise
+    return _Loader(text).get_single_node()
+
+
 def parse(text: str) -> Document:
     """The data in `text`; raises `UnreadableText` where it is not YAML."""
     try:
-        root = _Loader(text).get_single_node()
+        root = _root(text)
     except ReaderError as e:
         line = text.count("\n", 0, e.position) + 1
         code = e.character if isinstance(e.character, int) else ord(e.character)
@@ -151,13 +184,13 @@ def parse(text: str) -> Document:
 class _Builder:
     """Nodes to data; each node is built once, so aliases share their data."""
 
-    def __init__(self):
-        self.problems: list[Problem] = []
+    def __init__(self) -> None:
+        self.problems: list[Fault] = []
         self.size: dict[int, int] = {}
         self._built: dict[int, object] = {}
         self._open: set[int] = set()
 
-    def build(self, node: Node, path: tuple):
+    def build(self, node: Node, path: tuple) -> Any:
         """The data of `node`; faults are collected."""
         key = id(node)
         if key in self._built:
@@ -166,6 +199,7 @@ class _Builder:
             raise UnreadableText(node.start_mark.line + 1, "an alias stands inside what it stands for; write the value out")
         self._open.add(key)
         self.size[key] = 1
+        data: Any
         if isinstance(node, MappingNode):
             data = self._mapping(node, path)
         elif isinstance(node, SequenceNode):
@@ -174,14 +208,14 @@ class _Builder:
             for i, item in enumerate(node.value):
                 data.append(self.build(item, (*path, i)))
                 self.size[key] += self.size[id(item)]
-        else:
+        elif isinstance(node, ScalarNode):
             data = self._scalar(node, path)
         self._open.discard(key)
         self._built[key] = data
         return data
 
     def _add(self, node: Node, path: tuple, text: str) -> None:
-        self.problems.append(Problem(node.start_mark.line + 1, path, text))
+        self.problems.append(Fault(path, text, line=node.start_mark.line + 1))
 
     def _expect(self, node: Node, path: tuple, kind: str) -> None:
         if node.tag != TAG + kind:
@@ -207,7 +241,7 @@ class _Builder:
             self.size[id(node)] += self.size[id(value_node)]
         return data
 
-    def _scalar(self, node: ScalarNode, path: tuple):
+    def _scalar(self, node: ScalarNode, path: tuple) -> Any:
         kind, text = node.tag.removeprefix(TAG), node.value
         if kind == "str":
             if any("\ud800" <= c <= "\udfff" for c in text):
@@ -246,13 +280,13 @@ def _float(text: str) -> float:
     return float(text) if text[:2] not in ("0o", "0x") else float(_int(text))
 
 
-def show(value, limit: int = 60) -> str:
+def show(value: Any, limit: int = 60) -> str:
     """`value` as a file would write it, cut to about `limit` characters."""
     text = _shown(value, 3)
     return text if len(text) <= limit else text[: limit - 4] + " ..."
 
 
-def _shown(value, levels: int) -> str:
+def _shown(value: Any, levels: int) -> str:
     if value is None:
         return "null (empty)"
     if isinstance(value, bool):
@@ -267,6 +301,44 @@ def _shown(value, levels: int) -> str:
         items = list(value.items())[:40]
         return "{" + ", ".join(f"{k}: {_shown(v, levels - 1)}" for k, v in items) + "}" if levels else "{...}"
     return repr(value)
+
+
+OTHER_FILES = {
+    "robot": "a URDF file",
+    "sdf": "an SDF file",
+    "mujoco": "an MJCF file (MuJoCo)",
+    "COLLADA": "a COLLADA mesh",
+    "svg": "a drawing (SVG)",
+    "html": "a web page",
+}
+"""What an XML file is, by its first element."""
+
+
+def foreign_format(text: str) -> str:
+    """What a text is that is not YAML, as far as one can see: "a URDF file"; empty where it may be YAML.
+
+    Args:
+        text: The text of a file.
+    """
+    if not text.lstrip().startswith("<"):
+        if text.startswith("solid "):
+            return "a mesh (STL)"
+        return "a JSON file of a glTF scene" if text.lstrip().startswith("{") and '"asset"' in text[:2000] else ""
+    found = re.search(r"<([A-Za-z][\w.-]*)", re.sub(r"<!--.*?-->|<\?.*?\?>", "", text[:100_000], flags=re.DOTALL))
+    return OTHER_FILES.get(found[1], f"an XML file that begins with <{found[1]}>") if found else "an XML file"
+
+
+def is_scenario_file(path: str | Path) -> bool:
+    """Whether a file is there and says that it is a scenario; whether it is a good one is not looked at.
+
+    Args:
+        path: The file.
+    """
+    try:
+        raw = Path(path).read_bytes()
+    except (OSError, ValueError):
+        return False
+    return re.search(rb"^\W*hydromechs_scenario\b", raw.replace(b"\0", b""), re.MULTILINE) is not None
 
 
 def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception]) -> str:
@@ -286,8 +358,18 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
     except (OSError, ValueError) as e:  # no permission, a path through a file, a path with a null character
         raise fault(str(path), [f"the file cannot be read: {e}"]) from None
     try:
-        return raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
-        words = f"line {line}: byte 0x{raw[e.start]:02x} is not UTF-8; save the file as UTF-8"
-        raise fault(str(path), [words]) from None
+        if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            words = "the file is UTF-16; save it as UTF-8 (in most editors: Save with Encoding)"
+        elif b"\0" in raw[:1000]:
+            words = f"this is not a text file; a {kind} file is a YAML text"
+        else:
+            words = f"byte 0x{raw[e.start]:02x} is not UTF-8; save the file as UTF-8 (in most editors: Save with Encoding)"
+        raise fault(str(path), [f"line {line}: {words}"]) from None
+    other = foreign_format(text)
+    if other:
+        words = f"this is {other}, not a {kind} file of HydroMechs, which is YAML and begins with"
+        raise fault(str(path), [f"line 1: {words} '{'hydromechs' if kind == 'model' else 'hydromechs_scenario'}: 1'"])
+    return text

@@ -5,11 +5,12 @@ Depth is measured down from the mean surface; velocities are in world axes.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from typing import Annotated
 
-from hydromechs.values import floats, number
+from hydromechs.errors import FieldError
+from hydromechs.values import Bound, Finite, Positive, Rising, Row, Vector3, check_fields
 
 __all__ = [
     "Current",
@@ -25,48 +26,14 @@ __all__ = [
 ]
 
 
-def _set(thing, **values) -> None:
-    for name, value in values.items():
-        object.__setattr__(thing, name, value)
-
-
-def _finite(value, name: str) -> float:
-    value = number(value, name)
-    if not math.isfinite(value):
-        raise ValueError(f"{name} is {value}, must be a finite number")
-    return value
-
-
-def _positive(value, name: str) -> float:
-    value = _finite(value, name)
-    if value <= 0.0:
-        raise ValueError(f"{name} is {value:g}, must be greater than 0")
-    return value
-
-
-def _row(values, n: int, name: str) -> tuple[float, ...]:
-    return tuple(_finite(v, name) for v in floats(values, n, name))
-
-
-def _list(values, name: str) -> tuple:
-    """`values` as a tuple, whatever its entries are."""
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{name} must be a list, got {values!r}")
-    return tuple(values)
-
-
-def _increasing(values, name: str) -> tuple[float, ...]:
-    values = tuple(_finite(v, name) for v in _list(values, name))
-    for a, b in pairwise(values):
-        if b <= a:
-            raise ValueError(f"{name} has {b:g} after {a:g}; the numbers must increase")
-    return values
-
-
-def _count(value, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} is {value!r}, must be a whole number of 1 or more")
-    return value
+Sigmas = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
+"""Standard deviations along three axes."""
+Velocities = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]
+"""Rows of three finite numbers."""
+Components = Annotated[int, Bound(least=1, most=10_000, whole=True)]
+"""Number of sine waves."""
+Gamma = Annotated[float, Bound(least=1.0)]
+"""A factor of 1 or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,142 +48,115 @@ class PowerLaw:
     In the lowest thousandth of the water it goes to 0 linearly, so that its slope stays finite.
     """
 
-    depth: float
+    depth: Positive
     """Depth D of the bed [m]."""
-    exponent: float = 1.0 / 7.0
-    """Exponent a."""
+    exponent: Positive = 1.0 / 7.0
+    """Exponent a [-]."""
 
-    def __post_init__(self):
-        _set(
-            self,
-            depth=_positive(self.depth, "profile.depth"),
-            exponent=_positive(self.exponent, "profile.exponent"),
-        )
+    def __post_init__(self) -> None:
+        check_fields(self, "profile")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DepthTable:
     """Factor on the current from a table, linear in between, held constant outside."""
 
-    depths: tuple[float, ...]
+    depths: Rising
     """Depths, increasing [m], shape (n,)."""
-    factors: tuple[float, ...]
-    """Factor on the velocity at each depth, shape (n,)."""
+    factors: Row
+    """Factor on the velocity at each depth [-], shape (n,)."""
 
-    def __post_init__(self):
-        depths = _increasing(self.depths, "profile.depths")
-        if not depths:
-            raise ValueError("profile.depths is empty; give one depth or more")
-        _set(self, depths=depths, factors=_row(self.factors, len(depths), "profile.factors"))
+    def __post_init__(self) -> None:
+        check_fields(self, "profile")
+        n = len(self.depths)
+        if not n:
+            raise FieldError("profile.depths", [], "must not be empty; give one depth or more")
+        if len(self.factors) != n:
+            must = f"must have {n} numbers, one for each depth, has {len(self.factors)}"
+            raise FieldError("profile.factors", list(self.factors), must)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Current:
     """A current in world axes: a steady velocity, or a table of velocities over time; times a profile over depth."""
 
-    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Steady velocity at the surface [m/s], shape (3,); leave it out where `times` and `velocities` are given."""
-    times: tuple[float, ...] = ()
-    """Times of the table, increasing [s], shape (n,)."""
-    velocities: tuple[tuple[float, float, float], ...] = ()
+    velocity: Vector3 = (0.0, 0.0, 0.0)
+    """Steady velocity at the surface, where the water flows to [m/s], shape (3,). Not with `times`."""
+    times: Rising = ()
+    """Times of a table, increasing [s], shape (n,). Not with `velocity`."""
+    velocities: Velocities = ()
     """Velocity at each time [m/s], shape (n, 3); linear in between, held constant before the first and after the last."""
     profile: Uniform | PowerLaw | DepthTable = field(default_factory=Uniform)
-    """Factor on the velocity by depth."""
+    """Factor on the velocity by depth; 1 if left out."""
 
-    def __post_init__(self):
-        times = _increasing(self.times, "current.times")
-        rows = tuple(_row(v, 3, "current.velocities") for v in _list(self.velocities, "current.velocities"))
-        _set(self, velocity=_row(self.velocity, 3, "current.velocity"), times=times, velocities=rows)
-        if len(rows) != len(times):
-            raise ValueError(f"current.velocities has {len(rows)} rows for {len(times)} current.times; give one for each time")
+    def __post_init__(self) -> None:
+        check_fields(self, "current")
+        rows, times = len(self.velocities), len(self.times)
+        if rows != times:
+            given = [list(row) for row in self.velocities]
+            raise FieldError("current.velocities", given, f"must have a row for each of {times} current.times, has {rows}")
         if times and any(self.velocity):
-            raise ValueError("current.velocity is given beside current.times; give one of the two")
+            must = "must be left out where current.times are given; give one of the two"
+            raise FieldError("current.velocity", list(self.velocity), must)
         if not isinstance(self.profile, Uniform | PowerLaw | DepthTable):
-            raise ValueError(f"current.profile is {self.profile!r}, must be Uniform(), PowerLaw(...) or DepthTable(...)")
+            raise FieldError("current.profile", self.profile, "must be Uniform(), PowerLaw(...) or DepthTable(...)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gusts:
     """Random change of the current: a first-order Gauss-Markov process for each world axis, sampled and joined by lines."""
 
-    sigma: tuple[float, float, float]
+    sigma: Sigmas
     """Standard deviation along each world axis [m/s], shape (3,)."""
-    time_constant: float
+    time_constant: Positive
     """Time in which the correlation falls to 1/e [s]."""
-    interval: float
-    """Time between samples [s]; the samples have the exact correlation, whatever it is."""
+    interval: Positive
+    """Time between samples, a whole number of steps [s]; the samples have the exact correlation, whatever it is."""
 
-    def __post_init__(self):
-        sigma = _row(self.sigma, 3, "gusts.sigma")
-        if min(sigma) < 0.0:
-            raise ValueError(f"gusts.sigma is {list(sigma)}, must not be negative")
-        _set(
-            self,
-            sigma=sigma,
-            time_constant=_positive(self.time_constant, "gusts.time_constant"),
-            interval=_positive(self.interval, "gusts.interval"),
-        )
+    def __post_init__(self) -> None:
+        check_fields(self, "gusts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegularWave:
     """One long-crested sine wave of linear (Airy) theory: η = H/2 cos(k n·p − ω t + phase), η up."""
 
-    height: float
+    height: Positive
     """Height H from trough to crest [m]."""
-    period: float
+    period: Positive
     """Period [s]."""
-    direction: float = 0.0
+    direction: Finite = 0.0
     """Where it runs to, from the world's x axis towards its y axis [rad]."""
-    phase: float = 0.0
+    phase: Finite = 0.0
     """Phase at the world's origin at time 0 [rad]; 0 is a crest."""
 
-    def __post_init__(self):
-        _set(
-            self,
-            height=_positive(self.height, "wave.height"),
-            period=_positive(self.period, "wave.period"),
-            direction=_finite(self.direction, "wave.direction"),
-            phase=_finite(self.phase, "wave.phase"),
-        )
+    def __post_init__(self) -> None:
+        check_fields(self, "wave")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PiersonMoskowitzSea:
     """A long-crested fully developed sea: waves of equal energy with random phases and the Pierson-Moskowitz spectrum."""
 
-    significant_height: float
+    significant_height: Positive
     """Significant wave height, four times the standard deviation of the elevation [m]."""
-    peak_period: float
+    peak_period: Positive
     """Period at the peak of the spectrum [s]."""
-    direction: float = 0.0
+    direction: Finite = 0.0
     """Where it runs to, from the world's x axis towards its y axis [rad]."""
-    components: int = 30
-    """Number of waves."""
+    components: Components = 30
+    """Number of sine waves, 1 to 10,000."""
 
-    def __post_init__(self):
-        _set(
-            self,
-            significant_height=_positive(self.significant_height, "sea.significant_height"),
-            peak_period=_positive(self.peak_period, "sea.peak_period"),
-            direction=_finite(self.direction, "sea.direction"),
-            components=_count(self.components, "sea.components"),
-        )
+    def __post_init__(self) -> None:
+        check_fields(self, "sea")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JonswapSea(PiersonMoskowitzSea):
     """A long-crested wind sea with the JONSWAP spectrum: Pierson-Moskowitz with a higher peak, at the same height."""
 
-    gamma: float = 3.3
-    """Enhancement of the peak; 1 gives Pierson-Moskowitz."""
-
-    def __post_init__(self):
-        super(JonswapSea, self).__post_init__()
-        gamma = _finite(self.gamma, "sea.gamma")
-        if gamma < 1.0:
-            raise ValueError(f"sea.gamma is {gamma:g}, must be 1 or more")
-        _set(self, gamma=gamma)
+    gamma: Gamma = 3.3
+    """Enhancement of the peak [-]; 1 gives Pierson-Moskowitz."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,28 +169,28 @@ class Environment:
     """The water around the mechanism; `Environment()` is still water without end."""
 
     current: Current | None = None
-    """The current; None for none."""
+    """The current; none if left out."""
     gusts: Gusts | None = None
-    """Random change of the current, with the same profile over depth; None for none."""
+    """Random change of the current, with the same profile over depth; none if left out."""
     waves: tuple[RegularWave | PiersonMoskowitzSea | JonswapSea, ...] = ()
     """Waves and seas; their motions add up."""
-    water_depth: float | None = None
-    """Depth of the bed for the waves [m]; None for deep water."""
+    water_depth: Positive | None = None
+    """Depth of the bed for the waves [m]; deep water if left out."""
     surface: FreeSurface | None = None
-    """The free surface; None where bodies stay below it."""
+    """The free surface; leave it out where bodies stay below it, which is faster."""
 
-    def __post_init__(self):
-        waves = _list(self.waves, "environment.waves")
-        for wave in waves:
+    def __post_init__(self) -> None:
+        if isinstance(self.waves, str) or not isinstance(self.waves, Iterable):
+            raise FieldError("environment.waves", self.waves, "must be a list of waves")
+        object.__setattr__(self, "waves", tuple(self.waves))
+        for wave in self.waves:
             if not isinstance(wave, RegularWave | PiersonMoskowitzSea):
                 raise ValueError(f"environment.waves has {wave!r}; use RegularWave, PiersonMoskowitzSea or JonswapSea")
-        _set(self, waves=waves)
         for name, kind in (("current", Current), ("gusts", Gusts), ("surface", FreeSurface)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
-                raise ValueError(f"environment.{name} is {value!r}, must be {kind.__name__}(...) or None")
-        if self.water_depth is not None:
-            _set(self, water_depth=_positive(self.water_depth, "environment.water_depth"))
+                raise FieldError(f"environment.{name}", value, f"must be {kind.__name__}(...) or None")
+        check_fields(self, "environment")
 
     @property
     def profile(self) -> Uniform | PowerLaw | DepthTable:

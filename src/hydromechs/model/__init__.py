@@ -1,10 +1,11 @@
 """Models of mechanisms: bodies, joints, shapes, hydrodynamic data, states."""
 
+from hydromechs.errors import Fault
+
 from . import added_mass, component, drag, joints, shapes
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
-from ._fault import Fault
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin

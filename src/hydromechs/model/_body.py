@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from hydromechs.spatial import rigid_inertia, tensor_matrix
-from hydromechs.values import floats, number
+from hydromechs.values import NotNegative, Vector3, Vector6, convert_fields
 
 from . import added_mass, drag
 from ._placement import Origin
@@ -22,17 +22,15 @@ __all__ = ["Body", "Frame", "Hydro", "HydroModel", "Inertia"]
 class Inertia:
     """Mass, centre of mass and moment of inertia of a rigid body."""
 
-    mass: float
+    mass: NotNegative
     """Mass [kg]."""
-    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    com: Vector3 = (0.0, 0.0, 0.0)
     """Centre of mass from the body origin, in body axes [m], shape (3,)."""
-    tensor: tuple[float, ...] = (0.0,) * 6
+    tensor: Vector6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     """Moment of inertia about the centre of mass, in body axes: xx yy zz xy xz yz [kg·m²], shape (6,)."""
 
     def __post_init__(self):
-        object.__setattr__(self, "mass", number(self.mass, "inertia.mass"))
-        object.__setattr__(self, "com", floats(self.com, 3, "inertia.com"))
-        object.__setattr__(self, "tensor", floats(self.tensor, 6, "inertia.tensor"))
+        convert_fields(self, "inertia")
 
     @property
     def matrix(self) -> np.ndarray:
@@ -44,18 +42,17 @@ class Inertia:
 class Hydro:
     """What the water does to a body: buoyancy, added mass, drag. The equations are in `hydromechs.hydro`."""
 
-    volume: float = 0.0
-    """Displaced volume [m³]."""
-    buoyancy_center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    volume: NotNegative = 0.0
+    """Displaced volume [m³]; buoyancy = water density · volume · gravity."""
+    buoyancy_center: Vector3 = (0.0, 0.0, 0.0)
     """Centre of buoyancy from the body origin, in body axes [m], shape (3,)."""
     added_mass: tuple = ()
-    """Elements of `hydromechs.added_mass`; their matrices add up."""
+    """Added mass: elements of `hydromechs.added_mass`, whose matrices add up [kg, kg·m, kg·m²]."""
     drag: tuple = ()
-    """Elements of `hydromechs.drag`; their wrenches add up."""
+    """Drag and damping: elements of `hydromechs.drag`, whose wrenches add up [N, N·m]."""
 
     def __post_init__(self):
-        object.__setattr__(self, "volume", number(self.volume, "hydro.volume"))
-        object.__setattr__(self, "buoyancy_center", floats(self.buoyancy_center, 3, "hydro.buoyancy_center"))
+        convert_fields(self, "hydro")
         for name, module in (("added_mass", added_mass), ("drag", drag)):
             value = getattr(self, name)
             elements = tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections import Counter
 
 import numpy as np
 
+from hydromechs.errors import Fault
 from hydromechs.spatial import tensor_matrix
-from hydromechs.values import is_finite, plain
+from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_in
 
 from . import added_mass, drag, shapes
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
-from ._fault import Fault
 from ._placement import Mdh, Origin
 from .joints import Ball, Composite, Fixed, Free, Prismatic, Revolute
 
-__all__ = ["TOO_LARGE", "UNIT_TOLERANCE", "body_faults", "given_added_mass", "header_faults", "is_small", "world_faults"]
+__all__ = [
+    "ADDED_MASS_SIGN",
+    "TOO_LARGE",
+    "UNIT_TOLERANCE",
+    "body_faults",
+    "given_added_mass",
+    "header_faults",
+    "is_small",
+    "world_faults",
+]
 
 UNIT_TOLERANCE = 1e-6
 """How far from 1 the length of a quaternion may be; what is left is taken as rounding and removed."""
 
 
+DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
+"""What negative drag mostly means."""
+ADDED_MASS_SIGN = "added mass is positive here (Fossen's X_u̇ < 0 changes sign)"
+"""What negative added mass mostly means."""
 LARGEST = 1e100
 """Entries of an inertia beyond this are typing errors, and their products are not finite."""
 TOO_LARGE = f"too large to compute with (entries of an inertia reach {LARGEST:g} at most); is a number mistyped?"
@@ -33,28 +46,28 @@ def header_faults(model) -> list[Fault]:
         out.append(Fault(("name",), f"the name of the model is {model.name!r}, must be a text that is not blank"))
     if not isinstance(model.description, str):
         out.append(Fault(("description",), f"the description of the model is {model.description!r}, must be a text"))
-    keys = [key for key, _ in model.sources]
-    for key in sorted({k for k in keys if keys.count(k) > 1}):
+    for key in sorted(key for key, n in Counter(key for key, _ in model.sources).items() if n > 1):
         out.append(Fault(("sources", key), f"sources have {key!r} twice; put both sources into one text"))
     return out
 
 
-def world_faults(world) -> list[Fault]:
+def world_faults(world: object) -> list[Fault]:
     """Faults of the world."""
-    out = []
     if not all(hasattr(world, name) for name in ("axes", "gravity", "water_density")):
-        return [Fault(("world",), f"world is {world!r}, must be a World")]
-    if world.axes not in ("NED", "ENU"):
-        out.append(Fault(("world", "axes"), f"world: axes is {world.axes!r}, must be 'NED' or 'ENU'"))
-    for name, unit in (("gravity", "m/s²"), ("water_density", "kg/m³")):
-        value = getattr(world, name)
-        if not (is_finite(value) and value >= 0):
-            out.append(
-                Fault(
-                    ("world", name), f"world: {name} is {plain(value)} {unit}, must be finite and ≥ 0 (axes give its direction)"
-                )
-            )
-    return out
+        return [Fault(("world",), f"world is {world!r}, must be a World", world, "must be a World")]
+    remedies = {"gravity": "the axes say where down is"}
+    return [_value_fault(("world",), name, world, f"world: {name}", must, remedies) for name, _, must in field_faults(world)]
+
+
+def _value_fault(
+    path: tuple, name: str, thing: object, label: str, must: str, remedies: dict[str, str], which: int = 0
+) -> Fault:
+    """A field that does not have the value that it must have; its unit is in its text (`which` of those joined by "or")."""
+    value = getattr(thing, name)
+    unit = (unit_in(field_texts(type(thing)).get(name, "")).split(" or ") * 2)[which]
+    shown = f"{plain(value)} {unit}".rstrip() if isinstance(value, int | float | tuple) else repr(value)
+    remedy = remedies.get(name, "") or remedies.get(must, "")
+    return Fault((*path, name), f"{label} is {shown}, {must}{'; ' if remedy else ''}{remedy}", value, must, remedy)
 
 
 class _Collector:
@@ -66,34 +79,24 @@ class _Collector:
     def add(self, path: tuple, text: str) -> None:
         self.found.append(Fault(("bodies", self.index, *path), f"body {self.name!r}: {text}"))
 
-    def positive(self, path: tuple, value, unit: str) -> None:
-        """Require every number to be finite and > 0."""
-        values = value if isinstance(value, tuple) else (value,)
-        if not is_finite(values) or min(values) <= 0:
-            self.add(path, f"{_dotted(path)} is {plain(value)} {unit}, must be finite and > 0")
+    def fault(self, path: tuple, value: object, must: str, remedy: str = "") -> None:
+        """Add a value that is not what it must be."""
+        text = f"body {self.name!r}: {_dotted(path)} is {plain(value)}, {must}{'; ' if remedy else ''}{remedy}"
+        self.found.append(Fault(("bodies", self.index, *path), text, value, must, remedy))
 
-    def not_negative(self, path: tuple, value, unit: str, remedy: str = "") -> None:
-        """Require every number to be finite and ≥ 0."""
-        values = value if isinstance(value, tuple) else (value,)
-        if not is_finite(values) or min(values) < 0:
-            self.add(path, f"{_dotted(path)} is {plain(value)} {unit}, must be finite and ≥ 0{remedy}")
+    def fields(self, path: tuple, thing: object, remedies: dict[str, str] | None = None, which: int = 0) -> None:
+        """Require the fields of a dataclass to be what their annotations say; `remedies` are by field or by what it must be."""
+        for name, _, must in field_faults(thing):
+            label = f"body {self.name!r}: {_dotted((*path, name))}"
+            self.found.append(_value_fault(("bodies", self.index, *path), name, thing, label, must, remedies or {}, which))
 
-    def finite(self, path: tuple, value, unit: str) -> None:
-        """Require every number to be finite."""
-        if not is_finite(value):
-            self.add(path, f"{_dotted(path)} is {plain(value)} {unit}, must be finite")
-
-    def placement(self, path: tuple, placement, kinds=(Origin,)) -> None:
+    def placement(self, path: tuple, placement: object, kinds: tuple[type, ...] = (Origin,)) -> None:
         """Require a placement to be one of `kinds`, of finite numbers."""
-        if not isinstance(placement, kinds):
+        if isinstance(placement, kinds):
+            self.fields(path, placement)
+        else:
             names = " or ".join(f"an {kind.__name__}" for kind in kinds)
             self.add(path, f"{_dotted(path)} is {placement!r}, must be {names}")
-            return
-        if isinstance(placement, Origin):
-            self.finite((*path, "xyz"), placement.xyz, "m")
-            self.finite((*path, "rpy"), placement.rpy, "rad")
-        else:
-            self.finite(path, tuple(getattr(placement, f.name) for f in fields(placement)), "m, rad")
 
 
 def _dotted(path: tuple) -> str:
@@ -144,36 +147,28 @@ def _joint(c: _Collector, path: tuple, joint) -> None:
     if isinstance(joint, Fixed) and path != ("joint",):
         c.add(path, f"{_dotted(path)}: a fixed joint cannot be a part; give the next part an origin instead")
     c.placement((*path, "placement"), joint.placement, (Origin, Mdh))
+    c.fields(path, joint, which=1 if isinstance(joint, Prismatic) else 0)
     if isinstance(joint, Free | Ball):
-        c.finite((*path, "velocity"), joint.velocity, "m/s, rad/s")
         length = float(np.linalg.norm(joint.orientation))
-        if not abs(length - 1.0) <= UNIT_TOLERANCE:
+        if is_finite(joint.orientation) and not abs(length - 1.0) <= UNIT_TOLERANCE:
             c.add(
                 (*path, "orientation"),
                 f"orientation {plain(joint.orientation)} has length {length:.9g}, must be a unit quaternion (w, x, y, z)",
             )
-    if isinstance(joint, Free):
-        c.finite((*path, "position"), joint.position, "m")
-    if isinstance(joint, Ball | Revolute | Prismatic):
-        unit = "N·m" if not isinstance(joint, Prismatic) else "N"
-        c.not_negative((*path, "damping"), joint.damping, f"{unit}·s/rad" if unit == "N·m" else "N·s/m")
-        c.not_negative((*path, "friction"), joint.friction, unit)
     if isinstance(joint, Revolute | Prismatic):
         unit = "rad" if isinstance(joint, Revolute) else "m"
-        c.finite((*path, "velocity"), joint.velocity, f"{unit}/s")
-        c.finite((*path, "position"), joint.position, unit)
         axis_length = float(np.linalg.norm(joint.axis))
-        if not 1e-6 < axis_length < 1e6:
+        if is_finite(joint.axis) and not 1e-6 < axis_length < 1e6:
             c.add((*path, "axis"), f"joint axis {plain(joint.axis)} must be finite and not zero (its length from 1e-6 to 1e6)")
         elif isinstance(joint.placement, Mdh) and joint.axis != (0.0, 0.0, 1.0):
             c.add(
                 (*path, "axis"),
                 f"joint axis is {plain(joint.axis)}, but a joint placed by mdh moves about z; leave axis out or use origin",
             )
-        if joint.limits is not None:
+        if joint.limits is not None and is_finite((joint.limits, joint.position)):
             low, high = joint.limits
-            if not (is_finite(joint.limits) and low < high):
-                c.add((*path, "limits"), f"joint limits {plain(joint.limits)} {unit} must be finite, the lower first")
+            if not low < high:
+                c.add((*path, "limits"), f"joint limits {plain(joint.limits)} {unit} must have the lower first")
             elif not low <= joint.position <= high:
                 c.add(
                     (*path, "position"),
@@ -185,10 +180,8 @@ def _inertia(c: _Collector, inertia) -> None:
     if not isinstance(inertia, Inertia):
         c.add(("inertia",), f"inertia is {inertia!r}, must be an Inertia")
         return
-    c.not_negative(("inertia", "mass"), inertia.mass, "kg")
-    c.finite(("inertia", "com"), inertia.com, "m")
+    c.fields(("inertia",), inertia)
     if not is_finite(inertia.tensor):
-        c.add(("inertia", "tensor"), f"tensor {plain(inertia.tensor)} kg·m² must be finite")
         return
     if is_finite((inertia.mass, inertia.com)) and not is_small(inertia.matrix):
         values = f"mass {plain(inertia.mass)} kg, com {plain(inertia.com)} m or tensor {plain(inertia.tensor)} kg·m²"
@@ -209,8 +202,7 @@ def _inertia(c: _Collector, inertia) -> None:
 
 
 def _hydro(c: _Collector, hydro: Hydro, inertia) -> None:
-    c.not_negative(("hydro", "volume"), hydro.volume, "m³")
-    c.finite(("hydro", "buoyancy_center"), hydro.buoyancy_center, "m")
+    c.fields(("hydro",), hydro)
     clean = True
     for i, element in enumerate(hydro.added_mass):
         before = len(c.found)
@@ -229,7 +221,7 @@ def _hydro(c: _Collector, hydro: Hydro, inertia) -> None:
             c.add(
                 ("hydro", "added_mass"),
                 f"added mass and rigid inertia together have the eigenvalue {lowest:.4g}, must be positive definite; "
-                "added mass is positive here (Fossen's X_u̇ < 0 changes sign)",
+                f"{ADDED_MASS_SIGN}",
             )
     for i, element in enumerate(hydro.drag):
         _drag(c, ("hydro", "drag", i), element)
@@ -251,103 +243,57 @@ def given_added_mass(hydro: Hydro) -> np.ndarray:
     return total
 
 
-def _added_mass(c: _Collector, path: tuple, element) -> None:
-    match element:
-        case added_mass.Matrix(matrix=rows):
-            c.finite((*path, "matrix"), rows, "kg, kg·m, kg·m²")
-            A = np.array(rows)
-            if is_finite(rows) and not np.allclose(A, A.T, rtol=1e-9, atol=1e-12 * np.abs(A).max()):
-                i, j = np.unravel_index(np.argmax(np.abs(A - A.T)), (6, 6))
-                c.add(
-                    (*path, "matrix"),
-                    f"added mass is not symmetric: entry ({i + 1}, {j + 1}) is {A[i, j]:.6g}, entry ({j + 1}, {i + 1}) is "
-                    f"{A[j, i]:.6g}; use their mean if one is a typing error",
-                )
-        case added_mass.Diagonal(diagonal=numbers):
-            c.finite((*path, "diagonal"), numbers, "kg, kg·m²")
-        case added_mass.Sphere():
-            c.positive((*path, "radius"), element.radius, "m")
-            c.finite((*path, "center"), element.center, "m")
-        case added_mass.Ellipsoid():
-            c.positive((*path, "axes"), element.axes, "m")
-            c.placement((*path, "origin"), element.origin)
-        case added_mass.Cylinder():
-            _cylinder(c, path, element)
-        case added_mass.Box():
-            c.positive((*path, "size"), element.size, "m")
-            c.placement((*path, "origin"), element.origin)
-
-
-def _cylinder(c: _Collector, path: tuple, element) -> None:
-    c.positive((*path, "radius"), element.radius, "m")
-    c.finite((*path, "start"), element.start, "m")
-    c.finite((*path, "end"), element.end, "m")
-    if element.start == element.end:
+def _element(c: _Collector, path: tuple, element: object, remedies: dict[str, str] | None = None) -> None:
+    """What elements of added mass and drag share: their fields, an origin, the two ends of a cylinder."""
+    c.fields(path, element, remedies)
+    if isinstance(element, added_mass.Ellipsoid | added_mass.Box | drag.Box | drag.Ellipsoid):
+        c.placement((*path, "origin"), element.origin)
+    if isinstance(element, added_mass.Cylinder | drag.Cylinder) and element.start == element.end:
         c.add(path, f"{_dotted(path)}: the cylinder has no length, both ends are at {plain(element.start)}")
 
 
-def _points(c: _Collector, path: tuple, points) -> None:
-    if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= 64:
-        c.add((*path, "points"), f"{_dotted(path)}.points is {points!r}, must be a whole number from 1 to 64")
+def _added_mass(c: _Collector, path: tuple, element: object) -> None:
+    _element(c, path, element)
+    if isinstance(element, added_mass.Matrix) and is_finite(element.matrix):
+        A = np.array(element.matrix)
+        if not np.allclose(A, A.T, rtol=1e-9, atol=1e-12 * np.abs(A).max()):
+            i, j = np.unravel_index(np.argmax(np.abs(A - A.T)), (6, 6))
+            c.add(
+                (*path, "matrix"),
+                f"added mass is not symmetric: entry ({i + 1}, {j + 1}) is {A[i, j]:.6g}, entry ({j + 1}, {i + 1}) is "
+                f"{A[j, i]:.6g}; use their mean if one is a typing error",
+            )
 
 
-def _drag(c: _Collector, path: tuple, element) -> None:
-    sign = "; drag numbers are positive here (Fossen's X_u < 0 changes sign)"
-    match element:
-        case drag.Cylinder():
-            _cylinder(c, path, element)
-            _points(c, path, element.points)
-            c.not_negative((*path, "coefficient"), element.coefficient, "", sign)
-            if element.end_coefficient is not None:
-                c.not_negative((*path, "end_coefficient"), element.end_coefficient, "", sign)
-        case drag.Box():
-            c.positive((*path, "size"), element.size, "m")
-            c.not_negative((*path, "coefficients"), element.coefficients, "", sign)
-            c.placement((*path, "origin"), element.origin)
-            _points(c, path, element.points)
-        case drag.Sphere():
-            c.positive((*path, "radius"), element.radius, "m")
-            c.not_negative((*path, "coefficient"), element.coefficient, "", sign)
-            c.finite((*path, "center"), element.center, "m")
-        case drag.Ellipsoid():
-            c.positive((*path, "axes"), element.axes, "m")
-            c.not_negative((*path, "coefficients"), element.coefficients, "", sign)
-            c.placement((*path, "origin"), element.origin)
-        case drag.Damping():
-            for name in ("linear", "quadratic"):
-                value = getattr(element, name)
-                c.finite((*path, name), value, "")
-                diagonal = tuple(np.diag(value)) if isinstance(value[0], tuple) else value
-                if is_finite(value):
-                    c.not_negative((*path, name), tuple(map(float, diagonal)), "", sign)
-            c.finite((*path, "coupled"), tuple(value for _, value in element.coupled), "")
-            terms = [term for term, _ in element.coupled]
-            for term in sorted({t for t in terms if terms.count(t) > 1}):
-                c.add((*path, "coupled"), f"{_dotted(path)}.coupled has the term {term!r} twice; give their sum once")
-        case drag.Foil():
-            c.positive((*path, "area"), element.area, "m²")
-            for name in ("lift_slope", "drag_parallel", "drag_normal"):
-                c.not_negative((*path, name), getattr(element, name), "")
-            c.finite((*path, "position"), element.position, "m")
-            chord, normal = np.array(element.chord), np.array(element.normal)
-            lengths = float(np.linalg.norm(chord) * np.linalg.norm(normal))
-            if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:
-                given = f"chord {plain(element.chord)} and normal {plain(element.normal)}"
-                c.add(path, f"{_dotted(path)}: {given} must not be zero and be perpendicular")
+def _drag(c: _Collector, path: tuple, element: object) -> None:
+    _element(c, path, element, {"must be finite and at least 0": DRAG_SIGN})
+    if isinstance(element, drag.Damping):
+        for name in ("linear", "quadratic"):
+            value = getattr(element, name)
+            diagonal = tuple(np.diag(value).tolist()) if isinstance(value[0], tuple) else value
+            if not is_finite(value) or min(diagonal) < 0.0:
+                must = f"must be finite and at least 0{' on the diagonal' if diagonal != value else ''}"
+                c.fault((*path, name), diagonal, must, DRAG_SIGN)
+        if not is_finite(tuple(value for _, value in element.coupled)):
+            c.fault((*path, "coupled"), tuple(value for _, value in element.coupled), "must be finite")
+        for term in sorted(term for term, n in Counter(term for term, _ in element.coupled).items() if n > 1):
+            c.add((*path, "coupled"), f"{_dotted(path)}.coupled has the term {term!r} twice; give their sum once")
+    if isinstance(element, drag.Foil):
+        chord, normal = np.array(element.chord), np.array(element.normal)
+        lengths = float(np.linalg.norm(chord) * np.linalg.norm(normal))
+        if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:
+            given = f"chord {plain(element.chord)} and normal {plain(element.normal)}"
+            c.add(path, f"{_dotted(path)}: {given} must not be zero and be perpendicular")
 
 
 def _shape(c: _Collector, path: tuple, shape) -> None:
     if not isinstance(shape, shapes.Shape):
         c.add(path, f"{_dotted(path)} is {shape!r}, must be a shape of hydromechs.shapes")
         return
+    c.fields(path, shape)
     c.placement((*path, "origin"), shape.origin)
-    if shape.color is not None and not (is_finite(shape.color) and min(shape.color) >= 0 and max(shape.color) <= 1):
-        c.add((*path, "color"), f"{_dotted(path)}.color is {plain(shape.color)}, must be three numbers from 0 to 1")
-    for name in ("size", "radius", "length"):
-        if name in {f.name for f in fields(shape)}:
-            c.positive((*path, name), getattr(shape, name), "m")
     if isinstance(shape, shapes.Mesh):
         if not isinstance(shape.file, str) or not shape.file.strip():
             c.add((*path, "file"), f"{_dotted(path)}.file is {shape.file!r}, must be a path")
-        if not is_finite(shape.scale) or 0.0 in shape.scale:
-            c.add((*path, "scale"), f"{_dotted(path)}.scale is {plain(shape.scale)}, must be finite and not zero")
+        if 0.0 in shape.scale:
+            c.fault((*path, "scale"), shape.scale, "must not be zero")

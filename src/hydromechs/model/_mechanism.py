@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.spatial import Path, skew
+from hydromechs.errors import Fault
+from hydromechs.spatial import Path
 from hydromechs.values import plain
 
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
-from ._checks import TOO_LARGE, is_small
-from ._fault import Fault
+from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
 from ._steps import motion_subspace, transformation
 from .joints import Ball, Composite, Free
 
@@ -32,7 +32,8 @@ def mechanism_faults(model: Model) -> list[Fault]:
         if not faults:
             faults = _dependent_motions(model, q, which)
     # with independent motions M cannot be singular where every moving body has a positive definite inertia of its own
-    if not faults and any(_relative_lowest(I)[0] <= 1e-12 for I, b in zip(inertia, model.bodies, strict=True) if b.joint.nv):
+    moving = [I for I, body in zip(inertia, model.bodies, strict=True) if body.joint.nv]
+    if not faults and any(_relative_lowest(I, np.diag(I)) <= 1e-12 for I in moving):
         for q in configurations.values():
             faults = faults or _motions_without_inertia(model, inertia, q)
     return faults
@@ -95,8 +96,7 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
                 Fault(
                     ("bodies", i, "hydro", "added_mass"),
                     f"body {body.name!r}: added mass and rigid inertia together (with what is fixed to it) have the "
-                    f"eigenvalue {lowest:.4g}, must be positive definite; added mass is positive here "
-                    "(Fossen's X_u̇ < 0 changes sign)",
+                    f"eigenvalue {lowest:.4g}, must be positive definite; {ADDED_MASS_SIGN}",
                 )
             )
     return out
@@ -139,42 +139,41 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
 
 
 def _motions_without_inertia(model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
-    """The joint that moves no inertia at a configuration, by the lowest eigenvalue of M = Σ Jᵀ I J."""
-    M = np.zeros((model.nv, model.nv))
-    jacobians: list[np.ndarray] = []
-    for i, steps in enumerate(model.steps):
-        at_q = [transformation(s, q) for s in steps]
-        R, p = Path(at_q).pose()
-        X = np.block([[R.T, -R.T @ skew(p)], [np.zeros((3, 3)), R.T]])
-        J = X @ jacobians[model.parent[i]] if model.parent[i] >= 0 else np.zeros((6, model.nv))
-        J[:, model.v_slices[i]] += motion_subspace(steps, at_q)
-        jacobians.append(J)
-        M += J.T @ inertia[i] @ J
-        if not is_small(M):
-            return [Fault(("bodies", i, "joint"), f"body {model.bodies[i].name!r}: what its joint moves is {TOO_LARGE}")]
-    lowest, vector = _relative_lowest(M)
-    if lowest > 1e-13:
-        return []
-    k = int(np.argmax(np.abs(vector)))
-    i = next(i for i, s in enumerate(model.v_slices) if s.start <= k < s.stop)
-    body = model.bodies[i]
-    return [
-        Fault(
-            ("bodies", i, "inertia"),
-            f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), so its "
-            "acceleration is undefined; give the body or what it carries a mass and a tensor, or make the joint fixed",
-        )
-    ]
+    """The outermost joint that moves no inertia at a configuration, in one pass from the leaves to the roots.
+
+    M is singular where D = Sᵀ A S of a joint is, with the articulated inertia A of what it carries (M = Lᵀ D L); it is compared
+    with Sᵀ C S, the inertia C of all that it carries.
+    """
+    articulated, composite = list(inertia), list(inertia)
+    for i in reversed(range(model.nb)):
+        at_q = [transformation(s, q) for s in model.steps[i]]
+        S, A, C, path = motion_subspace(model.steps[i], at_q), articulated[i], composite[i], Path(at_q)
+        if S.shape[1]:
+            body, carried = model.bodies[i], S.T @ C @ S
+            if not is_small(carried):
+                return [Fault(("bodies", i, "joint"), f"body {body.name!r}: what its joint moves is {TOO_LARGE}")]
+            D = S.T @ A @ S
+            if _relative_lowest(D, np.diag(carried)) <= 1e-13:
+                remedy = "give the body or what it carries a mass and a tensor, or make the joint fixed"
+                text = (
+                    f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), "
+                    f"so its acceleration is undefined; {remedy}"
+                )
+                return [Fault(("bodies", i, "inertia" if body.inertia.mass else "joint"), text, remedy=remedy)]
+            A = A - A @ S @ np.linalg.solve(D, S.T @ A)
+        parent = model.parent[i]
+        if parent >= 0:
+            articulated[parent] = articulated[parent] + path.inertia_back(0.5 * (A + A.T))
+            composite[parent] = composite[parent] + path.inertia_back(C)
+    return []
 
 
-def _relative_lowest(M: np.ndarray) -> tuple[float, np.ndarray]:
-    """Lowest eigenvalue and its vector, of M scaled to a unit diagonal; 0 where a diagonal entry is not positive."""
-    diagonal = np.diag(M)
+def _relative_lowest(M: np.ndarray, diagonal: np.ndarray) -> float:
+    """Lowest eigenvalue of M scaled so that `diagonal` becomes 1; 0 where an entry of that is not positive."""
     if diagonal.min(initial=1.0) <= 0:
-        return 0.0, np.eye(len(M))[int(np.argmin(diagonal))]
+        return 0.0
     scale = 1.0 / np.sqrt(diagonal)
-    values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
-    return float(values[0]), vectors[:, 0]
+    return float(np.linalg.eigvalsh(M * np.outer(scale, scale))[0])
 
 
 def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
@@ -185,8 +184,9 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
             total = sum((added_mass_matrix(e, density) for e in body.hydro.added_mass), np.zeros((6, 6)))
             lowest = float(np.linalg.eigvalsh(total)[0])
             if lowest < -1e-9 * np.abs(total).max(initial=0.0):
+                negative = bool((np.diag(total) < 0.0).any())
                 out.append(
                     f"body {body.name!r}: its added mass is not positive semi-definite by itself (eigenvalue {lowest:.4g}); "
-                    "identified values often are not, and the total inertia is"
+                    + (ADDED_MASS_SIGN if negative else "identified values often are not, and the total inertia is")
                 )
     return out

@@ -6,15 +6,15 @@ import hashlib
 import itertools
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from hydromechs.errors import ModelError
 from hydromechs.spatial import Path
-from hydromechs.values import nearest, number
+from hydromechs.values import NotNegative, convert_fields, nearest
 
 from ._body import Body, Frame
 from ._checks import body_faults, header_faults, world_faults
@@ -31,16 +31,15 @@ __all__ = ["JointPart", "Model", "Place", "RigidBody", "State", "World"]
 class World:
     """Axes, gravity and water."""
 
-    axes: str = "NED"
-    """"NED" (z down) or "ENU" (z up)."""
-    gravity: float = 9.81
-    """Acceleration of gravity [m/s²]."""
-    water_density: float = 1025.0
+    axes: Literal["NED", "ENU"] = "NED"
+    """World axes: NED (z down) or ENU (z up)."""
+    gravity: NotNegative = 9.81
+    """Acceleration of gravity, along "down" of the axes [m/s²]."""
+    water_density: NotNegative = 1025.0
     """Density of the water [kg/m³]."""
 
     def __post_init__(self):
-        object.__setattr__(self, "gravity", number(self.gravity, "world.gravity"))
-        object.__setattr__(self, "water_density", number(self.water_density, "world.water_density"))
+        convert_fields(self, "world")
 
     @property
     def down(self) -> np.ndarray:
@@ -134,7 +133,7 @@ class Model:
     description: str = ""
     """What it is, for people."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Where numbers come from: pairs (what, source)."""
+    """Where numbers come from: what, and its source."""
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -157,9 +156,9 @@ class Model:
         if not faults:
             order = topological_order(links)
             set_field(self, "bodies", tuple(self.bodies[i] for i in order))
-            faults = mechanism_faults(self)
+            faults = [replace(f, path=("bodies", order[f.path[1]], *f.path[2:])) for f in mechanism_faults(self)]
         if faults:
-            raise ModelError(str(self.name), [f.text for f in faults])
+            raise ModelError(str(self.name), faults)
         for text in warnings_of(self.bodies, self.world.water_density):
             warnings.warn(f"{self.name}: {text}", stacklevel=3)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydromechs.spatial import Screw, Shift, cos_sin, matrix_from_rpy, planar_rotation
-from hydromechs.values import floats, number
+from hydromechs.values import Finite, Vector3, convert_fields
 
 __all__ = ["Mdh", "Origin", "constant_screw", "rotation_steps"]
 
@@ -17,14 +17,13 @@ __all__ = ["Mdh", "Origin", "constant_screw", "rotation_steps"]
 class Origin:
     """Frame at `xyz` with the axes of R = Rz(yaw) Ry(pitch) Rx(roll) in the parent."""
 
-    xyz: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    xyz: Vector3 = (0.0, 0.0, 0.0)
     """Position in the parent's axes [m], shape (3,)."""
-    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rpy: Vector3 = (0.0, 0.0, 0.0)
     """Roll, pitch, yaw [rad], shape (3,)."""
 
     def __post_init__(self):
-        object.__setattr__(self, "xyz", floats(self.xyz, 3, "origin.xyz"))
-        object.__setattr__(self, "rpy", floats(self.rpy, 3, "origin.rpy"))
+        convert_fields(self, "origin")
 
     @property
     def R(self) -> np.ndarray:
@@ -45,22 +44,21 @@ class Mdh:
     `theta`, a prismatic one to `d`; both move about the frame's own z axis.
     """
 
-    a: float = 0.0
+    a: Finite = 0.0
     """Distance along x of the parent [m]."""
-    alpha: float = 0.0
+    alpha: Finite = 0.0
     """Angle about x of the parent [rad]."""
-    d: float = 0.0
+    d: Finite = 0.0
     """Distance along z [m]; a prismatic joint adds its position."""
-    theta: float = 0.0
+    theta: Finite = 0.0
     """Angle about z [rad]; a revolute joint adds its position."""
-    branch_d: float = 0.0
+    branch_d: Finite = 0.0
     """Distance along the parent's z before the other parameters [m]."""
-    branch_theta: float = 0.0
+    branch_theta: Finite = 0.0
     """Angle about the parent's z before the other parameters [rad]."""
 
     def __post_init__(self):
-        for name in self.__slots__:
-            object.__setattr__(self, name, number(getattr(self, name), f"mdh.{name}"))
+        convert_fields(self, "mdh")
 
     def steps(self, axis: int) -> tuple:
         """Transformations from the parent; the last one is the z screw, whatever `axis` is."""

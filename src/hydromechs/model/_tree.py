@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ._fault import Fault
+from hydromechs.errors import Fault
 
 __all__ = ["topological_order", "tree_faults"]
+
+
+MANY = 40
+"""Names that a message lists."""
 
 
 def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
@@ -18,6 +22,8 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
     if not links:
         out.append(Fault(("bodies",), "the model has no bodies; give at least one"))
     names = [name for name, _ in links if isinstance(name, str)]
+    known = ", ".join(map(repr, names[:MANY])) + (", ..." if len(names) > MANY else "")
+    there = set(names)
     seen: set[str] = set()
     for i, (name, parent) in enumerate(links):
         if not isinstance(name, str):
@@ -25,8 +31,7 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
         if name in seen:
             out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; names must be unique"))
         seen.add(name)
-        if parent is not None and parent not in names:
-            known = ", ".join(map(repr, names))
+        if parent is not None and parent not in there:
             out.append(
                 Fault(
                     ("bodies", i, "parent"), f"body {name!r}: there is no body {parent!r} to be its parent; bodies are {known}"

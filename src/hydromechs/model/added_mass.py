@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hydromechs.values import floats, matrix, number
+from hydromechs.values import Edges, Matrix6, Positive, Vector3, Vector6, convert_fields
 
 from ._placement import Origin
 
@@ -15,66 +15,63 @@ __all__ = ["Box", "Cylinder", "Diagonal", "Ellipsoid", "Matrix", "Sphere"]
 class Matrix:
     """A full symmetric 6×6 added mass about the body origin, positive, linear first."""
 
-    matrix: tuple[tuple[float, ...], ...]
-    """[kg, kg·m, kg·m²], shape (6, 6)."""
+    matrix: Matrix6
+    """Symmetric added mass, positive, linear first: 6 rows of 6 [kg, kg·m, kg·m²], shape (6, 6)."""
 
     def __post_init__(self):
-        object.__setattr__(self, "matrix", matrix(self.matrix, 6, "added_mass.matrix"))
+        convert_fields(self, "added_mass")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
     """A diagonal added mass about the body origin, positive, linear first."""
 
-    diagonal: tuple[float, ...]
-    """[kg, kg·m²], shape (6,)."""
+    diagonal: Vector6
+    """Diagonal of the added mass, positive, linear first [kg, kg·m²], shape (6,)."""
 
     def __post_init__(self):
-        object.__setattr__(self, "diagonal", floats(self.diagonal, 6, "added_mass.diagonal"))
+        convert_fields(self, "added_mass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sphere:
     """Half the displaced mass, in all directions."""
 
-    radius: float
+    radius: Positive
     """Radius [m]."""
-    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    center: Vector3 = (0.0, 0.0, 0.0)
     """Centre on the body [m], shape (3,)."""
 
     def __post_init__(self):
-        object.__setattr__(self, "radius", number(self.radius, "added_mass.radius"))
-        object.__setattr__(self, "center", floats(self.center, 3, "added_mass.center"))
+        convert_fields(self, "added_mass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ellipsoid:
     """Lamb's exact values of a triaxial ellipsoid."""
 
-    axes: tuple[float, float, float]
+    axes: Edges
     """Semi-axes along x, y, z of its frame [m], shape (3,)."""
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
 
     def __post_init__(self):
-        object.__setattr__(self, "axes", floats(self.axes, 3, "added_mass.axes"))
+        convert_fields(self, "added_mass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cylinder:
     """Strips across the axis, a thin disc's added mass along it."""
 
-    start: tuple[float, float, float]
+    start: Vector3
     """Centre of one end face [m], shape (3,)."""
-    end: tuple[float, float, float]
+    end: Vector3
     """Centre of the other end face [m], shape (3,)."""
-    radius: float
+    radius: Positive
     """Radius [m]."""
 
     def __post_init__(self):
-        object.__setattr__(self, "start", floats(self.start, 3, "added_mass.start"))
-        object.__setattr__(self, "end", floats(self.end, 3, "added_mass.end"))
-        object.__setattr__(self, "radius", number(self.radius, "added_mass.radius"))
+        convert_fields(self, "added_mass")
 
     @classmethod
     def along(cls, axis: str, start: float, end: float, *, radius: float) -> Cylinder:
@@ -92,10 +89,10 @@ class Cylinder:
 class Box:
     """Published coefficients of plates, prisms and rectangular sections, see `hydromechs.hydro`."""
 
-    size: tuple[float, float, float]
+    size: Edges
     """Edge lengths along x, y, z of its frame [m], shape (3,)."""
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
 
     def __post_init__(self):
-        object.__setattr__(self, "size", floats(self.size, 3, "added_mass.size"))
+        convert_fields(self, "added_mass")

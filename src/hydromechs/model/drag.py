@@ -8,13 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from hydromechs.values import floats, matrix, number
+from hydromechs.values import Bound, Edges, NotNegative, Positive, Vector3, convert_fields, floats, matrix, number
 
 from ._placement import Origin
 
 __all__ = ["Box", "Cylinder", "Damping", "Ellipsoid", "Foil", "Sphere"]
 
+Coefficients = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
+"""Drag coefficients for three directions."""
+Points = Annotated[int, Bound(least=1, most=64, whole=True)]
+"""Gauss points."""
 COUPLED_TERM = re.compile(r"([XYZKMN])\|([uvwpqr])\|([uvwpqr])")
 """A cross-coupled damping coefficient in Fossen's notation, as Y|r|v."""
 
@@ -23,26 +28,21 @@ COUPLED_TERM = re.compile(r"([XYZKMN])\|([uvwpqr])\|([uvwpqr])")
 class Cylinder:
     """Pressure drag of a cylinder by strip theory (McMillan, Orin and McGhee 1995, eqs. 17-22)."""
 
-    start: tuple[float, float, float]
+    start: Vector3
     """Centre of one end face [m], shape (3,)."""
-    end: tuple[float, float, float]
+    end: Vector3
     """Centre of the other end face [m], shape (3,)."""
-    radius: float
+    radius: Positive
     """Radius [m]."""
-    coefficient: float
-    """Drag coefficient of the side, on the projected area 2·radius·length."""
-    end_coefficient: float | None = None
-    """Drag coefficient of the end faces, on the area π·radius²; the side's where it is None, 0 for open ends."""
-    points: int = 4
-    """Gauss points along the axis."""
+    coefficient: NotNegative
+    """Drag coefficient of the side, on the projected area 2·radius·length [-]."""
+    end_coefficient: NotNegative | None = None
+    """Drag coefficient of the end faces, on the area π·radius² [-]; the side's if left out, 0 for open ends."""
+    points: Points = 4
+    """Gauss points along the axis, 1 to 64."""
 
     def __post_init__(self):
-        object.__setattr__(self, "start", floats(self.start, 3, "drag.start"))
-        object.__setattr__(self, "end", floats(self.end, 3, "drag.end"))
-        object.__setattr__(self, "radius", number(self.radius, "drag.radius"))
-        object.__setattr__(self, "coefficient", number(self.coefficient, "drag.coefficient"))
-        if self.end_coefficient is not None:
-            object.__setattr__(self, "end_coefficient", number(self.end_coefficient, "drag.end_coefficient"))
+        convert_fields(self, "drag")
 
     @classmethod
     def along(cls, axis: str, start: float, end: float, **fields) -> Cylinder:
@@ -60,51 +60,47 @@ class Cylinder:
 class Box:
     """Pressure drag of a rectangular solid, face pair by face pair."""
 
-    size: tuple[float, float, float]
+    size: Edges
     """Edge lengths along x, y, z of its frame [m], shape (3,)."""
-    coefficients: tuple[float, float, float]
-    """Drag coefficients for flow along x, y, z, each on the area of that face, shape (3,)."""
+    coefficients: Coefficients
+    """Drag coefficients for flow along x, y, z, each on the area of that face [-], shape (3,)."""
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
-    points: int = 4
-    """Gauss points along each edge of a face."""
+    points: Points = 4
+    """Gauss points along each edge of a face, 1 to 64."""
 
     def __post_init__(self):
-        object.__setattr__(self, "size", floats(self.size, 3, "drag.size"))
-        object.__setattr__(self, "coefficients", floats(self.coefficients, 3, "drag.coefficients"))
+        convert_fields(self, "drag")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sphere:
     """Drag of a sphere, through its centre."""
 
-    radius: float
+    radius: Positive
     """Radius [m]."""
-    coefficient: float
-    """Drag coefficient on the area π·radius²."""
-    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    coefficient: NotNegative
+    """Drag coefficient on the area π·radius² [-]."""
+    center: Vector3 = (0.0, 0.0, 0.0)
     """Centre [m], shape (3,)."""
 
     def __post_init__(self):
-        object.__setattr__(self, "radius", number(self.radius, "drag.radius"))
-        object.__setattr__(self, "coefficient", number(self.coefficient, "drag.coefficient"))
-        object.__setattr__(self, "center", floats(self.center, 3, "drag.center"))
+        convert_fields(self, "drag")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ellipsoid:
     """Drag of an ellipsoid, through its centre; it does not resist rotation about its centre."""
 
-    axes: tuple[float, float, float]
+    axes: Edges
     """Semi-axes along x, y, z of its frame [m], shape (3,)."""
-    coefficients: tuple[float, float, float]
-    """Drag coefficients for flow along x, y, z, each on the projected area of that direction, shape (3,)."""
+    coefficients: Coefficients
+    """Drag coefficients for flow along x, y, z, each on the projected area of that direction [-], shape (3,)."""
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
 
     def __post_init__(self):
-        object.__setattr__(self, "axes", floats(self.axes, 3, "drag.axes"))
-        object.__setattr__(self, "coefficients", floats(self.coefficients, 3, "drag.coefficients"))
+        convert_fields(self, "drag")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +111,11 @@ class Damping:
     """
 
     linear: tuple = (0.0,) * 6
-    """D: a diagonal (6,) or a matrix (6, 6) [N·s/m, N·s/rad, N·m·s/rad]."""
+    """D, positive: a diagonal (6 numbers) or a matrix (6 rows of 6) [N·s/m, N·s/rad, N·m·s/rad]."""
     quadratic: tuple = (0.0,) * 6
-    """Q: a diagonal (6,) or a matrix (6, 6) [N·s²/m², N·s²/rad², N·m·s²/rad²]."""
+    """Q, positive: a diagonal (6 numbers) or a matrix (6 rows of 6) [N·s²/m², N·s²/rad², N·m·s²/rad²]."""
     coupled: tuple[tuple[str, float], ...] = ()
-    """Cross-coupled terms as pairs (name, coefficient), name as in "Y|r|v"."""
+    """Coupled terms by name: "Y|r|v" with c adds −c |r| v to Y [SI]."""
 
     def __post_init__(self):
         for name in ("linear", "quadratic"):
@@ -138,23 +134,20 @@ class Damping:
 class Foil:
     """Lift and drag of a thin symmetric foil at its centre of pressure."""
 
-    area: float
+    area: Positive
     """Planform area [m²]."""
-    lift_slope: float
+    lift_slope: NotNegative
     """Slope of the lift coefficient at zero angle of attack [1/rad]."""
-    drag_parallel: float
-    """Drag coefficient at zero angle of attack."""
-    drag_normal: float
-    """Drag coefficient at 90° angle of attack."""
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    drag_parallel: NotNegative
+    """Drag coefficient at zero angle of attack [-]."""
+    drag_normal: NotNegative
+    """Drag coefficient at 90° angle of attack [-]."""
+    position: Vector3 = (0.0, 0.0, 0.0)
     """Centre of pressure [m], shape (3,)."""
-    chord: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    """Direction from trailing to leading edge, shape (3,)."""
-    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    """Direction across the foil, perpendicular to the chord, shape (3,)."""
+    chord: Vector3 = (1.0, 0.0, 0.0)
+    """Direction from trailing to leading edge [-], shape (3,)."""
+    normal: Vector3 = (0.0, 0.0, 1.0)
+    """Direction across the foil, perpendicular to the chord [-], shape (3,)."""
 
     def __post_init__(self):
-        for name in ("area", "lift_slope", "drag_parallel", "drag_normal"):
-            object.__setattr__(self, name, number(getattr(self, name), f"drag.{name}"))
-        for name in ("position", "chord", "normal"):
-            object.__setattr__(self, name, floats(getattr(self, name), 3, f"drag.{name}"))
+        convert_fields(self, "drag")

@@ -12,17 +12,20 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from hydromechs.spatial import Screw, Shift
-from hydromechs.values import floats, number
+from hydromechs.values import Bound, Finite, NotNegative, Pair, Vector3, Vector4, Vector6, convert_fields
 
 from ._placement import Mdh, Origin, rotation_steps
 from ._steps import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
 
 __all__ = ["Ball", "Composite", "Fixed", "Free", "Joint", "Prismatic", "Revolute"]
+
+Angle = Annotated[float, Bound(above=0.0, below=math.pi)]
+"""An angle between 0 and π."""
 
 
 def _coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | None:
@@ -123,20 +126,18 @@ class Fixed(Joint):
 class Free(Joint):
     """Six degrees of freedom: q = (position in the parent's axes, quaternion), v = velocity in body axes."""
 
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Initial position [m], shape (3,)."""
-    orientation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
-    """Initial unit quaternion (w, x, y, z), shape (4,)."""
-    velocity: tuple[float, ...] = (0.0,) * 6
-    """Initial velocity in body axes [m/s, rad/s], shape (6,)."""
+    position: Vector3 = (0.0, 0.0, 0.0)
+    """Initial position in the joint frame [m], shape (3,)."""
+    orientation: Vector4 = (1.0, 0.0, 0.0, 0.0)
+    """Initial unit quaternion (w, x, y, z), body to joint frame, shape (4,)."""
+    velocity: Vector6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    """Initial velocity in body axes, linear first [m/s, rad/s], shape (6,)."""
 
     kind = "free"
     neutral_q = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self):
-        object.__setattr__(self, "position", floats(self.position, 3, "joint.position"))
-        object.__setattr__(self, "orientation", floats(self.orientation, 4, "joint.orientation"))
-        object.__setattr__(self, "velocity", floats(self.velocity, 6, "joint.velocity"))
+        convert_fields(self, "joint")
 
     @property
     def initial_q(self) -> tuple[float, ...]:
@@ -157,27 +158,22 @@ class Free(Joint):
 class Ball(Joint):
     """Three rotations: q = quaternion body to joint frame, v = angular velocity in body axes."""
 
-    orientation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
-    """Initial unit quaternion (w, x, y, z), shape (4,)."""
-    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    orientation: Vector4 = (1.0, 0.0, 0.0, 0.0)
+    """Initial unit quaternion (w, x, y, z), body to joint frame, shape (4,)."""
+    velocity: Vector3 = (0.0, 0.0, 0.0)
     """Initial angular velocity in body axes [rad/s], shape (3,)."""
-    damping: float = 0.0
-    """Viscous friction [N·m·s/rad]."""
-    friction: float = 0.0
-    """Coulomb friction [N·m]."""
-    limit: float | None = None
-    """Largest angle by which it can turn from its zero orientation, above 0 and below π [rad]; None for none."""
+    damping: NotNegative = 0.0
+    """Viscous friction, data for joint drives [N·m·s/rad]."""
+    friction: NotNegative = 0.0
+    """Coulomb friction, data for joint drives [N·m]."""
+    limit: Angle | None = None
+    """Largest angle by which it can turn from its zero orientation, above 0 and below π [rad]; none if left out."""
 
     kind = "ball"
     neutral_q = (1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self):
-        object.__setattr__(self, "orientation", floats(self.orientation, 4, "joint.orientation"))
-        object.__setattr__(self, "velocity", floats(self.velocity, 3, "joint.velocity"))
-        object.__setattr__(self, "damping", number(self.damping, "joint.damping"))
-        object.__setattr__(self, "friction", number(self.friction, "joint.friction"))
-        if self.limit is not None:
-            object.__setattr__(self, "limit", number(self.limit, "joint.limit"))
+        convert_fields(self, "joint")
 
     @property
     def initial_q(self) -> tuple[float, ...]:
@@ -198,27 +194,23 @@ class Ball(Joint):
 class _OneAxis(Joint):
     """A joint with one coordinate along or about an axis."""
 
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    """Direction in the joint frame (need not be unit), shape (3,)."""
-    limits: tuple[float, float] | None = None
-    """Lower and upper position [rad or m]."""
-    damping: float = 0.0
-    """Viscous friction [N·m·s/rad or N·s/m]."""
-    friction: float = 0.0
-    """Coulomb friction [N·m or N]."""
-    position: float = 0.0
+    axis: Vector3 = (0.0, 0.0, 1.0)
+    """Axis in the joint frame, of any length; z with Denavit-Hartenberg parameters [-], shape (3,)."""
+    limits: Pair | None = None
+    """Lower and upper position, data for joint stops [rad or m]; none if left out."""
+    damping: NotNegative = 0.0
+    """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
+    friction: NotNegative = 0.0
+    """Coulomb friction, data for joint drives [N·m or N]."""
+    position: Finite = 0.0
     """Initial position [rad or m]."""
-    velocity: float = 0.0
+    velocity: Finite = 0.0
     """Initial velocity [rad/s or m/s]."""
 
     neutral_q = (0.0,)
 
     def __post_init__(self):
-        object.__setattr__(self, "axis", floats(self.axis, 3, "joint.axis"))
-        if self.limits is not None:
-            object.__setattr__(self, "limits", floats(self.limits, 2, "joint.limits"))
-        for name in ("damping", "friction", "position", "velocity"):
-            object.__setattr__(self, name, number(getattr(self, name), f"joint.{name}"))
+        convert_fields(self, "joint")
 
     @property
     def initial_q(self) -> tuple[float, ...]:

@@ -1,0 +1,431 @@
+"""What a scenario file can say: which class stands where, and what a file writes differently from the objects.
+
+Keys, types, units, bounds and defaults are those of the dataclasses; names are judged by `Scenario`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from hydromechs import hydro
+from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, t200_curve
+from hydromechs.contact import DryFriction, Grasp, LinearContact, Material, NonlinearContact, terrain
+from hydromechs.integrators import METHODS, DormandPrince
+from hydromechs.model import Origin
+from hydromechs.recording import STATISTICS, Check
+from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
+from hydromechs.simulation import Event
+from hydromechs.values import Bound, Positive, Row, Vector3, Vector6, field_texts
+
+from . import _entries as entries
+from ._convert import written
+from ._entries import Entry, Key, Swap, entry, list_of, mapping_of, one_of, picked, table
+from ._numbers import Finite, numbers
+
+__all__ = ["ScenarioFile", "scenario_json_schema"]
+
+# -- what these classes do not say of themselves yet; delete a line when its class has the annotation or the text -----------
+
+HINTS: dict[Any, dict[str, Any]] = {
+    ForceCurve: {"commands": Row, "forces": Row},
+    t200_curve: {"voltage": Annotated[float, Bound(least=10.0, most=20.0)]},
+    linear_curve: {"dead_band": Annotated[float, Bound(least=0.0, below=1.0)]},
+    Grasp: {"free": tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...]},
+    Event: {"direction": Literal["rising", "falling", "either"], "wrench": tuple[tuple[str, Vector6], ...]},
+    Check: {"statistic": Literal[*STATISTICS]},
+    ControllerSpec: {"period": Positive},
+    ModelStart: {"position": Vector3, "velocity": Vector6},
+    Scenario: {
+        **dict.fromkeys(("step", "record", "duration"), Positive),
+        "seed": Annotated[int, Bound(least=0, whole=True)],
+    },
+}
+"""Annotations of fields, by class."""
+TEXTS: dict[Any, dict[str, str]] = {
+    drives.Motor: {
+        "gear_ratio": "Turns of the rotor per turn of the joint [-], or per metre [rad/m].",
+        "efficiency": "Part of the power that the gearbox passes on [-]; alike when the load drives the motor.",
+    },
+    ForceCurve: {
+        "commands": "Commands, increasing [in the unit].",
+        "unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text.",
+    },
+    linear_curve: {"dead_band": "Throttle up to which, either way, there is no force [-]."},
+    DormandPrince: {
+        "relative": "Allowed error of a step, relative to the size of velocities and internal states [-].",
+        "absolute": "Allowed error of a step where these are small [SI].",
+    },
+    Event: {
+        "level": "Level that it crosses [in the quantity's unit].",
+        "direction": "Which way it crosses: rising, falling or either.",
+        "command": "Commands to set when it happens, by actuator [in its unit].",
+        "wrench": "Wrenches to put on external bodies when it happens, in body axes, by body [N, N·m].",
+    },
+    Check: {
+        "target": "What is taken off the quantity first [in its unit].",
+        "statistic": "What to look at.",
+        "below": "The statistic must be below this [in the quantity's unit].",
+        "above": "The statistic must be above this [in the quantity's unit].",
+    },
+    ControllerSpec: {
+        "type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file.",
+        "period": "Time between two of its calls, a whole number of steps [s].",
+    },
+    ComponentSpec: {"type": "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."},
+    Scenario: {
+        "components": "Components of your own, by the names of their classes.",
+        "commands": "Commands from the start, by actuator [in its unit].",
+        "controller": "What gives commands; nothing if left out.",
+        "integrator": "Method of integration.",
+        "record": "Time between two samples of the recording, a whole number of steps [s].",
+        "seed": "Seed of gusts and waves.",
+    },
+}
+"""Meanings of fields, by class, where the text under them has no unit or speaks of Python."""
+
+
+def _entry(cls: Any, name: str = "", **options: Any) -> type[Entry]:
+    return entry(cls, name, hints=HINTS.get(cls), texts=TEXTS.get(cls), **options)
+
+
+# -- angles and places --------------------------------------------------------------------------------------------------
+
+
+def radians(degrees: Iterable[float]) -> tuple[float, ...]:
+    """Angles in radians."""
+    return tuple(math.radians(a) for a in degrees)
+
+
+def degrees(angle: float) -> float:
+    """Degrees that `math.radians` turns back into the same angle, where there are such, and as few digits as possible."""
+    exact = math.degrees(angle)
+    near = [round(exact, digits) for digits in (0, 3, 6, 9, 12)]
+    near += [exact, math.nextafter(exact, math.inf), math.nextafter(exact, -math.inf)]
+    return next((d for d in near if math.radians(d) == angle), exact)
+
+
+def _in_degrees(cls: type, name: str) -> Swap:
+    """An angle that a file has in degrees."""
+    key = f"{name}_deg"
+    return Swap(
+        fields=(name,),
+        keys={key: Key(Finite, field_texts(cls)[name].replace("[rad]", "[degrees]"), 0.0)},
+        read=lambda given: {name: math.radians(given[key])},
+        write=lambda thing: {key: degrees(getattr(thing, name))} if getattr(thing, name) else {},
+    )
+
+
+ROW3 = numbers(Bound(size=3))
+PLACED = Swap(
+    fields=("origin",),
+    keys={
+        "position": Key(ROW3, "Centre in world axes [m].", [0.0, 0.0, 0.0]),
+        "rpy_deg": Key(ROW3, "Roll, pitch, yaw of its axes [degrees].", [0.0, 0.0, 0.0]),
+    },
+    read=lambda given: {"origin": Origin(given.get("position", (0.0,) * 3), radians(given.get("rpy_deg", (0.0,) * 3)))},  # type: ignore[arg-type]
+    write=lambda solid: (
+        {"position": list(solid.origin.xyz), "rpy_deg": [degrees(a) for a in solid.origin.rpy]}
+        if solid.origin != Origin()
+        else {}
+    ),
+)
+
+_CENTER = Swap(
+    fields=("center",),
+    keys={"position": Key(ROW3, "Centre in world axes [m].", [0.0, 0.0, 0.0])},
+    read=lambda given: {"center": given["position"]},
+    write=lambda sphere: {"position": list(sphere.center)} if any(sphere.center) else {},
+)
+
+# -- water --------------------------------------------------------------------------------------------------------------
+
+Profile = one_of(
+    "profile",
+    {"power_law": entry(hydro.PowerLaw), "table": entry(hydro.DepthTable)},
+    "; leave it out for the same current at all depths",
+)
+CurrentEntry = entry(hydro.Current, types={"profile": Profile})
+GustsEntry = entry(hydro.Gusts)
+_DIRECTION, _PHASE = _in_degrees(hydro.RegularWave, "direction"), _in_degrees(hydro.RegularWave, "phase")
+Wave = one_of(
+    "wave",
+    {
+        "regular": entry(hydro.RegularWave, swaps=[_DIRECTION, _PHASE]),
+        "jonswap": entry(hydro.JonswapSea, swaps=[_DIRECTION]),
+        "pierson_moskowitz": entry(hydro.PiersonMoskowitzSea, swaps=[_DIRECTION]),
+    },
+)
+SURFACE = Swap(
+    fields=("surface",),
+    keys={
+        "surface": Key(
+            Literal["free"], "free: the water ends at its surface. Leave it out where bodies stay below, which is faster.", None
+        )
+    },
+    read=lambda given: {"surface": hydro.FreeSurface()},
+    write=lambda environment: {} if environment.surface is None else {"surface": "free"},
+)
+EnvironmentEntry = entry(hydro.Environment, types={"waves": list_of(Wave)}, swaps=[SURFACE], block=True)
+
+# -- contact ------------------------------------------------------------------------------------------------------------
+
+DryFrictionEntry = entry(DryFriction)
+MaterialBase = table(
+    "MaterialEntry", "How surfaces meet.", {"friction": Key(DryFrictionEntry, field_texts(Material)["friction"], None)}
+)
+MaterialEntry = one_of("material", {"linear": entry(LinearContact), "nonlinear": entry(NonlinearContact)}, base=MaterialBase)
+_INSIDE = ("name", "material")
+TerrainBase = table(
+    "TerrainEntry",
+    "Something that stands still and can be touched.",
+    {
+        "name": Key(str, "Name, unique among the terrain."),
+        "material": Key(str, "Name of its material, one of materials."),
+    },
+)
+TerrainEntry = one_of(
+    "terrain",
+    {
+        "plane": entry(terrain.Plane, without=_INSIDE),
+        "height_field": entry(terrain.HeightField, without=_INSIDE, block=True),
+        "box": entry(terrain.Box, "SolidBoxEntry", without=_INSIDE, swaps=[PLACED]),
+        "cylinder": entry(terrain.Cylinder, "SolidCylinderEntry", without=_INSIDE, swaps=[PLACED]),
+        "sphere": entry(terrain.Sphere, "SolidSphereEntry", without=_INSIDE, swaps=[_CENTER]),
+    },
+    base=TerrainBase,
+)
+
+
+def _two_names(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) != 2:
+        raise PydanticCustomError("array", "must be two names of bodies: [a, b]")
+    return value
+
+
+NamePair = Annotated[list[str], Field(min_length=2, max_length=2), BeforeValidator(_two_names)]
+ContactEntry = table(
+    "ContactEntry",
+    "What touches besides the shapes of bodies, which touch all terrain.",
+    {
+        "points": Key(list[str], "Names of frames that touch terrain at their origin, as feet do.", []),
+        "bodies": Key(list[NamePair], "Pairs of names of bodies that can touch each other.", []),
+        "material": Key(str, "Name of the material with which bodies meet each other.", None),
+    },
+)
+GraspEntry = _entry(Grasp)
+
+# -- thrusters ----------------------------------------------------------------------------------------------------------
+
+
+def _forces(curve: Any) -> list[Swap]:
+    """`forward` and `reverse` of a curve that has limits."""
+    hint = numbers(Bound(least=0.0))
+    return [
+        Swap(
+            fields=(f"max_{key}",),
+            keys={key: Key(hint, text)},
+            read=lambda given, key=key: {f"max_{key}": given[key]},  # type: ignore[misc]
+            write=lambda thing: {},
+        )
+        for key, text in (
+            ("forward", "Highest force forward [N]."),
+            ("reverse", "Highest force backward, a positive number [N]."),
+        )
+    ]
+
+
+CURVES: dict[str, Callable[..., ForceCurve]] = {"t200": t200_curve, "newtons": ideal_curve, "throttle": linear_curve}
+"""Functions that make curves, by the key of a file."""
+Curve = one_of(
+    "curve",
+    {
+        "t200": _entry(t200_curve, "T200Entry"),
+        "newtons": _entry(ideal_curve, "NewtonsEntry", swaps=_forces(ideal_curve)),
+        "throttle": _entry(linear_curve, "ThrottleEntry", swaps=_forces(linear_curve)),
+        "table": _entry(ForceCurve, "ForceTableEntry"),
+    },
+)
+
+
+def written_curve(curve: ForceCurve) -> dict[str, Any]:
+    """The short way to write a curve where there is one."""
+    commands, forces = curve.commands, curve.forces
+    limits = {"forward": forces[-1], "reverse": -forces[0]}
+    dead = {"dead_band": commands[-2]} if len(commands) == 4 else {}
+    candidates: dict[str, list[tuple[str, dict[str, float]]]] = {
+        "N": [("newtons", limits)],
+        "throttle": [("throttle", limits | dead)],
+        "us": [("t200", {"voltage": float(v)}) for v in range(10, 21)],
+    }
+    for key, values in candidates.get(curve.unit, ()):
+        given = {f"max_{k}" if k in limits else k: x for k, x in values.items()}
+        try:
+            if CURVES[key](**given) == curve:
+                return {key: values}
+        except ValueError:
+            continue
+    return written(curve)
+
+
+_CURVE = Swap(
+    fields=("curve",),
+    keys={"curve": Key(Curve, field_texts(Thruster)["curve"])},
+    read=lambda given: given,
+    write=lambda thruster: {"curve": written_curve(thruster.curve)},
+)
+_NAME = Swap(
+    fields=("name",),
+    keys={"name": Key(str, "Name of the thruster; that of its frame if left out.", None)},
+    read=lambda given: given,
+    write=lambda thruster: {"name": thruster.name} if thruster.name != thruster.frame else {},
+)
+_FRAMES = Swap(
+    fields=("name", "frame"),
+    keys={
+        "frames": Key(
+            list_of(str, 1),
+            "Named frames of the model, a thruster with the name of its frame on each; it pushes along the frame's x axis.",
+        )
+    },
+    read=lambda given: given,
+    write=lambda thruster: {"frames": [thruster.frame]},
+)
+ThrustersEntry = _entry(
+    Thruster, "ThrustersEntry", swaps=[_FRAMES, _CURVE], fits=lambda thruster: thruster.name == thruster.frame
+)
+ThrusterEntry = _entry(Thruster, swaps=[_NAME, _CURVE])
+Thrusters = picked(
+    "thruster",
+    lambda value: ("many" if "frames" in value else "one") if isinstance(value, dict) else None,
+    "must be a mapping with the keys frames (or frame and name), curve, time_constant, zero_thrust_speed",
+    {"many": ThrustersEntry, "one": ThrusterEntry},
+)
+
+# -- joints -------------------------------------------------------------------------------------------------------------
+
+_BACK_EMF = Swap(
+    fields=("back_emf",),
+    keys={
+        "back_emf": Key(
+            numbers(Bound(least=0.0)), "Voltage per speed of the rotor [V·s/rad]; the torque constant if left out.", None
+        )
+    },
+    read=lambda given: given,
+    write=lambda motor: {} if motor.back_emf == motor.torque_constant else {"back_emf": motor.back_emf},
+)
+Drive = one_of(
+    "drive",
+    {
+        "torque": _entry(drives.Torque),
+        "servo": _entry(drives.Servo),
+        "motor": _entry(drives.Motor, swaps=[_BACK_EMF]),
+        "hydraulic": _entry(drives.Hydraulic),
+    },
+)
+
+
+def _or_none(group: str, kind: type[Entry]) -> Any:
+    """A mapping, or the word none."""
+
+    def pick(value: Any) -> str | None:
+        return "none" if value == "none" else "some" if isinstance(value, dict) else None
+
+    must = f"must be none, or a mapping with the keys {', '.join(kind.model_fields)}"
+    return picked(group, pick, must, {"none": Literal["none"], "some": kind})
+
+
+ActuationEntry = table(
+    "ActuationEntry",
+    "What acts in a joint.",
+    {
+        "drive": Key(Drive, "What drives it; nothing if left out.", None),
+        "friction": Key(
+            _or_none("joint friction", _entry(drives.Friction, "JointFrictionEntry")),
+            "Friction, or none; as the model says if left out.",
+            None,
+        ),
+        "stops": Key(
+            _or_none("stops", _entry(drives.Stops)),
+            "Ends of its travel, or none; soft ones at the model's limits if left out.",
+            None,
+        ),
+    },
+)
+
+# -- the file -----------------------------------------------------------------------------------------------------------
+
+_MODEL = Swap(
+    fields=("model", "source"),
+    keys={"model": Key(str, "Name of a library model, or path of a model file relative to the scenario file.")},
+    read=lambda given: given,
+    write=lambda start: {"model": start.source},
+)
+_TURNED = Swap(
+    fields=("orientation",),
+    keys={
+        "rpy_deg": Key(ROW3, "Roll, pitch, yaw of the same [degrees]. Not with quaternion.", None),
+        "quaternion": Key(
+            numbers(Bound(size=4)), "Unit quaternion (w, x, y, z) of the same, body to world. Not with rpy_deg.", None
+        ),
+    },
+    read=lambda given: given,
+    write=lambda start: {} if start.orientation is None else {"quaternion": list(start.orientation)},
+)
+ModelStartEntry = _entry(
+    ModelStart,
+    swaps=[_MODEL, _TURNED],
+    config=ConfigDict(json_schema_extra={"not": {"required": ["rpy_deg", "quaternion"]}}),
+    block=True,
+)
+EventEntry = _entry(Event)
+ControllerEntry = _entry(ControllerSpec, "ControllerEntry")
+ComponentEntry = _entry(ComponentSpec, "ComponentEntry")
+CheckEntry = _entry(Check, config=ConfigDict(json_schema_extra={"anyOf": [{"required": ["below"]}, {"required": ["above"]}]}))
+AdaptiveEntry = table(
+    "AdaptiveEntry",
+    "The adaptive method with its tolerances.",
+    {"dormand_prince": Key(_entry(DormandPrince), "Tolerances.")},
+)
+INTEGRATORS = (*METHODS, "b1pc5", "b2pc5", "b4pc5")
+"""Names of methods of integration."""
+Integrator = picked(
+    "integrator",
+    lambda value: "name" if isinstance(value, str) else "adaptive" if isinstance(value, dict) else None,
+    f"must be {', '.join(INTEGRATORS)} or {{dormand_prince: {{...}}}}",
+    {"name": Literal[*INTEGRATORS], "adaptive": AdaptiveEntry},
+)
+ScenarioFile = _entry(
+    Scenario,
+    "ScenarioFile",
+    extra={
+        "hydromechs_scenario": entries.version_key,
+        "materials": Key(mapping_of(MaterialEntry), "Materials of surfaces, by name.", {}),
+        "contact": Key(ContactEntry, "What touches besides the shapes of bodies.", None),
+        "joints": Key(
+            mapping_of(ActuationEntry),
+            "Drives, friction and stops of joints, by the name of the body that the joint carries.",
+            {},
+        ),
+    },
+    without=("touching", "collisions", "material", "drives", "friction", "stops", "period"),
+    types={
+        "models": list_of(ModelStartEntry, 1),
+        "terrain": list_of(TerrainEntry),
+        "thrusters": list_of(Thrusters),
+        "components": list_of(ComponentEntry),
+        "controller": ControllerEntry,
+        "integrator": Integrator,
+    },
+    required=("duration",),
+    config=ConfigDict(title="HydroMechs scenario file, version 1"),
+)
+
+
+def scenario_json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of the scenario file, for editors and other programs."""
+    return entries.json_schema_of(ScenarioFile)
