@@ -190,5 +190,6 @@ def random_tree(
                 frames=(Frame(f"frame{i}", Origin(_three(rng.uniform(-1, 1, 3)), _three(rng.uniform(-3, 3, 3)))),),
             )
         )
-    world = World(axes=str(rng.choice(["NED", "ENU"])), gravity=rng.uniform(5, 12), water_density=rng.uniform(900, 1100))
+    ned = str(rng.choice(["NED", "ENU"])) == "NED"
+    world = World(axes="NED" if ned else "ENU", gravity=rng.uniform(5, 12), water_density=rng.uniform(900, 1100))
     return Model(name="random_tree", bodies=tuple(bodies), world=world)

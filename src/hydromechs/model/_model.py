@@ -38,7 +38,7 @@ class World:
     water_density: NotNegative = 1025.0
     """Density of the water [kg/m³]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "world")
 
     @property

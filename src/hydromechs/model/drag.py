@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from hydromechs.values import Bound, Edges, NotNegative, Positive, Vector3, convert_fields, floats, matrix, number
 
@@ -41,11 +41,11 @@ class Cylinder:
     points: Points = 4
     """Gauss points along the axis, 1 to 64."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
     @classmethod
-    def along(cls, axis: str, start: float, end: float, **fields) -> Cylinder:
+    def along(cls, axis: str, start: float, end: float, **fields: Any) -> Cylinder:
         """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m]; `fields` are the others of the class."""
         if axis not in ("x", "y", "z"):
             raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
@@ -69,7 +69,7 @@ class Box:
     points: Points = 4
     """Gauss points along each edge of a face, 1 to 64."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
 
@@ -84,7 +84,7 @@ class Sphere:
     center: Vector3 = (0.0, 0.0, 0.0)
     """Centre [m], shape (3,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
 
@@ -99,7 +99,7 @@ class Ellipsoid:
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
 
@@ -117,7 +117,7 @@ class Damping:
     coupled: tuple[tuple[str, float], ...] = ()
     """Coupled terms by name: "Y|r|v" with c adds −c |r| v to Y [SI]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("linear", "quadratic"):
             value = tuple(getattr(self, name))
             nested = any(not isinstance(v, int | float) and hasattr(v, "__len__") for v in value)
@@ -149,5 +149,5 @@ class Foil:
     normal: Vector3 = (0.0, 0.0, 1.0)
     """Direction across the foil, perpendicular to the chord [-], shape (3,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")

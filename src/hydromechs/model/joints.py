@@ -136,7 +136,7 @@ class Free(Joint):
     kind = "free"
     neutral_q = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "joint")
 
     @property
@@ -172,7 +172,7 @@ class Ball(Joint):
     kind = "ball"
     neutral_q = (1.0, 0.0, 0.0, 0.0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "joint")
 
     @property
@@ -209,7 +209,7 @@ class _OneAxis(Joint):
 
     neutral_q = (0.0,)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "joint")
 
     @property
@@ -274,7 +274,7 @@ class Composite:
 
     kind = "composite"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
 
     @property
