@@ -463,7 +463,7 @@ def test_components_of_files(tmp_path):
     assert read(dumps_scenario(scenario, tmp_path), tmp_path) == scenario
     with pytest.raises(UnsupportedFeature, match="components.0 is Nothing"):
         dumps_scenario(replace(scenario, components=scenario.plant.components[-1:]))
-    with pytest.raises(ScenarioError, match="line 6: components.0: the key 'type' is missing"):
+    with pytest.raises(ScenarioError, match="line 7: components.0: the key 'type' is missing"):
         read(text.replace("type:", "kind:").replace("{kind", "\n      {kind"), tmp_path)
 
 

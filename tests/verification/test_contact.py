@@ -411,7 +411,11 @@ def test_bad_input_is_named():
         (ValueError, "give the material", lambda: contact_pairs(model, (), bodies=[("leg", "arm")])),
         (ValueError, "'leg' and 'leg' cannot", lambda: contact_pairs(model, (), bodies=[("leg", "leg")], material=SOFT)),
         (ValueError, "two pieces of terrain are called 'floor'", lambda: contact_pairs(model, [floor, floor])),
-        (ValueError, r"'floor'.normal is \[0.0, 0.0, 0.0\], must not be zero", lambda: terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 0))),
+        (
+            ValueError,
+            r"'floor'.normal is \[0.0, 0.0, 0.0\], must not be zero",
+            lambda: terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 0)),
+        ),
         (ValueError, r"'b'.size is .* must be finite and > 0", lambda: terrain.Box(name="b", material=SOFT, size=(1, 0, 1))),
         (ValueError, r"'s'.*radius is -1, must be", lambda: terrain.Sphere(name="s", material=SOFT, radius=-1)),
         (ValueError, "LinearContact.stiffness is nan", lambda: LinearContact(stiffness=float("nan"))),

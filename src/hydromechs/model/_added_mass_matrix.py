@@ -25,7 +25,7 @@ __all__ = ["added_mass_matrix"]
 @singledispatch
 def added_mass_matrix(element, density):
     """Added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
-    raise TypeError(f"{element!r} is no element of hydromechs.added_mass")
+    raise TypeError(f"{element!r} is not an element of hydromechs.added_mass")
 
 
 @added_mass_matrix.register

@@ -29,7 +29,7 @@ class Inertia:
     tensor: Vector6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     """Moment of inertia about the centre of mass, in body axes: xx yy zz xy xz yz [kg·m²], shape (6,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "inertia")
 
     @property
@@ -51,7 +51,7 @@ class Hydro:
     drag: tuple = ()
     """Drag and damping: elements of `hydromechs.drag`, whose wrenches add up [N, N·m]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "hydro")
         for name, module in (("added_mass", added_mass), ("drag", drag)):
             value = getattr(self, name)
@@ -106,7 +106,7 @@ class Body:
     shapes: tuple[Shape, ...] = ()
     """Shapes for display and contact."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.parent == "world":
             object.__setattr__(self, "parent", None)
         if self.joint is None:

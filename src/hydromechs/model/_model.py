@@ -36,7 +36,7 @@ class World:
     water_density: NotNegative = 1025.0
     """Density of the water [kg/m³]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "world")
 
     @property
@@ -133,7 +133,7 @@ class Model:
     sources: tuple[tuple[str, str], ...] = ()
     """Where numbers come from: what, and its source."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         set_field = object.__setattr__
         if isinstance(self.bodies, Body | str) or not isinstance(self.bodies, Iterable):
             raise ModelError(str(self.name), [f"bodies is {self.bodies!r}, must be a list of Body"])

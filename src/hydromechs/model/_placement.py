@@ -22,7 +22,7 @@ class Origin:
     rpy: Vector3 = (0.0, 0.0, 0.0)
     """Roll, pitch, yaw [rad], shape (3,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "origin")
 
     @property
@@ -57,7 +57,7 @@ class Mdh:
     branch_theta: Finite = 0.0
     """Angle about the parent's z before the other parameters [rad]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "mdh")
 
     def steps(self, axis: int) -> tuple:

@@ -18,7 +18,7 @@ class Matrix:
     matrix: Matrix6
     """Symmetric added mass, positive, linear first: 6 rows of 6 [kg, kg·m, kg·m²], shape (6, 6)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "added_mass")
 
 
@@ -29,7 +29,7 @@ class Diagonal:
     diagonal: Vector6
     """Diagonal of the added mass, positive, linear first [kg, kg·m²], shape (6,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "added_mass")
 
 
@@ -42,7 +42,7 @@ class Sphere:
     center: Vector3 = (0.0, 0.0, 0.0)
     """Centre on the body [m], shape (3,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "added_mass")
 
 
@@ -55,7 +55,7 @@ class Ellipsoid:
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "added_mass")
 
 
@@ -70,7 +70,7 @@ class Cylinder:
     radius: Positive
     """Radius [m]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "added_mass")
 
     @classmethod
@@ -91,5 +91,5 @@ class Box:
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "added_mass")

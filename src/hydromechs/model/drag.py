@@ -41,7 +41,7 @@ class Cylinder:
     points: Points = 4
     """Gauss points along the axis, 1 to 64."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
     @classmethod
@@ -66,7 +66,7 @@ class Box:
     points: Points = 4
     """Gauss points along each edge of a face, 1 to 64."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
 
@@ -81,7 +81,7 @@ class Sphere:
     center: Vector3 = (0.0, 0.0, 0.0)
     """Centre [m], shape (3,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
 
@@ -96,7 +96,7 @@ class Ellipsoid:
     origin: Origin = field(default_factory=Origin)
     """Centre and axes on the body."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
 
@@ -114,7 +114,7 @@ class Damping:
     coupled: tuple[tuple[str, float], ...] = ()
     """Coupled terms by name: "Y|r|v" with c adds −c |r| v to Y [SI]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("linear", "quadratic"):
             value = tuple(getattr(self, name))
             nested = any(not isinstance(v, int | float) and hasattr(v, "__len__") for v in value)
@@ -146,5 +146,5 @@ class Foil:
     normal: Vector3 = (0.0, 0.0, 1.0)
     """Direction across the foil, perpendicular to the chord [-], shape (3,)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "drag")

@@ -96,7 +96,7 @@ class Free(Joint):
     kind = "free"
     neutral_q = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "joint")
 
     @property
@@ -132,7 +132,7 @@ class Ball(Joint):
     kind = "ball"
     neutral_q = (1.0, 0.0, 0.0, 0.0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "joint")
 
     @property
@@ -169,7 +169,7 @@ class _OneAxis(Joint):
 
     neutral_q = (0.0,)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "joint")
 
     @property
@@ -230,7 +230,7 @@ class Composite:
 
     kind = "composite"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
 
     @property

@@ -26,7 +26,7 @@ class Shape:
     contact: bool = True
     """Whether the shape takes part in contact; otherwise it is for display only."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         convert_fields(self, "shape")
         if not isinstance(self.contact, bool):
             raise ValueError(f"shape.contact must be true or false, got {self.contact!r}")
