@@ -4,23 +4,45 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 TEST_ARGS ?= -n auto
 
-.PHONY: demo test lint crosscheck clean
+# What `make check` runs: structure, models, spatial algebra, closed forms, energy, recordings, folders of runs.
+FAST_TESTS = $(wildcard \
+	tests/model tests/library tests/project/test_architecture.py tests/formats/test_schema.py tests/formats/test_yaml.py \
+	tests/consistency/test_spatial.py tests/consistency/test_dynamics.py tests/verification/test_textbook.py \
+	tests/verification/test_closed_forms.py tests/verification/test_added_mass.py tests/verification/test_drag.py \
+	tests/verification/test_thrusters.py tests/verification/test_energy_audit.py tests/scenarios/test_recording.py \
+	tests/cli/test_run_folders.py tests/cli/test_compare.py)
+
+.PHONY: demo check test lint docs-tables docs-times crosscheck clean
 
 demo: $(VENV)/run
 	$(BIN)/hydromechs run station_keeping
 
-test: $(VENV)/dev
-	$(BIN)/ruff check .
+# Before every commit: about a minute on two cores.
+check: lint
+	$(BIN)/pytest $(TEST_ARGS) $(FAST_TESTS)
+
+# Before every merge: everything.
+test: lint
 	$(BIN)/pytest $(TEST_ARGS)
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Rewrites the tables of the documentation: counts anew, times from the reports in docs/data.
+docs-tables: $(VENV)/dev
+	$(BIN)/python docs/make_tables.py
+
+# Measures the times anew first, some three minutes on a machine that does nothing else; add gpu where there is one.
+docs-times: $(VENV)/dev
+	$(BIN)/python docs/make_tables.py --measure dynamics papers
 
 crosscheck: $(VENV)/dev
 	$(BIN)/hydromechs crosscheck --trees 1000
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "HydroMechs needs Python 3.11 or later; give one with make PYTHON=python3.12"; exit 1; }

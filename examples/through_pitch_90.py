@@ -6,9 +6,10 @@ angles and body velocities, and (27) with Euler angles and their rates. Up to th
 in NaN; (24) takes a step with angle rates of tens of thousands of rad/s or more, and goes on with an attitude whose error
 chance decides; ours does not notice.
 
-python examples/through_pitch_90.py            prints a table and writes docs/pictures/pitch_90.png
+python examples/through_pitch_90.py            prints a table and writes pitch_90.png here
 """
 
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -279,7 +280,9 @@ def main() -> None:
     for name in FORMS:
         by_step = (f"{dt:g}: {x:.1e} " for dt, x in zip(steps, errors[name], strict=True))
         print(f"{name:30s}  largest error after 90° [rad] by step:", *by_step)
-    draw(flight, steps, errors, Path(__file__).parents[1] / "docs" / "pictures" / "pitch_90.png")
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "pitch_90.png")
+    draw(flight, steps, errors, out)
+    print(out)
 
 
 if __name__ == "__main__":

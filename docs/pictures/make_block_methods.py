@@ -5,16 +5,16 @@ python docs/pictures/make_block_methods.py
 
 from pathlib import Path
 
-from hydromechs.studies._block_study import BENCHMARK, arms, draw, measure, time_to
+from hydromechs.studies._block_study import BENCHMARK, arms, measure_blocks, plot_blocks, time_to
 
 
 def main() -> None:
     """Measure, print a table, draw."""
-    results = measure(arms(), print)
+    results = measure_blocks(arms(), print)
     for name, rows in results.items():
         print(f"{name:32s} {1e3 * time_to(rows, BENCHMARK):7.3f} ms to {BENCHMARK:g}")
     path = Path(__file__).with_name("block_methods.png")
-    draw(results, path)
+    plot_blocks(results, path)
     print(path)
 
 

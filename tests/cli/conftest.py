@@ -1,5 +1,6 @@
-"""A fixture that runs the command line."""
+"""Fixtures that run the command line, and a small scenario to run."""
 
+import subprocess
 import sys
 
 import pytest
@@ -11,11 +12,72 @@ from hydromechs.cli import main
 def run(monkeypatch, capsys):
     """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
 
-    def command(*arguments):
-        monkeypatch.setenv("COLUMNS", "400")
+    def command(*arguments, columns=400):
+        monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
             main()
         return end.value.code or 0, *capsys.readouterr()
 
     return command
+
+
+BUOY = """
+hydromechs: 1
+name: buoy
+bodies:
+  - name: float
+    joint: {type: free}
+    inertia: {mass: 100.0, com: [0, 0, 0.1], tensor: [4, 5, 6, 0, 0, 0]}
+    hydro:
+      volume: 0.1
+      added_mass: {diagonal: [50, 50, 50, 1, 1, 1]}
+      drag: [{shape: sphere, radius: 0.29, coefficient: 0.5}]
+"""
+SCENARIO = """
+hydromechs_scenario: 1
+name: sinking
+title: A ball sinks
+models: [{{model: buoy.yaml, position: [0, 0, 2], velocity: [0.3, 0, 0.5, 0, 0, 0.2]}}]
+environment: {{current: {{velocity: [0.2, 0, 0]}}, gusts: {{sigma: [0.1, 0.1, 0], time_constant: 5, interval: 0.5}}}}
+step: 0.01
+record: 0.05
+duration: {duration}
+seed: 3
+checks: [{{name: it sinks, quantity: depth.float, statistic: last, above: {above}}}]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    """Write the scenario; its path."""
+
+    def write(duration=2.0, above=0.0):
+        (tmp_path / "buoy.yaml").write_text(BUOY)
+        path = tmp_path / "sinking.yaml"
+        path.write_text(SCENARIO.format(duration=duration, above=above))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def buoy():
+    """The model file of the scenario."""
+    return BUOY
+
+
+@pytest.fixture
+def start():
+    """Start `hydromechs` with arguments in a process of its own; it is killed at the end."""
+    processes = []
+
+    def command(*arguments, code="from hydromechs.cli import main; main()"):
+        words = [sys.executable, "-c", code, *map(str, arguments)]
+        processes.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return processes[-1]
+
+    yield command
+    for process in processes:
+        process.kill()
+        process.wait()

@@ -87,3 +87,13 @@ def test_count_of_an_unknown_model(run):
     status, _, err = run("count", "nosuch")
     assert status == 1
     assert "no library model" in err
+
+
+def test_headings_of_counts_fit_80_columns(run):
+    """No heading is cut or broken on a terminal of the usual width."""
+    status, out, _ = run("count", "tiburon_titan2", columns=80)
+    assert status == 0 and "…" not in out
+    heading = next(line for line in out.splitlines() if "articulated_body" in line)
+    for name in ("articulated_body", "inverse_dynamics", "composite_body", "kinematics"):
+        assert name in heading.split()
+    assert max(map(len, out.splitlines())) <= 80

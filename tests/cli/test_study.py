@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs.studies import Comparison
 from hydromechs.studies import _decoupled as _study
+from hydromechs.studies import _papers as _papers
 
 
 @pytest.fixture(scope="module")
 def report():
     """A few runs."""
-    return _study.measure_decoupled(**_study.QUICK)
+    return _study.measure_decoupled(_study.QUICK_DECOUPLED)
 
 
 @pytest.mark.parametrize("ratio", [1.0, 10.0, 100.0])
@@ -46,7 +48,7 @@ def test_errors_fall_with_mass_and_with_station_keeping(report):
 
 def test_step_is_small_enough(report):
     """RK4 with twice the steps: no change in the third figure."""
-    finer = _study.measure_decoupled(**(_study.QUICK | dict(ratios=(47.5,), steps=600)))
+    finer = _study.measure_decoupled(_study.QUICK_DECOUPLED._replace(ratios=(47.5,), steps=600))
     coarse = np.array(report["arm"]["tool"])[:, 1:]
     np.testing.assert_allclose(coarse, finer["arm"]["tool"], rtol=1e-3)
 
@@ -56,10 +58,26 @@ def test_picture_is_drawn(report, tmp_path):
 
 
 def test_command(run, report, tmp_path, monkeypatch):
-    monkeypatch.setattr(_study, "measure_decoupled", lambda **_: report)
+    monkeypatch.setattr(_study, "measure_decoupled", lambda cases: report)
     status, out, err = run("study", "decoupled", "--quick", "--out", str(tmp_path / "x.png"))
     assert (status, err) == (0, "")
     assert "Vehicle floats freely: tool [mm]" in out and "47.5" in out
     assert (tmp_path / "x.png").exists()
     status, out, _ = run("study", "decoupled", "--quick", "--json")
     assert json.loads(out)["ratios"] == [5.0, 47.5]
+
+
+def test_papers_tables_are_printed_and_drawn(run, tmp_path, monkeypatch):
+    """`hydromechs papers` with made-up errors and times in place of half a minute of measuring."""
+    steps = np.array([50.0, 200.0, 800.0, 3200.0])
+    rows = np.stack([steps, 1e3 * steps**-4.0, 1e-5 * steps], axis=1)
+    names = [*_papers.SERIAL.values(), *_papers.LANES.values(), "Runge-Kutta 4", "Dormand-Prince 5"]
+    monkeypatch.setattr(_papers, "measure_blocks", lambda *a, **k: dict.fromkeys(names, rows))
+    monkeypatch.setattr(_papers, "lane_ratio", lambda *a: 1.2)
+    monkeypatch.setattr(_papers, "compare_with_papers", lambda: [Comparison("Chains", "a chain", "Table I", (10, 8), (5, 4))])
+    status, out, err = run("papers", "--quick", "--picture", tmp_path / "blocks.png")
+    assert (status, err) == (0, "")
+    assert "[10, 8]" in out and "2 chains × 2 points" in out and "0.770" in out
+    assert (tmp_path / "blocks.png").stat().st_size > 10_000
+    status, out, _ = run("papers", "--quick", "--json")
+    assert json.loads(out)["table_6"][1]["theirs"] == 2.63  # thesis, Table 6

@@ -208,7 +208,7 @@ def test_odd_arguments_of_single_calls():
         with pytest.raises(ValueError) as error:
             call()
         assert words in str(error.value)
-    with pytest.raises(KeyError, match="no body or frame 'gripper'"):
+    with pytest.raises(KeyError, match="no frame or body 'gripper'"):
         dyn.jacobian(q, "gripper")
     with pytest.raises(TypeError, match=r"must be a hydromechs\.Model"):
         hm.compile("puma560")
@@ -604,7 +604,7 @@ def test_parameters_that_make_no_sense():
     for wanted, error, words in (
         ([f"{link}.end_coefficient"], KeyError, "is not set in the model"),
         (["link1.joint.damping"], KeyError, "has no effect on the equations"),
-        (["world.axes"], KeyError, "is no number but a str"),
+        (["world.axes"], KeyError, "is not a number but a str"),
         (["hull.inertia.mass"], KeyError, "must start with the name of a body or with world; there are world, vehicle"),
         (["link1.inertia.com", "link1.inertia.com.0"], ValueError, "is named twice, or a part of it is too"),
     ):

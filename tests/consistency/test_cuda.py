@@ -10,8 +10,8 @@ import pytest
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.compiler import trace
-from hydromechs.compiler._c_text import _most_alive, short_lives
 from hydromechs.compiler._cuda import MISSING, CudaKernel, cuda_text
+from hydromechs.compiler._schedule import most_alive, short_lives
 from hydromechs.spatial import maximum, norm, where
 
 PRECISIONS = ("float32", "float64")
@@ -220,7 +220,7 @@ def test_order_shortens_lives(name):
         op = program.operations[k]
         assert all(place.get(x, -1) < place[k] for x in (op.a, op.b) if x >= 0)
     needs = [{x for x in (op.a, op.b) if x >= 0 and program.operations[x].kind != "const"} for op in program.operations]
-    assert _most_alive(needs, order) < _most_alive(needs, computed)
+    assert most_alive(needs, order) < most_alive(needs, computed)
 
 
 def test_wrong_precision():

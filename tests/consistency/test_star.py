@@ -124,7 +124,7 @@ def test_tree_that_branches_outside_the_base_is_named():
         bodies.append(hm.Body(name=name, parent=parent, joint=hm.joints.Revolute(), inertia=_plain()))
     model = hm.Model(name="fork", bodies=bodies)
     q, v = model.neutral()
-    with pytest.raises(UnsupportedFeature, match="fork is no star: body 'arm' carries the joints of 'left' and 'right'"):
+    with pytest.raises(UnsupportedFeature, match="fork is not a star: body 'arm' carries the joints of 'left' and 'right'"):
         star_dynamics(model, q, v, v)
 
 

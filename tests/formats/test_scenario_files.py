@@ -509,7 +509,7 @@ def test_check_in_words(recording):
     check = Check(name="c", quantity="position.a.b.x", statistic="max_abs", target=2, after=1, above=0.5, below=3)
     result = check.judge(recording)
     assert result.limit == "above 0.5 and below 3"
-    assert result.text == "largest size of position.a.b.x - 2 after 1 s"
+    assert result.text == "maximum |position.a.b.x - 2| after 1 s"
     with pytest.raises(ValueError, match="swap them"):
         Check(name="c", quantity="x", above=2, below=1)
     with pytest.raises(ValueError, match="statistic is 'median'"):

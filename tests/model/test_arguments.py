@@ -38,7 +38,7 @@ def test_value_errors_name_the_argument(call, words):
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(KeyError, match="no body or frame 'gripper'.*link1, link2"):
+    with pytest.raises(KeyError, match="no frame or body 'gripper'.*link1, link2"):
         hm.jacobian(MODEL, Q, "gripper")
     with pytest.raises(KeyError, match="no body 'gripper'.*vehicle, link1, link2"):
         MODEL.body_index("gripper")

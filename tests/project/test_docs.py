@@ -1,4 +1,4 @@
-"""Every Python block of the documentation runs, every model in it loads, every example keeps its promise."""
+"""Every Python block of the documentation runs, every model in it loads, every example keeps its promise, its tables are true."""
 
 import importlib.util
 import re
@@ -42,8 +42,46 @@ def test_examples_keep_their_promise(file):
     example.check(example.run())
 
 
+def anchors(page: Path) -> set[str]:
+    """Anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_between_pages_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text()):
         if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(file), f"{page.name} links to {target}#{anchor}"
+
+
+def architecture():
+    """The module `test_architecture` of this folder."""
+    spec = importlib.util.spec_from_file_location("architecture", Path(__file__).with_name("test_architecture.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_package_table_is_that_of_the_architecture():
+    """Each package of docs/architecture.md may import the named ones and what these may, as in MAY_IMPORT; no package is missing."""
+    allowed = architecture().MAY_IMPORT
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text[text.index("## Packages") : text.index("## From file to report")]
+    rows = [line.strip("| ").split("|") for line in section.splitlines() if line.startswith("| `")]
+    said = {row[0].strip().strip("`"): re.findall(r"`(\w+)`", row[-1]) if len(row) == 3 else [] for row in rows}
+    assert set(said) == set(allowed) - {"errors", "values", "_lazy"}
+    for package, names in said.items():
+        reached = set(names).union(*(allowed[name] for name in names))
+        assert reached - {package} == allowed[package] - {package}, package
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_pages_use_public_names_and_cite_by_author(page):
+    text = page.read_text()
+    private = re.findall(r"^(?:from|import) hydromechs[\w.]*\._\w+.*|^from hydromechs[\w.]* import _\w+.*", text, re.MULTILINE)
+    assert not private
+    assert not re.findall(r"\bseeds? 00\d", text)
+    assert page.name == "README.md" or f"docs/{page.name}" in PAGES[0].read_text(), "README links to every page"

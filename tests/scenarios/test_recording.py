@@ -224,7 +224,7 @@ def test_what_is_there_already(tmp_path):
         lambda: RecordingWriter(precious, SCHEMA, COORDS, ATTRS, overwrite=True),
         lambda: save_recording(recorded().dataset(), precious.rename(tmp_path / "p.zarr"), overwrite=True),
     ):
-        with pytest.raises(RecordingError, match="no recording"):
+        with pytest.raises(RecordingError, match="not a recording"):
             write()
     assert (tmp_path / "p.zarr" / "thesis.txt").read_text() == "years of work"
 
@@ -233,7 +233,7 @@ def test_what_is_there_already(tmp_path):
     "name, text, message",
     [
         ("missing.zarr", None, "nothing at that path"),
-        ("r.txt", "hello", "is no recording"),
+        ("r.txt", "hello", "is not a recording"),
         ("r.nc", "hello", "cannot be read as NetCDF"),
     ],
 )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image  # comes with matplotlib
 
+from hydromechs.recording import CheckResult, Summary
 from hydromechs.viewer import plot_recording, plot_variable, write_report
 from hydromechs.viewer._plots import depth, roll_pitch_yaw
 from hydromechs.viewer._report import _number, _percent, _seconds
@@ -181,19 +182,19 @@ def test_a_report_tells_the_run(tmp_path, make_recording, make_summary, pixel):
     for words in (
         "Station keeping in a current",
         "1 of 3 checks failed",
-        "60 s of tiburon_titan2 in 0.21 s of computing, 285 times as fast as real time.",
+        "60 s of tiburon_titan2 in 0.21 s of computing, 286 times as fast as real time.",
         "Not within its limit: heading error.",
-        "Largest position error 0.183 m limit 0.25 m",
-        "✗ failed heading error largest heading error after 20 s [rad] 0.121 0.1",
+        "Position error 0.183 m must be below 0.25 m",
+        "✗ failed heading error maximum |heading error| after 20 s [rad] 0.121 below 0.1",
         "thruster_3 was at its limit for 4.2 s (7 % of the time).",
         "Sum of all work",
-        "Residual",
+        "Maximum residual",
         "Integrator RK4, step 1 ms",
         "hydromechs_scenario: 1",
         "Made by HydroMechs",
     ):
         assert words in page.text, words
-    assert "Late steps" not in page.text
+    assert "Missed deadlines" not in page.text
     assert page.tags.count("img") == 1 and page.tags.count("h1") == 1
 
 
@@ -212,10 +213,11 @@ def test_all_text_is_escaped(tmp_path, make_recording, make_summary, pixel):
     bad = "<script>alert('x')</script><img src=x onerror=y>&\"'"
     ds = make_recording(samples=11)
     ds.attrs |= {"scenario": f"name: {bad}</pre>", "hydromechs": bad, "created": bad, "seed": bad}
-    summary = make_summary(ds) | {
-        "title": bad, "description": f"{bad}\n\n{bad}", "model": bad, "setup": [(bad, bad)], "messages": [bad],
-        "checks": [{"name": bad, "passed": False, "value": bad, "limit": bad, "text": bad}], "audit": {bad: 1.0},
-    }  # fmt: skip
+    summary = make_summary(
+        ds, title=bad, description=f"{bad}\n\n{bad}", model=bad, setup=((bad, bad),), messages=(bad,),
+        checks=(CheckResult(bad, False, 0.1, bad, bad), CheckResult(f"position {bad}", False, 0.1, bad, bad)),
+        work={bad: 1.0}, stored={bad: 1.0},
+    )  # fmt: skip
     plot = tmp_path / "a<b>&'c.png"
     shutil.copy(pixel, plot)
     page = Page(write_report(ds, summary, [plot], tmp_path / "r.html").read_text(encoding="utf-8"))
@@ -226,27 +228,23 @@ def test_all_text_is_escaped(tmp_path, make_recording, make_summary, pixel):
 def test_a_report_of_little(tmp_path, make_recording):
     """What is not known is not shown; there is no empty heading."""
     ds = make_recording(samples=11).drop_attrs()
-    page = Page(write_report(ds, {}, [], tmp_path / "r.html").read_text(encoding="utf-8"))
+    page = Page(write_report(ds, Summary(), [], tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "no checks set" in page.text and "h2" not in page.tags and "None" not in page.text
 
 
 def test_a_run_that_stopped_is_said_to_have(tmp_path, make_recording, make_summary):
     ds = make_recording(samples=11)
     ds.attrs["finished"] = 0
-    summary = make_summary(ds) | {
-        "residual": float("nan"),
-        "residual_relative": float("nan"),
-        "audit": {"drag": float("nan")},
-        "late_steps": 3,
-    }
+    nan = float("nan")
+    summary = make_summary(ds, residual=nan, residual_relative=nan, work={"drag": nan}, late_steps=3)
     page = Page(write_report(ds, summary, [], tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "Run did not finish" in page.text and "what was recorded" in page.text
-    assert "not finite" in page.text and "nan" not in page.text.lower() and "Late steps 3" in page.text
+    assert "not finite" in page.text and "nan" not in page.text.lower() and "Missed deadlines 3" in page.text
 
 
 def test_plots_of_other_kinds_are_refused(tmp_path, make_recording):
     with pytest.raises(ValueError, match=r"a\.txt"):
-        write_report(make_recording(samples=11), {}, [Path("a.txt")], tmp_path / "r.html")
+        write_report(make_recording(samples=11), Summary(), [Path("a.txt")], tmp_path / "r.html")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hydromechs import dynamics, hydro
-from hydromechs.model import Hydro, Model
+from hydromechs.model import Hydro, HydroModel, Model, joints
+
+from ._tables import table_of
 
 __all__ = ["Totals", "print_info", "totals"]
 
@@ -59,12 +61,7 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
     """
     description = model.description.strip()
     console.print(Text.assemble((model.name, "bold"), f"  {description}" if description else ""))
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    for column, justify in (
-        ("body", "left"), ("parent", "left"), ("joint", "left"), ("mass\nkg", "right"), ("displaced\nkg", "right"),
-        ("added mass\nx, y, z  kg", "right"), ("drag", "left"),
-    ):  # fmt: skip
-        table.add_column(column, justify=justify, overflow="fold")
+    table = table_of("body", "parent", "joint", ">mass\nkg", ">displaced\nkg", ">added mass\nx, y, z  kg", "drag")
     rest = np.zeros(6)
     for body in model.bodies:
         added = displaced = "–"
@@ -107,11 +104,12 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
         console.print(table)
 
 
-def _joint(joint) -> str:
-    return "+".join(p.kind for p in joint.parts) if joint.kind == "composite" else joint.kind
+def _joint(joint: joints.Joint | joints.Composite) -> str:
+    parts = joint.parts if isinstance(joint, joints.Composite) else (joint,)
+    return "+".join(type(part).__name__.lower() for part in parts)
 
 
-def _drag(data) -> str:
+def _drag(data: Hydro | HydroModel | None) -> str:
     if data is None:
         return "–"
     if not isinstance(data, Hydro):

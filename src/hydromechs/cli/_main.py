@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,7 +16,7 @@ __all__ = ["main"]
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,  # help texts are plain: [dev] is no markup
+    rich_markup_mode=None,  # help texts are plain: [dev] is not markup
     help="HydroMechs: simulation of mechanisms that move in water.",
 )
 
@@ -23,7 +24,7 @@ SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs mo
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False) -> None:
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
         from hydromechs import __version__
 
@@ -46,21 +47,37 @@ def run(
     scenario: Annotated[
         str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
     ],
-    out: Annotated[str, typer.Option(help="Folder for recording, plots and report; runs/NAME unless given.")] = "",
+    out: Annotated[
+        str,
+        typer.Option(help="Folder for recording, plots and report; by default runs/NAME, or runs/NAME-2, ..."),
+    ] = "",
     duration: Annotated[
-        float | None, typer.Option(help="How long to simulate, in place of the scenario's duration [s].")
+        float | None, typer.Option(help="How long to simulate, instead of the scenario's duration [s].")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, in place of the scenario's.")] = None,
-    resume: Annotated[str, typer.Option(help="Go on from a state.json that an earlier run left.")] = "",
-    real_time: Annotated[bool, typer.Option("--real-time", help="No faster than the clock; late steps are counted.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, instead of the scenario's.")] = None,
+    resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="No faster than the clock; missed deadlines are counted.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
 ) -> None:
     """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
     from ._run import run as run_scenario
 
     pace = 1.0 if real_time else None
-    options = dict(out=out, duration=duration, seed=seed, resume=resume, real_time=pace, pictures=pictures)
-    if not run_scenario(scenario, Console(), **options):
+    passed = run_scenario(
+        scenario,
+        Console(),
+        out=out,
+        duration=duration,
+        seed=seed,
+        resume=resume,
+        real_time=pace,
+        pictures=pictures,
+        force=force,
+    )
+    if not passed:
         raise typer.Exit(1)
 
 
@@ -75,16 +92,36 @@ def scenarios() -> None:
 @app.command()
 def plot(
     recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
-    variable: Annotated[str, typer.Argument(help="A variable, as position; all plots of the report unless given.")] = "",
+    variable: Annotated[str, typer.Argument(help="A variable, such as position; by default all plots of the report.")] = "",
     out: Annotated[str, typer.Option(help="File (one variable) or folder (all).")] = "",
     select: Annotated[
-        list[str] | None, typer.Option(help="Entries to show, as body=vehicle or xyz=x,z; may be repeated.")
+        list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
     ] = None,
 ) -> None:
     """Draw a recording."""
-    from ._run import plot as draw
+    from ._plot import plot as draw
 
     draw(recording, variable, out, select or [], Console())
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+    out: Annotated[str, typer.Option(help="File for a picture of both; none by default.")] = "",
+    quantity: Annotated[
+        list[str] | None,
+        typer.Option(help="What to draw, such as position.vehicle.x; may be repeated. By default what differs most."),
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Status 1 if a variable differs by more than this part of its maximum.")
+    ] = None,
+) -> None:
+    """Compare two recordings: the largest difference of each variable, and a picture of both."""
+    from ._plot import compare as compare_two
+
+    if not compare_two(first, second, Console(), out=out, quantities=quantity, tolerance=tolerance):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -105,7 +142,7 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Files of models or scenarios, or names of the library's.")]) -> None:
+def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
     """Check model and scenario files; every fault is listed with its line."""
     from hydromechs.formats import is_scenario_file
     from hydromechs.library import load, load_scenario, scenario_names
@@ -132,19 +169,24 @@ def crosscheck(
 
     DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
     """
-    from hydromechs.studies import print_crosscheck
+    from hydromechs.studies import crosscheck as compare
 
-    if not print_crosscheck(trees, seed, Console()):
+    from ._print_studies import print_crosscheck
+
+    console = Console()
+    result = compare(trees, seed, track=_progress("comparing", console))
+    print_crosscheck(result, console)
+    if not result.passed:
         raise typer.Exit(1)
 
 
 @app.command()
 def export(
     model: SOURCE,
-    out: Annotated[str, typer.Option(help="Folder to write into; one with the model's name unless given.")] = "",
+    out: Annotated[str, typer.Option(help="Folder to write into; by default one with the model's name.")] = "",
     format: Annotated[str, typer.Option(help="c: C99 header, source and a check.")] = "c",
     functions: Annotated[
-        str, typer.Option(help="Names with commas between them; a wrong one lists them all.")
+        str, typer.Option(help="Names separated by commas; a wrong name lists them all.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
 ) -> None:
     """Write a model's equations as C99 for an embedded target, with a check."""
@@ -154,7 +196,7 @@ def export(
     from hydromechs.library import load
 
     if format not in FORMATS:
-        raise typer.BadParameter(f"{format!r} is no format; there are {', '.join(FORMATS)}", param_hint="--format")
+        raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
     mechanism = load(model)
     try:
         header, source, test = export_c(
@@ -174,39 +216,43 @@ def count(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Count multiplications and additions of the algorithms for a model."""
-    if (model is None) != papers:
+    if (model is None) is not papers:
         raise typer.BadParameter("give either a model or --papers")
     import json
 
     from hydromechs import studies
+
+    from ._print_papers import print_counts, print_papers
 
     if papers:
         found = list(studies.compare_with_papers())
         if as_json:
             print(json.dumps([{**c._asdict(), "ratio": c.ratio} for c in found], indent=2, ensure_ascii=False))
         else:
-            studies.print_papers(found, Console())
+            print_papers(found, Console())
         return
     from hydromechs.library import load
 
-    mechanism = load(model)
+    mechanism = load(str(model))
     if as_json:
         print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))
     else:
-        studies.print_counts(mechanism, Console())
+        print_counts(mechanism, Console())
 
 
 @app.command()
 def papers(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats: times are rough.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
     picture: Annotated[str, typer.Option(help="File for the plot of error against time.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Our reproduction of the papers' tables: operation counts, block methods, speedups on lanes."""
-    from hydromechs.studies import measure_papers, print_papers_tables
+    from hydromechs.studies import measure_papers
+
+    from ._print_papers import print_papers_tables
 
     notes = Console(stderr=True)
-    _report(measure_papers(quick=quick, picture=picture, tell=notes.print), print_papers_tables, as_json)
+    _report(measure_papers(quick=quick, picture=picture, report=notes.print), print_papers_tables, as_json)
 
 
 bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure speed, ours and others', on this machine.")
@@ -216,12 +262,14 @@ app.add_typer(bench, name="bench")
 @bench.command("dynamics")
 def bench_dynamics(
     model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains: to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
     from hydromechs.library import load
-    from hydromechs.studies import measure_dynamics, print_dynamics
+    from hydromechs.studies import measure_dynamics
+
+    from ._print_bench import print_dynamics
 
     _report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
 
@@ -229,23 +277,27 @@ def bench_dynamics(
 @bench.command("gpu")
 def bench_gpu(
     model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats: to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time forward dynamics in water on a GPU (needs CuPy)."""
     from hydromechs.library import load
-    from hydromechs.studies import measure_gpu, print_gpu
+    from hydromechs.studies import measure_gpu
+
+    from ._print_bench import print_gpu
 
     _report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
 
 
 @bench.command("simulation")
 def bench_simulation(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts: to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time rollouts and a whole scenario with its recording."""
-    from hydromechs.studies import measure_simulation, print_simulation
+    from hydromechs.studies import measure_simulation
+
+    from ._print_bench import print_simulation
 
     _report(measure_simulation(quick=quick), print_simulation, as_json)
 
@@ -256,20 +308,29 @@ app.add_typer(study, name="study")
 
 @study.command("decoupled")
 def study_decoupled(
-    out: Annotated[str, typer.Option(help="Picture to write (.png, .svg, .pdf); none unless given.")] = "",
-    quick: Annotated[bool, typer.Option("--quick", help="A few runs: to see that it works.")] = False,
+    out: Annotated[str, typer.Option(help="Picture to write (.png, .svg, .pdf); none by default.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A few runs, to check that it works.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Errors of the decoupled model of vehicle and arm, over mass ratios and bandwidths."""
-    from hydromechs.studies import QUICK, measure_decoupled, plot_decoupled, print_decoupled
+    from hydromechs.studies import FULL_DECOUPLED, QUICK_DECOUPLED, measure_decoupled, plot_decoupled
 
-    report = measure_decoupled(**(QUICK if quick else {}))
+    from ._print_studies import print_decoupled
+
+    report = measure_decoupled(QUICK_DECOUPLED if quick else FULL_DECOUPLED)
     _report(report, print_decoupled, as_json)
     if out:
         plot_decoupled(report, out)
 
 
-def _report(report: dict, show, as_json: bool) -> None:
+def _progress(what: str, console: Console) -> Callable[[list], Iterable]:
+    """Goes through a list with a progress bar."""
+    from rich.progress import track
+
+    return lambda items: track(items, description=what, console=console)
+
+
+def _report(report: dict[str, Any], show: Callable[[dict[str, Any], Console], None], as_json: bool) -> None:
     """Print a report as JSON or as tables."""
     import json
 
@@ -290,9 +351,14 @@ def backends(
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
     """Compare machine code (lanes, threads, C) with the float reference on every equation."""
-    from hydromechs.studies import print_backends
+    from hydromechs.studies import compare_all_backends
 
-    if not print_backends(trees, seed, Console()):
+    from ._print_studies import print_backends
+
+    console = Console()
+    result = compare_all_backends(trees, seed, track=_progress("comparing", console))
+    print_backends(result, console)
+    if not result.passed:
         raise typer.Exit(1)
 
 

@@ -1,28 +1,25 @@
-"""`hydromechs run`: a scenario from file to recording, plots and report."""
+"""`hydromechs run` and `scenarios`: arguments and printing."""
 
 from __future__ import annotations
 
-import json
 import time
-import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs import __version__
-from hydromechs.errors import SimulationDiverged
-from hydromechs.recording import RecordingWriter, load_recording
-from hydromechs.simulation import Simulation, load_state, save_state
+from hydromechs.recording import RunFolder, Summary
+from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
-__all__ = ["plot", "print_scenarios", "run"]
+__all__ = ["draw", "print_scenarios", "print_summary", "run"]
 
-OURS = ("recording.zarr", "report.html", "state.json", "last_finite_state.json", "summary.json", "plots")
-"""What a run leaves in its folder."""
+REPORTED_AFTER = 0.1
+"""Wall time from the start of a simulation to its first report of progress [s]."""
 
 
 def run(
@@ -35,206 +32,169 @@ def run(
     resume: str = "",
     real_time: float | None = None,
     pictures: bool = True,
+    force: bool = False,
 ) -> bool:
-    """Run a scenario and write its folder; whether it went to its end and all checks passed.
+    """Run a scenario, write its folder and print what came out; whether it came to its end and all checks passed.
 
     Args:
         source: Name of a library scenario or path of a file.
         console: Where to print.
-        out: Folder; runs/NAME unless given.
-        duration: Duration in place of the scenario's [s].
-        seed: Seed in place of the scenario's.
-        resume: A state.json to go on from.
+        out: Folder; the first free one of runs/NAME, runs/NAME-2, ... unless given.
+        duration: Duration instead of the scenario's [s].
+        seed: Seed instead of the scenario's.
+        resume: A state.json to continue from, or the folder of a run.
         real_time: Pace of a run in real time.
         pictures: Whether to draw plots and write the report.
+        force: Replace an earlier run in the folder.
     """
-    from hydromechs.library import load_scenario, scenario_path
+    from hydromechs.library import load_scenario
 
     scenario = load_scenario(source)
-    changes = {"duration": duration, "seed": seed}
-    scenario = replace(scenario, **{k: v for k, v in changes.items() if v is not None})
-    folder = Path(out or Path("runs") / scenario.name)
-    state = load_state(resume) if resume else None
-    _check_folder(folder)
+    if duration is not None:
+        scenario = replace(scenario, duration=duration)
+    if seed is not None:
+        scenario = replace(scenario, seed=seed)
     console.print(Text(scenario.title or scenario.name, "bold"))
-    started = time.perf_counter()
-    with console.status("compiling (cached afterwards)"):
-        sim = scenario.simulation()
-        if state is not None:
-            _check_layout(resume, sim)
-            sim.reset(state)
-        sim.compile()
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in OURS[1:5]:
-        (folder / name).unlink(missing_ok=True)
-    compiled = time.perf_counter() - started
-    attrs = {"title": scenario.title or scenario.name, "hydromechs": __version__, "created": time.strftime("%Y-%m-%d %H:%M:%S")}
-    file = Path(source if Path(source).is_file() else scenario_path(source))
-    text = file.read_text()
-
-    def recorder(schema, coords, own):
-        return RecordingWriter(folder / "recording.zarr", schema, coords, own | attrs | {"scenario": text}, overwrite=True)
-
-    error = outcome = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with _claimed(scenario, out, force) as folder, _ProgressBar(console, scenario.duration) as bar:
         try:
-            outcome = _with_progress(sim, scenario.duration, recorder, real_time, console)
-        except SimulationDiverged as diverged:
-            error = diverged
-            save_state(getattr(error, "state", sim.state), folder / "last_finite_state.json")
-        except KeyboardInterrupt:
-            save_state(sim.state, folder / "state.json", _layout(sim))
-            samples = load_recording(folder / "recording.zarr").time.size
-            text = f"interrupted at t = {sim.state.t:g} s; {samples} samples are in {folder / 'recording.zarr'}; "
-            console.print(Text(f"{text}go on with --resume {folder / 'state.json'}", "yellow"))
+            result = run_scenario(
+                scenario,
+                folder,
+                text=_file_of(source).read_text(),
+                resume=resume or None,
+                real_time=real_time,
+                pictures=draw if pictures else None,
+                progress=bar.show,
+            )
+        except RunInterrupted as stopped:
+            bar.close()
+            _print_interrupted(stopped, console)
             raise
-    for warning in caught:
-        console.print(Text(f"warning: {warning.message}", "yellow"))
-    ds = load_recording(folder / "recording.zarr")
-    if error is None:
-        save_state(sim.state, folder / "state.json", _layout(sim))
-    summary = summarise(scenario, sim, ds, outcome, error, compiled, real_time)
-    (folder / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False, default=str))
-    _print_summary(summary, console)
-    if pictures:
-        from hydromechs.viewer import plot_recording, write_report
-
-        with console.status("drawing"):
-            plots = plot_recording(ds, folder / "plots")
-            report = write_report(ds, summary, plots, folder / "report.html")
-        console.print(Text(f"report: {report}", "bold"))
-    console.print(Text(f"recording: {folder / 'recording.zarr'}"))
-    if error is not None:
-        console.print(Text(f"error: {error}\nlast finite state: {folder / 'last_finite_state.json'}", "red"))
-    return error is None and all(c["passed"] for c in summary["checks"])
+    _print_result(result, console)
+    return result.passed
 
 
-def _check_folder(folder: Path) -> None:
-    """A folder for a run: new, empty, or that of an earlier run, which is replaced."""
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; --out names a folder")
-    there = [p.name for p in folder.iterdir()] if folder.exists() else []
-    if there and not (folder / "recording.zarr" / ".zattrs").exists():
-        raise ValueError(f"{folder} has other things in it ({', '.join(sorted(there)[:3])}); give another folder with --out")
+def _file_of(source: str) -> Path:
+    """The file of a scenario, given as `load_scenario` takes it."""
+    from hydromechs.library import scenario_path
+
+    return Path(source if any(c in source for c in "./\\") else scenario_path(source))
 
 
-def _layout(sim: Simulation) -> str:
-    """Names of all that a state holds, so that it is not taken for another's."""
-    return sim.layout_names
+def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManager[RunFolder]:
+    """The folder of a run, locked: the one named, or the first free one under runs/."""
+    if out or force:
+        return RunFolder(out or Path("runs") / scenario.name).claimed(replace=force)
+    return RunFolder.numbered(Path("runs") / scenario.name)
 
 
-def _check_layout(path: str, sim: Simulation) -> None:
-    """That a state was left by a simulation with the same joints, actuators and internal states."""
-    layout = json.loads(Path(path).read_text()).get("layout")
-    if layout and layout != _layout(sim):
-        raise ValueError(
-            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order"
-        )
-
-
-def _with_progress(sim: Simulation, duration: float, recorder, real_time: float | None, console: Console):
-    """The run, with a bar that shows the time reached and the real-time factor."""
-    t_start, clock = sim.state.t, time.perf_counter()
-    columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.fields[reached]}"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=duration, reached="")
-
-        def tell(t: float) -> None:
-            factor = (t - t_start) / (time.perf_counter() - clock)
-            bar.update(task, completed=t - t_start, reached=f"{t - t_start:.1f} of {duration:g} s, {factor:.3g} x real time")
-
-        return sim.run(duration, recorder=recorder, progress=tell, real_time=real_time)
-
-
-def summarise(scenario, sim: Simulation, ds, outcome, error, compiled: float, real_time: float | None) -> dict:
-    """What the report says, as plain data.
+def draw(result: RunResult) -> None:
+    """Draw the plots of a run and write its report into its folder.
 
     Args:
-        scenario: The scenario.
-        sim: Its simulation, after the run.
-        ds: The recording.
-        outcome: The `Run`, or None if it diverged.
-        error: Why it diverged, or None.
-        compiled: Seconds of compiling.
-        real_time: Pace of a run in real time, or None.
+        result: What `run_scenario` has made.
     """
-    span = float(sim.state.t - ds.time[0]) if ds.time.size else 0.0
-    wall = float(ds.attrs.get("wall_time", 0.0))
-    checks = [c._asdict() for c in (check.judge(ds) for check in scenario.checks)] if ds.time.size else []
-    audit = {str(c): float(ds.work.sel(cause=c)[-1]) for c in ds.cause.values} if "work" in ds and ds.time.size else {}
-    energies = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
-    change = (
-        {f"change of {name.replace('_', ' ')}": float(ds[name][-1] - ds[name][0]) for name in energies} if ds.time.size else {}
+    from hydromechs.viewer import plot_recording, write_report
+
+    plots = plot_recording(result.recording, result.folder.plots)
+    write_report(result.recording, result.summary, plots, result.folder.report)
+
+
+class _ProgressBar:
+    """Shows the phases of a run: a spinner while compiling and drawing, a bar with the time reached while simulating."""
+
+    def __init__(self, console: Console, duration: float) -> None:
+        self.console, self.duration = console, duration
+        self._phase, self._stack = "", ExitStack()
+        self._update: Callable[[float], None] = lambda t: None
+
+    def __enter__(self) -> _ProgressBar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove it from the terminal."""
+        self._stack.close()
+
+    def show(self, phase: str, t: float) -> None:
+        """Show the phase and, while simulating, the time reached [s]."""
+        if phase != self._phase:
+            self.close()
+            self._phase, self._stack = phase, ExitStack()
+            if phase == "simulating":
+                self._update = self._bar()
+            else:
+                text = "compiling (cached afterwards)" if phase == "compiling" else phase
+                self._update = lambda t: None
+                self._stack.enter_context(self.console.status(text))
+        self._update(t)
+
+    def _bar(self) -> Callable[[float], None]:
+        columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.fields[reached]}"), TimeRemainingColumn())
+        bar = self._stack.enter_context(Progress(*columns, console=self.console, transient=True))
+        task = bar.add_task("", total=self.duration, reached="")
+        started = time.perf_counter() - REPORTED_AFTER
+
+        def update(t: float) -> None:
+            factor = t / (time.perf_counter() - started)
+            bar.update(task, completed=t, reached=f"{t:.1f} of {self.duration:g} s, {factor:.3g} x real time")
+
+        return update
+
+
+def _print_interrupted(stopped: RunInterrupted, console: Console) -> None:
+    folder = stopped.folder
+    console.print(
+        Text(
+            f"interrupted; {stopped.samples} samples are in {folder.recording}\n"
+            f"to continue from t = {stopped.state.t:g} s: --resume {folder.path} --duration {stopped.remaining:g}",
+            "yellow",
+        ),
+        soft_wrap=True,
     )
-    residual = float(np.abs(ds.energy_residual).max()) if ds.time.size else float("nan")
-    turnover = sum(abs(x) for x in (*audit.values(), *change.values())) or 1.0
-    plant = sim.plant
-    setup = [
-        ("Model", f"{plant.model.name}: {plant.model.nb} bodies, {plant.model.nv} degrees of freedom"),
-        ("Water", _water_text(plant)),
-        ("Actuators", ", ".join(plant.actuator_names) or "none"),
-        ("Components", ", ".join(_counted(plant)) or "none"),
-        ("Controller", f"{type(sim.controller).__name__}, every {sim.period:g} s" if sim.controller else "none"),
-        ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),
-        ("Seed", str(plant.seed)),
-    ]
-    return {
-        "title": scenario.title or scenario.name,
-        "description": scenario.description,
-        "model": plant.model.name,
-        "duration": span,
-        "wall_time": wall,
-        "compile_time": compiled,
-        "real_time_factor": span / wall if wall else 0.0,
-        "late_steps": outcome.late if outcome is not None and real_time is not None else None,
-        "stopped": None if outcome is None else outcome.stopped,
-        "checks": checks,
-        "audit": audit | change,
-        "residual": residual,
-        "residual_relative": residual / turnover,
-        "setup": setup,
-        "messages": list(ds.attrs.get("messages", [])) + ([f"The run stopped: {error}"] if error else []),
-    }
 
 
-def _counted(plant) -> list[str]:
-    """How many components of each kind there are."""
-    kinds = [c.kind for c in plant.components]
-    return [f"{kinds.count(kind)} {kind.replace('_', ' ')}" for kind in dict.fromkeys(kinds)]
+def _print_result(result: RunResult, console: Console) -> None:
+    """Print warnings, the summary, where everything is, and why it diverged."""
+    for warning in result.warnings:
+        console.print(Text(f"warning: {warning}", "yellow"))
+    print_summary(result.summary, console)
+    folder = result.folder
+    if folder.report.exists():
+        console.print(Text(f"report: {folder.report}", "bold"), soft_wrap=True)
+    console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
+    if result.summary.diverged is not None:
+        console.print(Text(f"error: {result.summary.diverged}", "red"))
+        console.print(Text(f"last finite state: {folder.last_finite_state}", "red"), soft_wrap=True)
 
 
-def _water_text(plant) -> str:
-    e = plant.environment
-    parts = []
-    if e.current is not None:
-        parts.append(
-            f"current {np.round(e.current.velocity, 3).tolist()} m/s" if not e.current.times else "current that changes"
-        )
-    if e.gusts is not None:
-        parts.append(f"gusts {list(e.gusts.sigma)} m/s")
-    parts += [type(w).__name__ for w in e.waves]
-    if e.surface is not None:
-        parts.append("free surface")
-    return ", ".join(parts) or ("still" if plant.wet else "none")
+def print_summary(summary: Summary, console: Console) -> None:
+    """Print the summary of a run as a table; not why it diverged.
 
-
-def _print_summary(summary: dict, console: Console) -> None:
+    Args:
+        summary: The summary.
+        console: Where to print.
+    """
     table = Table(box=None, show_header=False)
-    table.add_row("simulated", f"{summary['duration']:g} s in {summary['wall_time']:.3g} s")
-    table.add_row("real-time factor", f"{summary['real_time_factor']:.3g}")
-    if summary["stopped"]:
-        table.add_row("stopped by", Text(summary["stopped"]))
-    if summary["late_steps"] is not None:
-        table.add_row("late looks at the clock", str(summary["late_steps"]))
-    table.add_row(
-        "energy residual", f"{summary['residual']:.3g} J, {summary['residual_relative']:.2g} of the energy turned over"
-    )
-    for check in summary["checks"]:
-        mark = Text("passed", "green") if check["passed"] else Text("FAILED", "bold red")
-        table.add_row(mark, Text(f"{check['name']}: {check['value']:.3g}, {check['limit']} ({check['text']})"))
-    for message in summary["messages"]:
-        table.add_row("note", Text(message))
+    if summary.duration is not None and summary.wall_time is not None:
+        table.add_row("simulated", f"{summary.duration:g} s in {summary.wall_time:.3g} s")
+    if summary.real_time_factor is not None:
+        table.add_row("real-time factor", f"{summary.real_time_factor:.3g}")
+    if summary.stopped:
+        table.add_row("stopped by", Text(summary.stopped))
+    if summary.late_steps is not None:
+        table.add_row("missed deadlines", str(summary.late_steps))
+    if summary.diverged is None and summary.residual is not None and summary.residual_relative is not None:
+        relative = f"{summary.residual_relative:.2g} of the energy exchanged"
+        table.add_row("energy residual", f"{summary.residual:.3g} J, {relative}")
+    for check in summary.checks:
+        mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
+        table.add_row(mark, Text(f"{check.name}: {check.value:.3g}, {check.limit} ({check.text})"))
+    for message in summary.messages:
+        if message != summary.diverged:
+            table.add_row("note", Text(message))
     console.print(table)
 
 
@@ -254,30 +214,3 @@ def print_scenarios(console: Console) -> None:
         table.add_row(name, f"{scenario.duration:g} s", Text(scenario.title))
     console.print(table)
     console.print("run one with: hydromechs run NAME")
-
-
-def plot(recording: str, variable: str, out: str, select: list[str], console: Console) -> None:
-    """Plots of a recording: one variable, or all that a report has.
-
-    Args:
-        recording: Path of a recording or of the folder of a run.
-        variable: Name of a variable; all plots if empty.
-        out: File for one variable, folder for all.
-        select: Entries to show, as body=vehicle or xyz=x,z.
-        console: Where to print.
-    """
-    from hydromechs.viewer import plot_recording, plot_variable
-
-    ds = load_recording(recording)
-    if variable:
-        chosen: dict = {}
-        for item in select:
-            dim, equals, names = item.partition("=")
-            if not equals:
-                raise ValueError(f"--select {item!r}: write it as body=vehicle or xyz=x,z")
-            chosen[dim] = names.split(",")
-        paths = [plot_variable(ds, variable, Path(out or f"{variable}.png"), chosen or None)]
-    else:
-        paths = plot_recording(ds, Path(out or "plots"))
-    for path in paths:
-        console.print(Text(str(path)))

@@ -15,10 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.values import Array
 
+from ._operations import KINDS
 from ._program import Argument, Program
 
-__all__ = ["CFile", "CFunction", "Case", "c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test", "short_lives"]
+__all__ = ["CFile", "CFunction", "Case", "c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test"]
 
 KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -26,7 +28,7 @@ KEYWORDS = """
     true false class delete explicit export friend mutable namespace new operator private protected public template this
     throw try catch typename using virtual and or not xor
 """
-"""Names that C, or C++ where the header is included, keeps for itself."""
+"""Words that are reserved in C, or in C++, which may include the header."""
 
 MATH = """
     acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2
@@ -38,35 +40,11 @@ MATH = """
 
 RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
 
-FUNCTIONS = {"abs": "fabs"} | {
-    k: k
-    for k in (
-        "floor",
-        "sqrt",
-        "sin",
-        "cos",
-        "tan",
-        "exp",
-        "log",
-        "tanh",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "pow",
-        "atan2",
-    )
-}
-"""Operations that are calls."""
-
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-
 SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
 
 def c_identifier(name: str) -> str:
-    """`name` as a C identifier that is no keyword, no name of math.h and none of our own variables t0, t1, ..."""
+    """`name` as a C identifier that is not a keyword, a name in math.h or one of our own variables t0, t1, ..."""
     out = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_")
     if not out or out[0].isdigit():
         out = f"m_{out}".rstrip("_")
@@ -109,9 +87,8 @@ def c_body(
 ) -> list[str]:
     """The statements of a program.
 
-    Constants are literals where they are used and inputs are loaded right before their first use. The meaning of each
-    operation is that of the LLVM back end: comparisons give 1 or 0, NaN counts as true, min and max take their second argument
-    unless the first is smaller or larger.
+    Constants are literals where they are used and inputs are loaded right before their first use. `KINDS` says
+    what each operation means.
 
     Args:
         program: What to write.
@@ -119,8 +96,8 @@ def c_body(
         load: Expression of an entry of an input, from (argument, entry).
         store: Statement that stores a result, from (output, entry, expression).
         order: Places of the operations in the order in which to write them, each result stored as soon as it is there;
-            without, the program's order, and all results are stored at the end, so that they may lie where arguments do.
-        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; without, sin and cos are called.
+            if not given, the program's order, and all results are stored at the end, so that they may overwrite arguments.
+        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; if not given, sin and cos are called.
     """
     operations = program.operations
     if program.calls:
@@ -145,7 +122,7 @@ def c_body(
         lines.append(f"const {real} t{k} = {expression};")
 
     def value(k: int) -> str:
-        """What stands for a value: a literal, or a variable that is there or is loaded now."""
+        """The text for a value: a literal, or a variable that exists already or is loaded now."""
         op = operations[k]
         if op.kind == "const":
             return c_literal(op.value, real)
@@ -157,34 +134,14 @@ def c_body(
         op = operations[k]
         a = value(op.a)
         b = value(op.b) if op.b >= 0 else ""
-        match op.kind:
-            case "add" | "sub" | "mul" | "div":
-                define(k, f"{a} {SIGNS[op.kind]} {b}")
-            case "neg":
-                define(k, f"-{a}")
-            case "sin" | "cos" if sincos:
-                if k not in names:
-                    sine, cosine = (k, other[k]) if op.kind == "sin" else (other[k], k)
-                    n, m = (f"t{x}" if x is not None else f"unused{k}" for x in (sine, cosine))
-                    lines.append(f"{real} {n}, {m}; {sincos}({a}, &{n}, &{m});")
-                    names.update({x: f"t{x}" for x in (sine, cosine) if x is not None})
-            case kind if kind in FUNCTIONS:
-                define(k, f"{FUNCTIONS[kind]}{suffix}({f'{a}, {b}' if op.b >= 0 else a})")
-            case "lt" | "le" | "eq" | "ne":
-                define(k, f"{a} {SIGNS[op.kind]} {b} ? {one} : {zero}")
-            case "and" | "or":
-                both = "&&" if op.kind == "and" else "||"
-                define(k, f"({a} != {zero}) {both} ({b} != {zero}) ? {one} : {zero}")
-            case "not":
-                define(k, f"{a} == {zero} ? {one} : {zero}")
-            case "if_else_zero":
-                define(k, f"{a} != {zero} ? {b} : {zero}")
-            case "min" | "max":
-                define(k, f"{a} {'<' if op.kind == 'min' else '>'} {b} ? {a} : {b}")
-            case "sign":
-                define(k, f"({a} > {zero} ? {one} : {zero}) - ({a} < {zero} ? {one} : {zero})")
-            case kind:
-                raise UnsupportedFeature(f"no C code for {kind!r}")
+        if sincos and op.kind in ("sin", "cos"):
+            if k not in names:
+                sine, cosine = (k, other[k]) if op.kind == "sin" else (other[k], k)
+                n, m = (f"t{x}" if x is not None else f"unused{k}" for x in (sine, cosine))
+                lines.append(f"{real} {n}, {m}; {sincos}({a}, &{n}, &{m});")
+                names.update({x: f"t{x}" for x in (sine, cosine) if x is not None})
+            return
+        define(k, KINDS[op.kind].c.format(a=a, b=b, f=suffix, one=one, zero=zero))
 
     def put(k: int) -> None:
         for output, entry in places.pop(k, ()):
@@ -202,94 +159,11 @@ def c_body(
     return lines
 
 
-def short_lives(program: Program) -> list[int]:
-    """An order of the operations in which few values are alive at a time, for machines with registers and no stack.
-
-    Operands are visited before the results that need them, the more demanding one first (Sethi and Ullman 1970, whose count is
-    exact for trees and a guess here), or the deeper one first. The better of these orders and the program's own is improved:
-    an operation that is the last use of none of its operands moves down to where it is needed, one that is the last of two
-    moves up to where it can be computed.
-    """
-    operations = program.operations
-    needs = [{x for x in (op.a, op.b) if x >= 0 and operations[x].kind != "const"} for op in operations]
-    registers, depth = [0] * len(operations), [0] * len(operations)
-    for k, operands in enumerate(needs):
-        counts = sorted((registers[x] for x in operands), reverse=True)
-        registers[k] = max([n + i for i, n in enumerate(counts)], default=1)
-        depth[k] = 1 + max((depth[x] for x in operands), default=0)
-    computed = [k for k, op in enumerate(operations) if op.kind not in ("const", "input")]
-    orders = [computed, *(_visited(program, needs, rank) for rank in (registers, depth))]
-    order = best = min(orders, key=lambda order: _most_alive(needs, order))
-    for _ in range(4):
-        for move in (_sunk, _raised):
-            order = move(needs, order)
-            best = min(best, order, key=lambda order: _most_alive(needs, order))
-    return best
-
-
-def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[int]:
-    """Operations in the order in which results ask for them, operands of higher rank first."""
-    order, seen = [], set()
-    stack = [(k, False) for row in reversed(program.results) for k in reversed(row)]
-    while stack:
-        k, ready = stack.pop()
-        if ready:
-            order.append(k)
-        elif k not in seen and program.operations[k].kind not in ("const", "input"):
-            seen.add(k)
-            stack.append((k, True))
-            stack += [(x, False) for x in sorted(needs[k], key=lambda x: (rank[x], -x))]  # the last is popped first
-    return order
-
-
-def _last_uses(needs: list[set[int]], order: list[int]) -> dict[int, int]:
-    """Of each value, the operation that uses it last."""
-    return {x: k for k in order for x in needs[k]}
-
-
-def _sunk(needs: list[set[int]], order: list[int]) -> list[int]:
-    """`order` with operations that end no operand's life moved to right before their first use."""
-    last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
-    position = {k: float(i) for i, k in enumerate(order)}
-    first: dict[int, float] = {}
-    for k in reversed(order):
-        if k in first and not any(last[x] == k for x in needs[k]):
-            position[k] = first[k] - step
-        for x in needs[k]:
-            first[x] = min(first.get(x, len(order)), position[k])
-    return sorted(order, key=position.__getitem__)
-
-
-def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
-    """`order` with operations that end the lives of two operands moved to right after the later of them."""
-    last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
-    position = {k: float(i) for i, k in enumerate(order)}
-    for k in order:
-        computed = [position[x] for x in needs[k] if x in position]
-        if computed and sum(last[x] == k for x in needs[k]) == 2:
-            position[k] = max(computed) + step
-    return sorted(order, key=position.__getitem__)
-
-
-def _most_alive(needs: list[set[int]], order: list[int]) -> int:
-    """The largest number of values, inputs among them, that are alive at a time."""
-    last = _last_uses(needs, order)
-    born: set[int] = set()
-    alive = most = 0
-    for k in order:
-        fresh = {x for x in (*needs[k], k) if x not in born}
-        born |= fresh
-        alive += len(fresh)
-        most = max(most, alive)
-        alive -= sum(last[x] == k for x in needs[k]) + (k not in last)
-    return most
-
-
 class CFunction(NamedTuple):
-    """A program with what its comment says."""
+    """A program and what its comment says."""
 
     program: Program
-    """The program; its name, after the file's, is the function's."""
+    """The program; the function is named after the file and the program."""
     purpose: str = ""
     """What it computes."""
     notes: Mapping[str, str] = {}
@@ -300,28 +174,28 @@ class CFile(NamedTuple):
     """What goes into one header and source."""
 
     name: str
-    """Name of the files and, before an underscore, of all functions: an identifier."""
+    """Name of the files and prefix of all functions; must be an identifier."""
     functions: tuple[CFunction, ...]
     """The functions."""
     about: tuple[str, ...] = ()
     """Lines of the comment at the top: what it was made from, what the entries of arrays are."""
     constants: Mapping[str, int] = {}
-    """Whole numbers to define, such as sizes of arrays, by name."""
+    """Integers to define, such as sizes of arrays, by name."""
 
 
 class Case(NamedTuple):
-    """A call of a function and what it must give."""
+    """A call of a function and the results it must give."""
 
-    inputs: tuple[np.ndarray, ...]
+    inputs: tuple[Array, ...]
     """Arguments."""
-    outputs: tuple[np.ndarray, ...]
+    outputs: tuple[Array, ...]
     """Results."""
     tolerance: float = 1e-12
     """Allowed error, relative to the largest entry of each result."""
 
 
 def _comment(lines: Sequence[str]) -> str:
-    """A comment of lines, with nothing in it that could end it early or that needs more than ASCII."""
+    """Lines as a C comment, in ASCII and with nothing in it that could end it early."""
     plain = {"²": "^2", "³": "^3", "·": "*", "×": "x", "−": "-", "–": "-", "°": " deg"}
     out = ["/*"]
     for line in lines:
@@ -395,6 +269,18 @@ def c_header(file: CFile) -> str:
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
+def _array_body(program: Program, names: Mapping[int, str]) -> list[str]:
+    """The statements of a program whose arguments and results are arrays of the given names."""
+
+    def load(argument: int, entry: int) -> str:
+        return f"{names[argument]}[{entry}]"
+
+    def store(output: int, entry: int, text: str) -> str:
+        return f"{names[len(program.inputs) + output]}[{entry}] = {text};"
+
+    return c_body(program, "double", load, store)
+
+
 def c_source(file: CFile) -> str:
     """The source: straight-line code for every function."""
     parts = [
@@ -404,12 +290,7 @@ def c_source(file: CFile) -> str:
     for function in file.functions:
         program, names = function.program, _parameters(function.program)
         n = len(program.inputs)
-        body = c_body(
-            program,
-            "double",
-            lambda argument, entry, names=names: f"{names[argument]}[{entry}]",
-            lambda output, entry, text, names=names, n=n: f"{names[n + output]}[{entry}] = {text};",
-        )
+        body = _array_body(program, names)
         used = {op.value[0] for op in program.operations if op.kind == "input"}
         used |= {n + k for k, a in enumerate(program.outputs) if a.size}
         body = [f"(void){names[k]};" for k in names if k not in used] + body
@@ -438,8 +319,8 @@ static int check(const char *what, int size, const double *got, const double *ex
 }"""
 
 
-def _table(name: str, argument: Argument, rows: Sequence[np.ndarray]) -> str:
-    """A constant table, one row per case; C has no empty arrays, so that an argument without entries gets one."""
+def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
+    """A constant table, one row per case; C has no empty arrays, so an argument without entries gets one."""
     text = []
     for row in rows:
         numbers = [c_literal(float(x), "double") for x in np.ravel(row)] or ["0.0"]
@@ -449,7 +330,7 @@ def _table(name: str, argument: Argument, rows: Sequence[np.ndarray]) -> str:
 
 
 def c_test(file: CFile, cases: Mapping[str, Sequence[Case]]) -> str:
-    """A `main` that calls every function on its cases, by program name; it returns 0 if all is well and 1 if not."""
+    """A `main` that calls every function on its cases, by program name; it returns 0 if all results agree and 1 if not."""
     top = f"{file.name}_test.c, written by HydroMechs: compares {file.name}.c with the results of the Python functions."
     parts = [_comment([top]), f'#include "{file.name}.h"\n\n#include <math.h>\n#include <stdio.h>', _CHECK]
     calls = []

@@ -1,4 +1,4 @@
-"""Object code on disk: written at once, checked when read, rebuilt when anything is wrong with it."""
+"""Object code on disk: renamed into place, checked when read, rebuilt when anything is wrong with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAGIC = b"hydromechs object code 1\n"
 
 
 def cache_folder() -> Path:
-    """Folder of the cache: $HYDROMECHS_CACHE, or one in the user's cache folder; RuntimeError where there is no home."""
+    """Folder of the cache: $HYDROMECHS_CACHE, or one in the user's cache folder; raises RuntimeError if there is no home."""
     if os.environ.get("HYDROMECHS_CACHE"):
         return Path(os.environ["HYDROMECHS_CACHE"])
     if sys.platform == "darwin":
@@ -47,10 +47,10 @@ def source_hash() -> str:
 
 
 def cached(key: str, build: Callable[[], bytes]) -> bytes:
-    """What `build` makes, from the cache if it is there and whole.
+    """What `build` makes, from the cache if it is there and intact.
 
     Several processes may ask for the same key at once: each writes a file of its own and renames it, so that a reader
-    finds a whole entry or none. A folder that cannot be written, or no home folder, means no cache, not an error.
+    finds a complete entry or none. A folder that cannot be written, or no home folder, means no cache, not an error.
     """
     try:
         file = cache_folder() / f"{key}.o"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array
 
 from ._cache import cached, fingerprint, source_hash
 from ._llvm import LoadedCode, object_code, target
@@ -18,7 +22,7 @@ from ._llvm_text import llvm_text
 from ._program import Argument, Program
 from ._workers import Workers
 
-__all__ = ["Compiled", "Recipe"]
+__all__ = ["Compiled", "MachineCode", "Recipe"]
 
 SMALL = 2048
 """Worlds per thread below which waking a thread (about 0.1 ms) costs more than it gains."""
@@ -29,25 +33,27 @@ class Recipe(NamedTuple):
 
     name: str
     """Name of the function."""
-    function: Callable
-    """NumPy function of the inputs, by name."""
+    function: Callable[..., Any] | None
+    """NumPy function of the inputs, by name; None if the program exists already."""
     inputs: tuple[Argument, ...]
     """What goes in."""
     outputs: tuple[Argument, ...]
     """What comes out."""
     identity: str | None
-    """A text that fixes the program together with the package's source; None if only the trace itself can tell."""
+    """Text that, with the package's source, determines the program; None if only the trace itself does."""
 
     def program(self) -> Program:
         """Trace it."""
         from ._trace import trace  # CasADi is not needed for code from the cache
 
+        if self.function is None:
+            raise TypeError(f"{self.name} has no function to trace")
         shapes = {a.name: a.shape for a in self.inputs}
         return trace(self.function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
 
 
-class Compiled:
-    """A recipe in machine code, made when first called and cached on disk.
+class MachineCode(abc.ABC):
+    """A recipe in machine code, made when first needed and cached on disk.
 
     Args:
         recipe: What to compile.
@@ -56,7 +62,7 @@ class Compiled:
         program: The program, if it is made already.
     """
 
-    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None):
+    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None) -> None:
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
         self._sizes = [a.size for a in (*recipe.inputs, *recipe.outputs)]
         self._program = program
@@ -75,7 +81,7 @@ class Compiled:
             return self._program
 
     def code(self, lanes: int) -> LoadedCode:
-        """Machine code for a number of lanes, from the cache or newly made."""
+        """Machine code for a number of lanes, from the cache or newly compiled."""
         with self._lock:
             if lanes not in self._code:
                 r = self.recipe
@@ -88,19 +94,59 @@ class Compiled:
             return self._code[lanes]
 
     @property
+    @abc.abstractmethod
     def _arguments(self) -> int:
-        """Number of arrays that a single call takes."""
+        """Number of arrays that a single call takes; 0 if there are no single calls."""
+
+    @abc.abstractmethod
+    def _text(self, lanes: int) -> str:
+        """The IR for a number of lanes."""
+
+    def run(self, table: Array, worlds: int, keep: object) -> None:
+        """The compiled loop over all worlds, split over threads in blocks of whole lanes.
+
+        Args:
+            table: Addresses and strides of all arrays, as the loop wants them.
+            worlds: How many there are.
+            keep: The arrays; every thread holds on to them, also if this one is interrupted before it knows of the others.
+        """
+        loop, address = self.code(self.lanes if worlds > 1 else 1).loop, table.ctypes.data
+        parts = min(self.threads, -(-worlds // self.share))
+        if parts <= 1:
+            loop(address, 0, worlds)
+            return
+        with self._lock:
+            if self._workers is None or self._workers.process != os.getpid():  # threads do not survive a fork
+                self._workers = Workers(self.threads - 1)
+            workers = self._workers
+        block = -(-worlds // (parts * self.lanes)) * self.lanes
+        bounds = [(b, min(b + block, worlds)) for b in range(0, worlds, block)]
+        workers.share(lambda begin, end: loop(address, begin, end), bounds, (table, keep))
+
+
+class Compiled(MachineCode):
+    """A function in machine code.
+
+    Args:
+        recipe: What to compile.
+        lanes: Worlds per vector operation in batches: 1, 4 or 8.
+        threads: Threads that share a batch.
+        program: The program, if it is made already.
+    """
+
+    @property
+    def _arguments(self) -> int:
         return len(self._sizes)
 
     def _text(self, lanes: int) -> str:
         return llvm_text(self.program, lanes)
 
-    def single(self):
-        """The fastest call: float64 arrays of exact shape, results last; answers 0, or does nothing and answers 1."""
+    def single(self) -> Callable[..., int]:
+        """The fastest call: float64 arrays of exact shape, results last; returns 0, or does nothing and returns 1."""
         return self.code(1).objects or (lambda *arrays: 1)
 
-    def single_results(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """Results for one state, straight into machine code if all arrays are as it wants them.
+    def single_results(self, *arrays: Array) -> list[Array]:
+        """Results for one state, straight into machine code if all arrays are as it needs them.
 
         Args:
             arrays: One array per input.
@@ -108,7 +154,7 @@ class Compiled:
         results = [np.empty(a.shape) for a in self.recipe.outputs]
         return results if self.single()(*arrays, *results) == 0 else self(list(arrays))
 
-    def __call__(self, arrays: list, outs: list | None = None) -> list[np.ndarray]:
+    def __call__(self, arrays: Sequence[ArrayLike], outs: Sequence[Array] | None = None) -> list[Array]:
         """Results for arrays with any leading batch dimensions, which broadcast.
 
         Args:
@@ -136,8 +182,8 @@ class Compiled:
             same = math.prod(lead) == 1
             if not same and lead != batch:
                 x = np.broadcast_to(x, batch + x.shape[len(lead) :])
-            x = np.require(x, requirements="CA")
-            # results may lie where an argument is, but not across it: other worlds would read them
+            x = np.require(x, requirements=("C", "A"))
+            # a result may overwrite an argument, but not one that overlaps it in part: other worlds would read it
             if any(np.may_share_memory(x, y) and (same or x.ctypes.data != y.ctypes.data or x.size != y.size) for y in outs):
                 x = x.copy()
             keep.append(x)
@@ -149,37 +195,16 @@ class Compiled:
             self.run(np.array(table, dtype=np.int64), worlds, (keep, outs))
         return outs
 
-    def run(self, table: np.ndarray, worlds: int, keep: object) -> None:
-        """The compiled loop over all worlds, split over threads in blocks of whole lanes.
-
-        Args:
-            table: Addresses and strides of all arrays, as the loop wants them.
-            worlds: How many there are.
-            keep: The arrays; every thread holds on to them, also if this one is interrupted before it knows of the others.
-        """
-        loop, address = self.code(self.lanes if worlds > 1 else 1).loop, table.ctypes.data
-        parts = min(self.threads, -(-worlds // self.share))
-        if parts <= 1:
-            loop(address, 0, worlds)
-            return
-        with self._lock:
-            if self._workers is None or self._workers.process != os.getpid():  # threads do not survive a fork
-                self._workers = Workers(self.threads - 1)
-            workers = self._workers
-        block = -(-worlds // (parts * self.lanes)) * self.lanes
-        bounds = [(b, min(b + block, worlds)) for b in range(0, worlds, block)]
-        workers.share(lambda begin, end: loop(address, begin, end), bounds, (table, keep))
-
 
 def _version(package: str) -> str:
-    """Version of a package, by its metadata, which need no import, or by itself."""
+    """Version of a package from its metadata, which needs no import, or else from the package itself."""
     try:
         return version(package)
     except PackageNotFoundError:
         return import_module(package).__version__
 
 
-def _as_float(value, argument: Argument) -> np.ndarray:
+def _as_float(value: ArrayLike, argument: Argument) -> Array:
     """`value` as a float64 array whose last dimensions are those of the argument."""
     try:
         out = np.asarray(value)
@@ -194,7 +219,7 @@ def _as_float(value, argument: Argument) -> np.ndarray:
     return out
 
 
-def _as_out(out, shape: tuple[int, ...], argument: Argument) -> np.ndarray:
+def _as_out(out: Any, shape: tuple[int, ...], argument: Argument) -> Array:
     """`out` if results can be written into it."""
     good = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.c_contiguous
     if not (good and out.flags.writeable and out.flags.aligned):

@@ -6,15 +6,21 @@ NumPy arrays, which are copied to the GPU. Results are CuPy arrays, which other 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ._c_text import c_body, c_literal, short_lives
+from ._c_text import c_body, c_literal
 from ._program import Argument, Program
+from ._schedule import short_lives
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["CudaAttributes", "CudaKernel", "cuda_text"]
+
+CupyArray: TypeAlias = Any
+"""An array of CuPy, which is imported only where there is a GPU."""
 
 REALS = {"float32": "float", "float64": "double"}
 OPTIONS = ("--fmad=true",)
@@ -49,7 +55,7 @@ def _sincos(real: str) -> str:
     def literal(x: float) -> str:
         return c_literal(x, real)
 
-    def polynomial(coefficients) -> str:
+    def polynomial(coefficients: Sequence[float]) -> str:
         text = literal(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             text = f"fma{f}({text}, z, {literal(c)})"
@@ -86,7 +92,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
         program: What to write.
         precision: "float32" or "float64".
         block: Threads per block that the kernel is compiled for.
-        min_blocks: Blocks that must fit on a multiprocessor at a time, which limits the registers of a thread.
+        min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
     """
     if precision not in REALS:
         raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")
@@ -136,7 +142,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
     return "\n".join(lines)
 
 
-def _import_cupy():
+def _import_cupy() -> ModuleType:
     """The cupy module on a machine with a GPU, or an error that says how to get it."""
     try:
         import cupy
@@ -150,14 +156,14 @@ def _import_cupy():
 
 
 class CudaAttributes(NamedTuple):
-    """What a kernel takes of the machine."""
+    """Resources that a kernel uses."""
 
     registers: int
     """Registers per thread."""
     local_bytes: int
     """Local memory per thread, which holds what does not fit into registers [bytes]."""
     max_threads: int
-    """Most threads that a block of it may have."""
+    """Maximum number of threads per block."""
 
 
 class CudaKernel:
@@ -173,7 +179,7 @@ class CudaKernel:
             latency better until values spill, see `attributes`.
     """
 
-    def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1):
+    def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> None:
         self.program, self.precision, self.block = program, precision, block
         self.text = cuda_text(program, precision, block=block, min_blocks=min_blocks)
         self._dtype = np.dtype(precision)
@@ -186,14 +192,14 @@ class CudaKernel:
         k = self._kernel
         return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
 
-    def __call__(self, *arrays, out=None):
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Results as CuPy arrays: one array, or a tuple if the program has several results.
 
         Without `out` they are laid out as the first argument with a batch is.
 
         Args:
             *arrays: One per input, of shape (B, *shape), or of the input's own shape, which is then the same for all worlds.
-                Arrays on the GPU of any library that speaks DLPack are taken as they are, NumPy arrays are copied.
+                Arrays on the GPU of any library that supports DLPack are taken as they are, NumPy arrays are copied.
             out: An array on the GPU, or a tuple of them if there are several results, to write into; of exact shape and type.
         """
         if len(arrays) != len(self.program.inputs):
@@ -203,8 +209,8 @@ class CudaKernel:
         batched = [x for x, a in zip(inputs, self.program.inputs, strict=True) if x.ndim > len(a.shape)]
         sizes = {len(x) for x in batched} - {1} or {1}
         if len(sizes) > 1:
-            shapes = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, self.program.inputs, strict=True))
-            raise ValueError(f"the arguments have different numbers of worlds: {shapes}")
+            given = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, self.program.inputs, strict=True))
+            raise ValueError(f"the arguments have different numbers of worlds: {given}")
         worlds = sizes.pop()
         shapes = [((worlds, *a.shape) if batched else a.shape) for a in self.program.outputs]
         fastest = bool(batched) and batched[0].strides[0] == self._dtype.itemsize
@@ -213,7 +219,7 @@ class CudaKernel:
             outs = targets = [self._cupy.empty(shape, self._dtype, order=order) for shape in shapes]
         else:
             targets = self._targets(out, shapes)
-            # results are stored while arguments are still read: those that may lie on arguments go elsewhere first
+            # results are stored while arguments are still read: those that may share memory go elsewhere first
             clash = [any(self._cupy.may_share_memory(y, x) for x in inputs) for y in targets]
             outs = [self._cupy.empty_like(y) if c else y for y, c in zip(targets, clash, strict=True)]
         self._launch(worlds, inputs, outs)
@@ -222,7 +228,7 @@ class CudaKernel:
                 target[...] = y
         return targets[0] if len(targets) == 1 else tuple(targets)
 
-    def _input(self, value, argument: Argument):
+    def _input(self, value: Any, argument: Argument) -> CupyArray:
         """An argument on the GPU, of shape (*shape) or (B, *shape)."""
         array = self._on_gpu(value)
         if array is None:
@@ -237,7 +243,7 @@ class CudaKernel:
             raise ValueError(f"{argument.name} must have shape (B, {own}) or ({own}), got {array.shape}")
         return self._cupy.ascontiguousarray(array) if any(s % self._dtype.itemsize for s in array.strides) else array
 
-    def _on_gpu(self, value):
+    def _on_gpu(self, value: Any) -> CupyArray | None:
         """`value` as a CuPy array of the same memory, or None if it is not on a GPU."""
         if isinstance(value, self._cupy.ndarray):
             return value
@@ -248,7 +254,7 @@ class CudaKernel:
             return self._cupy.asarray(value)
         return None
 
-    def _targets(self, out, shapes: list[tuple[int, ...]]) -> list:
+    def _targets(self, out: Any, shapes: list[tuple[int, ...]]) -> list[CupyArray]:
         """The arrays to write into."""
         given = out if isinstance(out, tuple | list) else (out,)
         if len(given) != len(shapes):
@@ -262,14 +268,14 @@ class CudaKernel:
             targets.append(array)
         return targets
 
-    def _launch(self, worlds: int, inputs: list, outs: list) -> None:
+    def _launch(self, worlds: int, inputs: list[CupyArray], outs: list[CupyArray]) -> None:
         """Run all worlds on the GPU of the arrays, in CuPy's current stream."""
         devices = {x.device.id for x in (*inputs, *outs)}
         if len(devices) > 1:
             raise ValueError(f"the arrays must be on one GPU, they are on {sorted(devices)}")
         if worlds == 0:
             return
-        arguments = [np.int64(worlds)]
+        arguments: list[Any] = [np.int64(worlds)]
         for x, a in zip((*inputs, *outs), (*self.program.inputs, *self.program.outputs), strict=True):
             steps = [s // self._dtype.itemsize for s in x.strides]
             if x.ndim == len(a.shape) or len(x) == 1:  # the same for all worlds

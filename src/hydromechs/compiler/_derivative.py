@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import casadi
 import numpy as np
 
+from hydromechs.values import Array
+
 from ._program import Argument, Program
-from ._symbol import Site, Symbol, column, symbols
+from ._symbol import Site, Symbol, applied, column, symbols
 from ._trace import program_of, program_with_calls
 
 __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
@@ -17,29 +20,6 @@ __all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program"]
 TINY = 1e-300
 """Added under square roots before differentiating: √x has the slope 1/(2√(x + 1e-300)), so that slope times dx = 0 is 0 at
 x = 0 and not 0 · ∞. It vanishes beside any square of a number above 1e-142."""
-
-FUNCTIONS = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "sqrt": lambda a: casadi.sqrt(a + TINY),
-    "abs": casadi.fabs,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "and": casadi.logic_and,
-    "or": casadi.logic_or,
-    "not": casadi.logic_not,
-    "min": casadi.fmin,
-    "max": casadi.fmax,
-    "if_else_zero": lambda a, b: casadi.if_else(a, b, 0.0),
-    "atan2": casadi.atan2,
-    "pow": casadi.power,
-}
-"""Operations of a program as CasADi's; the others have the same name there."""
 
 
 def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
@@ -51,7 +31,7 @@ def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], li
 
 def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
     """Outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
-    values: list = []
+    values: list[Any] = []
     for op in program.operations:
         match op.kind:
             case "const":
@@ -65,9 +45,10 @@ def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> lis
                 values.append(results)
             case "result":
                 values.append(values[op.a][op.value[0]][op.value[1]])
+            case "sqrt":
+                values.append(applied("sqrt", values[op.a] + TINY))
             case kind:
-                function = FUNCTIONS.get(kind) or getattr(casadi, kind)
-                values.append(function(*[values[k] for k in (op.a, op.b) if k >= 0]))
+                values.append(applied(kind, *[values[k] for k in (op.a, op.b) if k >= 0]))
     return [casadi.vertcat(*[values[k] for k in places]) if places else casadi.SX(0, 1) for places in program.results]
 
 
@@ -86,7 +67,14 @@ def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-def _program(name: str, inputs, expressions, arguments: tuple[Argument, ...], results: tuple[Argument, ...], sites) -> Program:
+def _program(
+    name: str,
+    inputs: list[casadi.SX],
+    expressions: list[casadi.SX],
+    arguments: tuple[Argument, ...],
+    results: tuple[Argument, ...],
+    sites: list[Site],
+) -> Program:
     dense = [casadi.densify(casadi.vec(e.T)) for e in casadi.cse(expressions)]  # row-major
     if sites:
         return program_with_calls(name, inputs, dense, arguments, results, sites)
@@ -150,7 +138,7 @@ def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
     return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, result, sites)
 
 
-def linearized(function: Callable, coupling: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def linearized(function: Callable[..., Array], coupling: Array, v: Array, tau: Array) -> tuple[Array, Array]:
     """A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; to be called in a traced function.
 
         A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0

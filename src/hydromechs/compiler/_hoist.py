@@ -1,4 +1,4 @@
-"""Programs that differ in numbers alone: one for all of them, and constant folding after the trace."""
+"""Programs that differ only in numbers: one for all of them, and constant folding after the trace."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from hydromechs.values import Array
 
 from ._program import Argument, Operation, Program
 
@@ -16,13 +18,13 @@ class Hoisted(NamedTuple):
     """A program in two parts."""
 
     before: Program
-    """From the input alone to the numbers that the rest needs."""
+    """From this input to the numbers that the rest needs."""
     after: Program
     """The rest; the numbers take the place of the input."""
 
 
 def hoist(program: Program, name: str) -> Hoisted:
-    """Take all operations on one input alone out of a program.
+    """Move all operations that depend only on one input out of a program.
 
     Args:
         program: The program.
@@ -90,13 +92,13 @@ def hoist(program: Program, name: str) -> Hoisted:
     return Hoisted(before, after)
 
 
-def merge(programs: Sequence[Program], name: str) -> tuple[Program, np.ndarray] | None:
-    """One program for several that differ in constants alone, and the constants, shape (programs, n); None if they differ more.
+def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | None:
+    """One program for several that differ only in constants, and these, shape (programs, n); None if they differ in more.
 
     Constants that are not the same in all become further entries of an input.
 
     Args:
-        programs: Traces of one function with other numbers.
+        programs: Traces of one function with different numbers.
         name: Name of an input of one dimension.
     """
     first = programs[0]

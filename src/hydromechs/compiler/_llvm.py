@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-__all__ = ["LoadedCode", "native_lanes", "object_code", "target"]
+from ._llvm_near import with_constants
+from ._llvm_objects import layout_is_known
+from ._operations import KINDS, Library
+
+__all__ = ["LIBRARY", "LoadedCode", "native_lanes", "object_code", "target"]
 
 LARGE = 20_000
-"""Lines of IR above which the optimiser takes longer than it gains; straight-line code is nearly optimal as it is."""
+"""Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
+
+LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
+"""Functions of the C library, and how many numbers they take."""
+
+FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|^@\w+ = global ", re.MULTILINE)
+"""What code may refer to that can lie far away: functions of the C library and variables."""
 
 
 @cache
@@ -23,7 +35,7 @@ def _initialize() -> None:
 
 @cache
 def target() -> tuple[str, str, str, str]:
-    """Version of LLVM and llvmlite, triple, CPU and features: all of the machine that can change the code."""
+    """Version of LLVM and llvmlite, triple, CPU and features: everything about the machine that can change the code."""
     _initialize()
     features = llvm.get_host_cpu_features().flatten()
     version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
@@ -35,14 +47,22 @@ def native_lanes() -> int:
     return 8 if "+avx512f" in target()[3] else 4
 
 
-def _machine():
+def _machine(**model: str) -> llvm.TargetMachine:
     _, triple, cpu, features = target()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=not model, **model)
 
 
 def object_code(text: str) -> bytes:
-    """Object code of LLVM IR for this machine."""
-    machine = _machine()
+    """Object code of LLVM IR for this machine, with the constants next to the code where that can be done."""
+    if target()[1].startswith("x86_64") and "linux" in target()[1] and not FAR.search(text):
+        code = with_constants(_compiled(text, _machine(reloc="pic", codemodel="small")))
+        if code is not None:
+            return code
+    return _compiled(text, _machine())
+
+
+def _compiled(text: str, machine: llvm.TargetMachine) -> bytes:
+    """Object code of LLVM IR for a machine with a code model."""
     module = llvm.parse_assembly(text)
     module.verify()
     if text.count("\n") < LARGE:
@@ -51,52 +71,28 @@ def object_code(text: str) -> bytes:
     return machine.emit_object(module)
 
 
+def _holding(function: Any, engine: Any) -> Any:
+    """A C function that keeps alive the engine that owns its code."""
+    function.engine = engine
+    return function
+
+
 class LoadedCode:
     """Functions of a piece of object code in this process; without arguments, the loop alone."""
 
-    def __init__(self, code: bytes, n_arguments: int, lanes: int):
+    def __init__(self, code: bytes, n_arguments: int, lanes: int) -> None:
         machine = _machine()
-        # the engine owns the code; each function holds on to it, so that the code lives as long as anybody can call it
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
         address = self.engine.get_function_address
         loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-        self.loop = loop(address("loop"))
-        self.loop.engine = self.engine
+        self.loop = _holding(loop(address("loop")), self.engine)
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
-        self.objects = None
-        """Evaluate NumPy arrays, 0 if they are as they should be; None where their layout is not the known one."""
-        if lanes == 1 and n_arguments and _layout_is_known():
+        self.objects: Any = None
+        """Evaluates NumPy arrays and returns 0 if they are as they should be; None where their layout is unknown."""
+        if lanes == 1 and n_arguments and layout_is_known():
             for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
                 ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)
-            self.objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)(address("objects"))
-            self.objects.engine = self.engine
-
-
-@cache
-def _layout_is_known() -> bool:
-    """Whether NumPy's arrays lie in memory as the compiled code expects; looked up, not assumed."""
-    from ._llvm_text import ALIGNED, ARRAY_FLAGS, DATA, DTYPE, NDIM, SHAPE, STRIDES, WRITEABLE
-
-    if ctypes.sizeof(ctypes.c_void_p) != 8:
-        return False
-    array = np.arange(6.0).reshape(2, 3)
-
-    def word(address: int) -> int:
-        return ctypes.c_int64.from_address(address).value
-
-    at = id(array)
-    frozen = np.arange(2.0)
-    frozen.flags.writeable = False
-    both = ALIGNED | WRITEABLE
-    return (
-        word(at + 8) == id(np.ndarray)
-        and word(at + DATA) == array.ctypes.data
-        and ctypes.c_int32.from_address(at + NDIM).value == 2
-        and [word(word(at + SHAPE) + 8 * k) for k in range(2)] == [2, 3]
-        and [word(word(at + STRIDES) + 8 * k) for k in range(2)] == [24, 8]
-        and word(at + DTYPE) == id(np.dtype(np.float64))
-        and ctypes.c_int32.from_address(at + ARRAY_FLAGS).value & both == both
-        and ctypes.c_int32.from_address(id(frozen) + ARRAY_FLAGS).value & both == ALIGNED
-    )
+            objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)
+            self.objects = _holding(objects(address("objects")), self.engine)

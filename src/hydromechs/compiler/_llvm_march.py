@@ -1,4 +1,4 @@
-"""A step program run many times over, in one compiled loop: rollouts of worlds on lanes.
+"""A step program run many times in one compiled loop: rollouts of worlds on lanes.
 
 `loop(table, begin, end)` marches the worlds begin..end. The table holds whole numbers: steps, stride of recording; then for
 each part of the state the address and stride of its start; for each input address, stride of worlds and stride of steps; for
@@ -62,7 +62,7 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
     left, row = t.variable("i64"), t.variable("i64")
     total = t.variable(V)
     for part, n in zip((*state, *after), (*sizes[:n_state], *sizes[:n_state]), strict=True):
-        if n % several:  # what fills up the last vector stays 0
+        if n % several:  # padding of the last vector stays 0
             t.put(f"store {V} {none}, ptr {t.new(f'getelementptr inbounds {V}, ptr {part}, i64 {n // several}')}, align 8")
     last = t.new("sub i64 %end, 1")
 

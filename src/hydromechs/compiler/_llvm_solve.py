@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 __all__ = ["WIDE", "Loops", "solve_text"]
@@ -11,9 +12,9 @@ WIDE = 8
 
 
 class Loops:
-    """Lines of IR with counted loops; counters lie in memory, from where LLVM takes them into registers."""
+    """Lines of IR with counted loops; counters are in memory, and LLVM moves them into registers."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.head: list[str] = []
         self.lines: list[str] = []
         self.fresh = 0
@@ -35,7 +36,7 @@ class Loops:
         return f"%v{self.fresh}"
 
     @contextmanager
-    def loop(self, begin: str, end: str, step: int = 1):
+    def loop(self, begin: str, end: str, step: int = 1) -> Iterator[str]:
         """A loop with a counter from `begin` up to, not including, `end`."""
         at = self.variable("i64")
         self.fresh += 1

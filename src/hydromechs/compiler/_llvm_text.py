@@ -6,33 +6,27 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 * `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A last
   block that is not full repeats its last world, which stores the same results twice and needs no mask;
 * `objects(in..., out...)` (one lane only): pointers to NumPy arrays as Python holds them. It checks that each is a contiguous
-  array of float64 of the right shape and answers 0, else 1 and does nothing.
+  array of float64 of the right shape and returns 0; else it does nothing and returns 1.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from typing import Any
 
-from hydromechs.errors import UnsupportedFeature
-
-from ._llvm import native_lanes
+from ._llvm import LIBRARY, native_lanes
+from ._llvm_objects import objects_text
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_solve import solve_text
-from ._program import Packed, Program, Solve, SolveSemidefinite, Table
+from ._operations import KINDS, Intrinsic, Kind, Library, Lines, OfPair
+from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["Module", "llvm_text"]
 
-FLAGS = "contract nsz arcp reassoc"
-"""Fast-math flags; never nnan or ninf: divergence must stay visible."""
-
-LIBM = ("tan", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "pow", "atan2")
-"""Functions that are called in the C library, lane by lane."""
-
-# offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
-DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64
-ALIGNED, WRITEABLE = 0x0100, 0x0400
+INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm, Intrinsic)]
+"""LLVM's own functions."""
 
 
 def _double(value: float) -> str:
@@ -41,7 +35,7 @@ def _double(value: float) -> str:
 
 
 def packed_width(count: int) -> int:
-    """Lanes of the function that evaluates so many points: 1, 2, 4, and 8 where a register holds as many."""
+    """Lanes of the function that evaluates `count` points: 1, 2, 4, or 8 where a register holds that many."""
     return next((width for width in (1, 2, 4) if count <= width), native_lanes())
 
 
@@ -55,12 +49,12 @@ class Module:
         lanes: Values per entry.
     """
 
-    def __init__(self, lanes: int):
+    def __init__(self, lanes: int) -> None:
         self.lanes = lanes
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
-        self.names: dict[tuple, str] = {}
-        self.keep: list = []  # so that no two callees share an id
+        self.names: dict[tuple[int, tuple[bool, ...]], str] = {}
+        self.keep: list[Callee] = []  # so that no two callees share an id
         self.wider: dict[int, Module] = {}
 
     def wide(self, lanes: int) -> Module:
@@ -68,7 +62,7 @@ class Module:
         return self.wider.setdefault(lanes, Module(lanes))
 
     def name(self, callee: Program | Table | Solve | SolveSemidefinite, shared: tuple[bool, ...] = ()) -> str:
-        """Name of a callee in the module; its text is added when it is asked for first.
+        """Name of a callee in the module; its text is added on the first call.
 
         Arguments that are shared hold one value for all lanes.
         """
@@ -91,7 +85,7 @@ class Module:
         return name
 
     def table(self, values: list[str]) -> str:
-        """Name of constants that lie one after another."""
+        """Name of a row of constants."""
         name = f"@constants{len(self.parts)}x{self.lanes}"
         row = ", ".join(f"double {x}" for x in values)
         self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
@@ -117,7 +111,7 @@ class Module:
         return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
 
     def text(self) -> list[str]:
-        """All functions, and what of LLVM and the C library they use."""
+        """All functions, after declarations of what they use of LLVM and the C library."""
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
         own = [part for module in modules for part in (_sincos(module.type, module.lanes), *module.parts)]
@@ -126,19 +120,21 @@ class Module:
     def _declarations(self) -> list[str]:
         suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
         T = self.type
-        declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in ("sqrt", "fabs", "floor")]
+        declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in INTRINSICS]
         declared += ["declare double @llvm.fabs.f64(double)"]
-        declared += [f"declare double @{f}({'double, double' if f in ('pow', 'atan2') else 'double'})" for f in LIBM]
+        declared += [f"declare double @{f}({', '.join(['double'] * n)})" for f, n in LIBRARY.items()]
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
 
 class _Emitter:
-    def __init__(self, program: Program, module: Module):
+    def __init__(self, program: Program, module: Module) -> None:
         self.program, self.module, self.lanes, self.type = program, module, module.lanes, module.type
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.fresh = 0
-        self.origin: dict[str, tuple] = {}  # of results of wide calls: buffer, entry, lanes, lane
+        numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
+        self.words = {"bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
+        self.origin: dict[str, tuple[str, int, int, int]] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:
         """A packed array on the stack of the function; its name."""
@@ -150,7 +146,7 @@ class _Emitter:
         """Address of an entry of a packed array."""
         return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
-    def call(self, callee, arguments: list[list[str]]) -> list[Callable[[int], str]]:
+    def call(self, callee: Callee, arguments: list[list[str]]) -> list[Callable[[int], str]]:
         """Call a function of packed arrays, or look up a table; for each result, a function that gives an entry's name."""
         if isinstance(callee, Table):
             value = self.entry(self.module.name(callee), len(callee.values), arguments[0][0])
@@ -193,7 +189,7 @@ class _Emitter:
         return [gathered(k, a.size) for k, a in enumerate(program.outputs)]
 
     def call_wide(self, callee: Packed, rows: list[list[list[str]]], width: int) -> list[list[Callable[[int], str]]]:
-        """Up to `width` points by one call of a function of so many lanes; lanes to spare repeat the last point."""
+        """Up to `width` points by one call of a function of that many lanes; unused lanes repeat the last point."""
         program, wide = callee.program, self.module.wide(width)
         name, T = wide.name(program, callee.shared), wide.type
         lanes = [*rows, *[rows[-1]] * (width - len(rows))]
@@ -227,7 +223,7 @@ class _Emitter:
         return [[loaded(at, lane) for at in buffers[len(program.inputs) :]] for lane in range(len(rows))]
 
     def vector(self, scalars: list[str], kind: str, count: int) -> str:
-        """A vector of scalars, of which `count` differ; as it lies in memory if it is a result of a wide call."""
+        """A vector of scalars, of which `count` differ; loaded as a whole if it is the result of a wide call."""
         at = self.origin.get(scalars[0])
         if at and all(self.origin.get(x) == (*at[:2], len(scalars), k) for k, x in enumerate(scalars[:count])):
             return self.new(f"load {kind}, ptr {self.place(at[0], at[1], kind)}, align 8")
@@ -270,60 +266,46 @@ class _Emitter:
         text = _double(value)
         return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
 
-    def operations(self, load) -> list[str]:
+    def operations(self, load: Callable[[int, int], str]) -> list[str]:
         """Emit all operations; `load(argument, entry)` emits an input. Names of all values."""
-        T = self.type
-        names: list = []
-        pairs: dict[int, str] = {}
+        names: list[Any] = []  # of a call, functions that give the names of its results
+        pairs: dict[str, str] = {}
         for op in self.program.operations:
-            a = names[op.a] if op.a >= 0 else ""  # of a result, what its call gave
-            b = names[op.b] if op.b >= 0 else ""
+            a: Any = names[op.a] if op.a >= 0 else ""
+            b: Any = names[op.b] if op.b >= 0 else ""
+            name: Any
             match op.kind:
                 case "const":
                     name = self.constant(op.value)
                 case "input":
                     name = load(*op.value)
-                case "add" | "sub" | "mul" | "div":
-                    name = self.new(f"f{op.kind} {FLAGS} {T} {a}, {b}")
-                case "neg":
-                    name = self.new(f"fneg {FLAGS} {T} {a}")
-                case "sqrt":
-                    name = self.new(f"call {T} @llvm.sqrt.{self.suffix}({T} {a})")
-                case "abs":
-                    name = self.new(f"call {T} @llvm.fabs.{self.suffix}({T} {a})")
-                case "floor":
-                    name = self.new(f"call {T} @llvm.floor.{self.suffix}({T} {a})")
                 case "call":
                     callee, places = self.program.calls[op.value]
                     name = self.call(callee, [[names[p] for p in row] for row in places])
                 case "result":
                     name = a[op.value[0]](op.value[1])
-                case "sin" | "cos":
-                    if op.a not in pairs:
-                        pairs[op.a] = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
-                    name = self.new(f"extractvalue {{{T}, {T}}} {pairs[op.a]}, {0 if op.kind == 'sin' else 1}")
-                case "lt" | "le" | "eq" | "ne":
-                    test = self.compare({"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}[op.kind], a, b)
-                    name = self.truth(test)
-                case "and" | "or":
-                    x, y = self.nonzero(a), self.nonzero(b)
-                    name = self.truth(self.new(f"{op.kind} {self.bits} {x}, {y}"))
-                case "not":
-                    name = self.truth(self.compare("oeq", a, self.constant(0.0)))
-                case "if_else_zero":
-                    name = self.new(f"select {self.bits} {self.nonzero(a)}, {T} {b}, {T} {self.constant(0.0)}")
-                case "min" | "max":
-                    test = self.compare("olt" if op.kind == "min" else "ogt", a, b)
-                    name = self.new(f"select {self.bits} {test}, {T} {a}, {T} {b}")
-                case "sign":
-                    up, down = self.compare("ogt", a, self.constant(0.0)), self.compare("olt", a, self.constant(0.0))
-                    name = self.new(f"fsub {T} {self.truth(up)}, {self.truth(down)}")
-                case kind if kind in LIBM:
-                    name = self.library(kind, [a, b] if op.b >= 0 else [a])
                 case kind:
-                    raise UnsupportedFeature(f"no LLVM code for {kind!r}")
+                    name = self.computed(KINDS[kind], a, b, pairs)
             names.append(name)
         return names
+
+    def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
+        """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
+        T = self.type
+        match kind.llvm:
+            case Lines(text):
+                values: list[str] = []
+                for line in text:
+                    values.append(self.new(line.format(*values, T=T, a=a, b=b, **self.words)))
+                return values[-1]
+            case Intrinsic(name):
+                return self.new(f"call {T} @llvm.{name}.{self.suffix}({T} {a})")
+            case OfPair(place):
+                if a not in pairs:
+                    pairs[a] = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
+                return self.new(f"extractvalue {{{T}, {T}}} {pairs[a]}, {place}")
+            case Library(name):
+                return self.library(name, [a, b][: kind.arity])
 
     @property
     def suffix(self) -> str:
@@ -335,12 +317,6 @@ class _Emitter:
 
     def compare(self, how: str, a: str, b: str) -> str:
         return self.new(f"fcmp {how} {self.type} {a}, {b}")
-
-    def nonzero(self, a: str) -> str:
-        return self.compare("une", a, self.constant(0.0))
-
-    def truth(self, bits: str) -> str:
-        return self.new(f"select {self.bits} {bits}, {self.type} {self.constant(1.0)}, {self.type} {self.constant(0.0)}")
 
     def library(self, name: str, arguments: list[str]) -> str:
         """A call into the C library for each lane."""
@@ -385,10 +361,10 @@ def llvm_text(program: Program, lanes: int) -> str:
     if lanes == 1:
         e = _Emitter(program, module)
         e.body([[n] for n in names])
-        # results may lie where arguments are: all loads come before the first store
+        # results may overwrite arguments: all loads come before the first store
         signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
-        parts.append(_objects(arguments, len(program.inputs)))
+        parts.append(objects_text(arguments, len(program.inputs)))
     parts.append(_loop(_Emitter(program, module), lanes, len(arguments)))
     return "\n".join([*module.text(), *parts, ""])
 
@@ -435,55 +411,6 @@ def _loop(e: _Emitter, lanes: int, n: int) -> str:
     ]
     head[2:2] = e.allocas
     return "\n".join([*head, *e.lines, *tail, ""])
-
-
-def _objects(arguments, n_inputs: int) -> str:
-    """`objects`: the data pointers of NumPy arrays, if all are what they should be."""
-    lines = [
-        "@array_type = global i64 0",
-        "@float_type = global i64 0",
-        f"define i32 @objects({', '.join(f'ptr %o{k}' for k in range(len(arguments)))}) nounwind {{",
-        "  %array = load i64, ptr @array_type, align 8",
-        "  %float = load i64, ptr @float_type, align 8",
-    ]
-
-    def field(k: int, name: str, offset: int, type_: str) -> str:
-        lines.append(f"  %{name}p{k} = getelementptr inbounds i8, ptr %o{k}, i64 {offset}")
-        lines.append(f"  %{name}{k} = load {type_}, ptr %{name}p{k}, align 8")
-        return f"%{name}{k}"
-
-    def require(k: int, what: str, test: str) -> None:
-        lines.append(f"  %{what}ok{k} = icmp eq {test}")
-        lines.append(f"  br i1 %{what}ok{k}, label %{what}next{k}, label %bad")
-        lines.append(f"{what}next{k}:")
-
-    data = []
-    for k, argument in enumerate(arguments):
-        require(k, "type", f"i64 {field(k, 'type', 8, 'i64')}, %array")
-        require(k, "float", f"i64 {field(k, 'float', DTYPE, 'i64')}, %float")
-        wanted = ALIGNED if k < n_inputs else ALIGNED | WRITEABLE
-        flags = field(k, "flags", ARRAY_FLAGS, "i32")
-        lines.append(f"  %set{k} = and i32 {flags}, {wanted}")
-        require(k, "set", f"i32 %set{k}, {wanted}")
-        ndim = len(argument.shape)
-        require(k, "ndim", f"i32 {field(k, 'ndim', NDIM, 'i32')}, {ndim}")
-        shape, strides = field(k, "shape", SHAPE, "ptr"), field(k, "strides", STRIDES, "ptr")
-        step = 8
-        for axis in reversed(range(ndim)):
-            for name, base, value in (("n", shape, argument.shape[axis]), ("s", strides, step)):
-                lines.append(f"  %{name}{axis}p{k} = getelementptr inbounds i64, ptr {base}, i64 {axis}")
-                lines.append(f"  %{name}{axis}v{k} = load i64, ptr %{name}{axis}p{k}, align 8")
-                require(k, f"{name}{axis}", f"i64 %{name}{axis}v{k}, {value}")
-            step *= argument.shape[axis]
-        data.append(field(k, "data", DATA, "ptr"))
-    lines += [
-        f"  call void @eval({', '.join(f'ptr {d}' for d in data)})",
-        "  ret i32 0",
-        "bad:",
-        "  ret i32 1",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _sincos(T: str, lanes: int) -> str:

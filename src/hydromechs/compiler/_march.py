@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from ._compiled import Compiled, Recipe
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array
+
+from ._compiled import MachineCode, Recipe
 from ._llvm_march import march_text
 from ._program import Program
 
 __all__ = ["BoundMarch", "March", "MarchResult"]
 
 SMALL_MARCH = 16
-"""Worlds per thread below which a march is not shared: a whole march is long, a thread is woken in about 0.1 ms."""
+"""Worlds per thread below which a march is not shared: a march is long, and waking a thread takes about 0.1 ms."""
 
 
 class MarchResult:
-    """Where worlds came in a march; arrays are views of buffers that the next march of the same buffers writes anew."""
+    """Where the worlds ended in a march; the next march with the same buffers overwrites the arrays."""
 
-    def __init__(self, records: list[np.ndarray], ends: list[np.ndarray], good: np.ndarray):
+    def __init__(self, records: list[Array], ends: list[Array], good: Array) -> None:
         self.records = records
         """Each part of the state after every `stride` steps, shape (worlds, rows, ...)."""
         self.ends = ends
@@ -26,7 +31,7 @@ class MarchResult:
         """Number of steps with finite results, shape (worlds,)."""
 
 
-class March(Compiled):
+class March(MachineCode):
     """A step in machine code that is taken many times without returning to Python.
 
     Args:
@@ -36,7 +41,7 @@ class March(Compiled):
         program: The program, if it is made already.
     """
 
-    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None):
+    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None) -> None:
         super().__init__(recipe, lanes, threads, program)
         self.n_state = len(recipe.outputs)
         self.share = SMALL_MARCH
@@ -48,7 +53,15 @@ class March(Compiled):
     def _text(self, lanes: int) -> str:
         return march_text(self.program, self.n_state, lanes)
 
-    def __call__(self, state: list, inputs: list, steps: int, *, stride: int = 1, ends: list | None = None) -> MarchResult:
+    def __call__(
+        self,
+        state: Sequence[ArrayLike],
+        inputs: Sequence[ArrayLike],
+        steps: int,
+        *,
+        stride: int = 1,
+        ends: list[Array] | None = None,
+    ) -> MarchResult:
         """Take steps.
 
         Args:
@@ -59,15 +72,15 @@ class March(Compiled):
             ends: Arrays for the last state, which may be those of `state`; new ones unless given.
         """
         arguments = self.recipe.inputs
-        state = [np.ascontiguousarray(x, dtype=float) for x in state]
-        worlds, rows = state[0].shape[0], steps // stride
+        starts = [np.ascontiguousarray(x, dtype=float) for x in state]
+        worlds, rows = starts[0].shape[0], steps // stride
         table, keep = [steps, stride], []
-        for x, a in zip(state, arguments, strict=False):
+        for x, a in zip(starts, arguments, strict=False):
             if x.shape != (worlds, *a.shape):
                 raise ValueError(f"{a.name} must have shape {(worlds, *a.shape)}, got {x.shape}")
             table += [x.ctypes.data, a.size]
-        for x, a in zip(inputs, arguments[self.n_state :], strict=True):
-            x = np.ascontiguousarray(x, dtype=float)
+        for given, a in zip(inputs, arguments[self.n_state :], strict=True):
+            x = np.ascontiguousarray(given, dtype=float)
             keep.append(x)
             if x.shape[1:] not in (a.shape, (steps, *a.shape)) or x.shape[0] not in (1, worlds):
                 raise ValueError(f"{a.name} must have shape {(worlds, *a.shape)} or {(worlds, steps, *a.shape)}, got {x.shape}")
@@ -81,7 +94,7 @@ class March(Compiled):
         for x, a in zip(ends, self.recipe.outputs, strict=True):
             table += [x.ctypes.data, a.size]
         if worlds:
-            arrays = (state, keep, records, ends, good)
+            arrays = (starts, keep, records, ends, good)
             self.run(np.array([*table, good.ctypes.data], dtype=np.int64), worlds, arrays)
         return MarchResult(records, ends, good)
 
@@ -89,15 +102,15 @@ class March(Compiled):
         """A march of one world whose arrays stay in place, for many short calls.
 
         Args:
-            rows: Most records of one call.
+            rows: Maximum number of records of one call.
         """
         return BoundMarch(self, rows)
 
 
 class BoundMarch:
-    """One world with its arrays in place; `run` goes on from what is in `state` and `inputs` and leaves the end in `state`."""
+    """One world with its arrays in place; `run` continues from `state` and `inputs` and leaves the last state in `state`."""
 
-    def __init__(self, march: March, rows: int):
+    def __init__(self, march: March, rows: int) -> None:
         self.rows = rows
         self.state = [np.zeros((1, *a.shape)) for a in march.recipe.outputs]
         """Parts of the state, shape (1, ...) each."""
@@ -119,7 +132,7 @@ class BoundMarch:
         self._loop = march.code(1).loop
 
     def run(self, steps: int, stride: int) -> int:
-        """Take steps; how many had finite results. At most `rows` records fit: steps // stride.
+        """Take steps; returns how many had finite results. At most `rows` records fit: steps // stride.
 
         Args:
             steps: How many.

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs.spatial import pivoted_solve
+from hydromechs.values import Array
 
-__all__ = ["Argument", "Call", "Operation", "OperationCount", "Packed", "Program", "Solve", "SolveSemidefinite", "Table"]
+from ._operations import KINDS
+
+__all__ = [
+    "Argument",
+    "Call",
+    "Callee",
+    "Operation",
+    "OperationCount",
+    "Packed",
+    "Program",
+    "Solve",
+    "SolveSemidefinite",
+    "Table",
+]
 
 
 class Argument(NamedTuple):
@@ -29,7 +46,7 @@ class Argument(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One scalar operation; its value is known by its place in the list.
+    """One scalar operation; its place in the list is the name of its value.
 
     `kind` is "const" (`value`), "input" (`value` is (argument, entry)), "call" (`value` counts in `calls`), "result"
     of the call at `a` (`value` is (result, entry)), or an operation on the earlier values `a` and `b`.
@@ -38,7 +55,7 @@ class Operation(NamedTuple):
     kind: str
     a: int = -1
     b: int = -1
-    value: object = None
+    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,7 @@ class Table:
     outputs = (Argument("entry", (1,)),)
     """What comes out."""
 
-    def __call__(self, index) -> tuple[np.ndarray]:
+    def __call__(self, index: ArrayLike) -> tuple[Array]:
         """The entry."""
         x = float(np.ravel(index)[0])
         return (np.array([x if math.isnan(x) else self.values[int(min(max(x, 0.0), len(self.values) - 1.0))]]),)
@@ -75,8 +92,8 @@ class Solve:
         """What comes out."""
         return (Argument("x", (self.n,)),)
 
-    def __call__(self, A, b) -> tuple[np.ndarray]:
-        """The solution; NaN where there is none, as the machine code gives."""
+    def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array]:
+        """The solution; NaN where there is none, as in machine code."""
         try:
             return (np.linalg.solve(np.reshape(A, (self.n, self.n)), np.ravel(b)),)
         except np.linalg.LinAlgError:
@@ -90,7 +107,7 @@ class SolveSemidefinite:
     n: int
     """Number of unknowns."""
     tolerance: float = 1e-12
-    """Pivot over the first one below which a row depends on those before."""
+    """Ratio of a pivot to the first one below which a row counts as dependent on earlier ones."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -102,7 +119,7 @@ class SolveSemidefinite:
         """What comes out."""
         return Argument("x", (self.n,)), Argument("rank", ()), Argument("pivot", ())
 
-    def __call__(self, A, b) -> tuple[np.ndarray, ...]:
+    def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array, ...]:
         """Solution, rank, last pivot over the first."""
         x, rank, pivot = pivoted_solve(A, b, self.tolerance)
         return x, np.array(rank), np.array(pivot)
@@ -111,7 +128,7 @@ class SolveSemidefinite:
 class Call(NamedTuple):
     """A call in a program."""
 
-    callee: Program | Table | Solve | SolveSemidefinite | Packed
+    callee: Callee
     """What is called."""
     arguments: tuple[tuple[int, ...], ...]
     """For each argument, the places of its entries in the program's operations."""
@@ -119,7 +136,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationCount:
-    """What a program does, as the papers count it."""
+    """Number of operations of a program, as the papers count them."""
 
     multiplications: int
     """Products of two numbers."""
@@ -132,7 +149,7 @@ class OperationCount:
     sines_cosines: int
     """Sines and cosines, each counted once."""
     others: int
-    """Everything else but changes of sign and absolute values: comparisons, exponentials..."""
+    """Everything else except changes of sign and absolute values: comparisons, exponentials..."""
 
     def __add__(self, other: OperationCount) -> OperationCount:
         return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -170,7 +187,7 @@ class Packed:
         one = self.program.count()
         return OperationCount(*(self.count * getattr(one, f.name) for f in fields(one)))
 
-    def __call__(self, *arrays) -> tuple[np.ndarray, ...]:
+    def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Results, point by point."""
         each = [[x] * self.count if same else x for x, same in zip(arrays, self.shared, strict=True)]
         points = [self.program(*point) for point in zip(*each, strict=True)]
@@ -188,16 +205,16 @@ class Program:
     outputs: tuple[Argument, ...]
     """Results."""
     operations: tuple[Operation, ...]
-    """Operations, each of earlier ones."""
+    """Operations; operands come before the operations that use them."""
     results: tuple[tuple[int, ...], ...]
     """For each output, the places of its entries in `operations`, row-major."""
-    casadi_function: object = field(repr=False)
-    """The same as a CasADi function of flat arguments, for derivatives and optimal control; None for one that calls others."""
+    casadi_function: Any = field(repr=False)
+    """The same as a CasADi function of flat arguments, for derivatives and optimal control; None if it has calls."""
     calls: tuple[Call, ...] = ()
     """Calls of other programs and of built-in functions."""
 
     def __str__(self) -> str:
-        """The program as text, one operation a line."""
+        """The program as text, one operation per line."""
         names = [f"{a.name}{list(a.shape)}" for a in self.inputs]
         lines = [f"{self.name}({', '.join(names)}) -> {', '.join(f'{a.name}{list(a.shape)}' for a in self.outputs)}"]
         for k, op in enumerate(self.operations):
@@ -233,17 +250,8 @@ class Program:
 
     def count(self) -> OperationCount:
         """Number of operations by kind."""
-        kinds = [op.kind for op in self.operations]
-        free = {"const", "input", "neg", "abs", "call", "result"}
-        known = {"mul", "div", "sqrt", "add", "sub", "sin", "cos"}
-        own = OperationCount(
-            multiplications=kinds.count("mul"),
-            divisions=kinds.count("div"),
-            square_roots=kinds.count("sqrt"),
-            additions=kinds.count("add") + kinds.count("sub"),
-            sines_cosines=kinds.count("sin") + kinds.count("cos"),
-            others=sum(k not in free | known for k in kinds),
-        )
+        counts = Counter(KINDS[op.kind].count for op in self.operations if op.kind in KINDS)
+        own = OperationCount(**{f.name: counts[f.name] for f in fields(OperationCount)})
         for call in self.calls:
             match call.callee:
                 case Program() as callee:
@@ -252,17 +260,17 @@ class Program:
                     own = own + callee.count_operations()
         return own
 
-    def __call__(self, *arrays) -> tuple[np.ndarray, ...]:
+    def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Results for float arguments, by CasADi's virtual machine: slow, for checks."""
         if self.casadi_function is None:
             return self._interpreted(arrays)
         flat = self.casadi_function.call([np.ravel(a) for a in arrays])
         return tuple(np.array(y).reshape(a.shape) for y, a in zip(flat, self.outputs, strict=True))
 
-    def _interpreted(self, arrays) -> tuple[np.ndarray, ...]:
+    def _interpreted(self, arrays: Sequence[ArrayLike]) -> tuple[Array, ...]:
         """Results of a program with calls, operation by operation."""
         flat = [np.ravel(np.asarray(a, dtype=float)) for a in arrays]
-        values: list = []
+        values: list[Any] = []
         for op in self.operations:
             match op.kind:
                 case "const":
@@ -279,34 +287,9 @@ class Program:
                     values.append(values[op.a][op.value[0]][op.value[1]])
                 case kind:
                     with np.errstate(all="ignore"):
-                        values.append(MEANING[kind](*[values[k] for k in (op.a, op.b) if k >= 0]))
+                        values.append(KINDS[kind].floats(*[values[k] for k in (op.a, op.b) if k >= 0]))
         return tuple(np.reshape([values[p] for p in row], a.shape) for row, a in zip(self.results, self.outputs, strict=True))
 
 
-MEANING = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "neg": np.negative,
-    "lt": lambda a, b: np.float64(a < b),
-    "le": lambda a, b: np.float64(a <= b),
-    "eq": lambda a, b: np.float64(a == b),
-    "ne": lambda a, b: np.float64(a != b),
-    "and": lambda a, b: np.float64(a != 0.0 and b != 0.0),
-    "or": lambda a, b: np.float64(a != 0.0 or b != 0.0),
-    "not": lambda a: np.float64(a == 0.0),
-    "if_else_zero": lambda a, b: b if a != 0.0 else np.float64(0.0),
-    "min": lambda a, b: a if a < b else b,
-    "max": lambda a, b: a if a > b else b,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "pow": np.power,
-    **{
-        name: getattr(np, name)
-        for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "sinh", "cosh", "abs", "sign", "floor")
-    },
-}
-"""Operations of a program on numbers."""
+Callee: TypeAlias = Program | Table | Solve | SolveSemidefinite | Packed
+"""What a program can call."""

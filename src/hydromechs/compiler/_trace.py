@@ -1,62 +1,31 @@
-"""Trace: call a function once with symbols, and make a program of the expression that it leaves."""
+"""Trace: call a function once with symbols, and turn the expressions that it returns into a program."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import casadi
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
-from ._program import Argument, Call, Operation, Program
+from ._operations import KINDS
+from ._program import Argument, Call, Callee, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
 __all__ = ["program_of", "program_with_calls", "trace"]
 
-BINARY = {
-    casadi.OP_ADD: "add",
-    casadi.OP_SUB: "sub",
-    casadi.OP_MUL: "mul",
-    casadi.OP_DIV: "div",
-    casadi.OP_LT: "lt",
-    casadi.OP_LE: "le",
-    casadi.OP_POW: "pow",
-    casadi.OP_CONSTPOW: "pow",
-    casadi.OP_FMIN: "min",
-    casadi.OP_FMAX: "max",
-    casadi.OP_ATAN2: "atan2",
-    casadi.OP_IF_ELSE_ZERO: "if_else_zero",
-    casadi.OP_EQ: "eq",
-    casadi.OP_NE: "ne",
-    casadi.OP_AND: "and",
-    casadi.OP_OR: "or",
-}
-UNARY = {
-    casadi.OP_NEG: "neg",
-    casadi.OP_SQRT: "sqrt",
-    casadi.OP_SIN: "sin",
-    casadi.OP_COS: "cos",
-    casadi.OP_FABS: "abs",
-    casadi.OP_TAN: "tan",
-    casadi.OP_EXP: "exp",
-    casadi.OP_LOG: "log",
-    casadi.OP_TANH: "tanh",
-    casadi.OP_ASIN: "asin",
-    casadi.OP_ACOS: "acos",
-    casadi.OP_ATAN: "atan",
-    casadi.OP_SINH: "sinh",
-    casadi.OP_COSH: "cosh",
-    casadi.OP_SIGN: "sign",
-    casadi.OP_NOT: "not",
-    casadi.OP_FLOOR: "floor",
-}
-COMMUTATIVE = {"add", "mul", "eq", "ne", "and", "or"}
+Rows: TypeAlias = Sequence[tuple[int, ...]]
+"""Places of the entries of several arrays."""
+
+BY_CODE = {getattr(casadi, code): kind for kind in KINDS.values() for code in kind.casadi}
+"""Operations by CasADi's codes."""
 
 
 def trace(
-    function: Callable, shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
+    function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
 ) -> Program:
     """The program of a NumPy function.
 
@@ -110,7 +79,7 @@ def program_with_calls(
 
 
 def _identifiers(names: list[str]) -> list[str]:
-    """Names as CasADi wants them: letters, digits and single underscores, no two alike."""
+    """Names as CasADi wants them: letters, digits and single underscores, all different."""
     out: list[str] = []
     for name in names:
         plain = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_") or "x"
@@ -158,12 +127,12 @@ def program_of(
 class _Builder:
     """Operations without repetition."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.operations: list[Operation] = []
-        self.place: dict[tuple, int] = {}
+        self.place: dict[tuple[str, int, int, Any], int] = {}
 
-    def add(self, kind: str, a: int = -1, b: int = -1, value=None) -> int:
-        if kind in COMMUTATIVE and b < a:
+    def add(self, kind: str, a: int = -1, b: int = -1, value: Any = None) -> int:
+        if kind in KINDS and KINDS[kind].commutes and b < a:
             a, b = b, a
         key = (kind, a, b, value)
         if key not in self.place:
@@ -197,10 +166,9 @@ class _Builder:
                 return self.sum(a, b, minus=op == casadi.OP_SUB)
             case casadi.OP_MUL:
                 return self.product(a, b)
-        if op in BINARY:
-            return self.add(BINARY[op], a, b)
-        if op in UNARY:
-            return self.add(UNARY[op], a)
+        if op in BY_CODE:
+            kind = BY_CODE[op]
+            return self.add(kind.name, a, b if kind.arity == 2 else -1)
         raise UnsupportedFeature(f"CasADi operation {op} has no translation; write the function with simpler ones")
 
     def divided(self, a: int, b: int) -> int:
@@ -230,7 +198,7 @@ class _Builder:
             return self.negated(self.sum(self.operations[a].a, b, minus=False))
         return self.add("sub" if minus else "add", a, b)
 
-    def closure(self, wanted, needed: list[bool]) -> None:
+    def closure(self, wanted: Iterable[int], needed: list[bool]) -> None:
         """Mark all operations that the wanted ones need, themselves included."""
         fresh = [p for p in wanted if not needed[p]]
         for p in fresh:
@@ -242,11 +210,14 @@ class _Builder:
                     needed[x] = True
                     fresh.append(x)
 
-    def finish(self, function, inputs, outputs, results) -> Program:
-        """Drop what no result needs, and number anew."""
+    def finish(
+        self, function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], results: Rows
+    ) -> Program:
+        """Drop what no result needs, and renumber."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
-        number, kept = {-1: -1}, []
+        number: dict[int, int] = {-1: -1}
+        kept: list[Operation] = []
         for k, op in enumerate(self.operations):
             if needed[k]:
                 number[k] = len(kept)
@@ -254,8 +225,15 @@ class _Builder:
         places = tuple(tuple(number[p] for p in row) for row in results)
         return Program(function.name(), inputs, outputs, tuple(kept), places, function)
 
-    def finish_with_calls(self, name, inputs, outputs, results, calls) -> Program:
-        """As `finish`, in stretches: what a call's arguments need, the call, ..., and at last what the results need."""
+    def finish_with_calls(
+        self,
+        name: str,
+        inputs: tuple[Argument, ...],
+        outputs: tuple[Argument, ...],
+        results: Rows,
+        calls: Sequence[tuple[Callee, Rows]],
+    ) -> Program:
+        """As `finish`, in stretches: what a call's arguments need, the call, ..., and finally what the results need."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         alive = [False] * len(calls)
@@ -268,7 +246,7 @@ class _Builder:
         sites: list[Call] = []
         at_call: dict[int, int] = {}
 
-        def stretch(wanted) -> tuple[tuple[int, ...], ...]:
+        def stretch(wanted: Rows) -> tuple[tuple[int, ...], ...]:
             mine = [False] * len(self.operations)
             self.closure([p for row in wanted for p in row], mine)
             for k, op in enumerate(self.operations):

@@ -1,4 +1,4 @@
-"""Threads that share the worlds of a batch, and survive that the thread that asks them is interrupted at any instruction.
+"""Threads that share the worlds of a batch, and survive an interruption of the calling thread at any instruction.
 
 A signal's exception can strike between any two instructions of the main thread. So nothing here depends on two of them: a part
 of the work is one object that is put into a queue in one step; whoever takes its `claim`, the worker or the interrupted
@@ -19,14 +19,14 @@ __all__ = ["Workers"]
 class _Part:
     """A range of worlds for one thread."""
 
-    def __init__(self, work: Callable[[int, int], None], begin: int, end: int, keep: object):
+    def __init__(self, work: Callable[[int, int], None], begin: int, end: int, keep: object) -> None:
         self.work, self.begin, self.end, self.keep = work, begin, end, keep
         self.claim, self.done = threading.Lock(), threading.Lock()
         self.done.acquire()
         self.finished = False
 
 
-def _serve(queue: SimpleQueue) -> None:
+def _serve(queue: SimpleQueue[_Part | None]) -> None:
     while True:
         part = queue.get()
         if part is None:
@@ -37,7 +37,7 @@ def _serve(queue: SimpleQueue) -> None:
             finally:
                 part.finished = True
                 part.done.release()
-        del part  # nothing is held on to while waiting
+        del part  # hold on to nothing while waiting
 
 
 class Workers:
@@ -47,16 +47,16 @@ class Workers:
         count: Number of threads besides the one that asks.
     """
 
-    def __init__(self, count: int):
+    def __init__(self, count: int) -> None:
         self.process = os.getpid()
         """Process in which the threads live."""
-        self._queue: SimpleQueue = SimpleQueue()
+        self._queue: SimpleQueue[_Part | None] = SimpleQueue()
         for _ in range(count):
             threading.Thread(target=_serve, args=(self._queue,), name="hydromechs", daemon=True).start()
         weakref.finalize(self, _stop, self._queue, count)
 
     def share(self, work: Callable[[int, int], None], bounds: list[tuple[int, int]], keep: object) -> None:
-        """Do a piece of work for all ranges, the first in this thread; when this ends, in whatever way, no thread is at it.
+        """Do a piece of work for all ranges, the first in this thread; however this ends, no thread is still at work on it.
 
         Args:
             work: Called with the bounds of a range.
@@ -74,7 +74,7 @@ class Workers:
             waiting = None
             for part in parts:
                 if broken and part.claim.acquire(blocking=False):
-                    continue  # nobody has begun with it, and nobody will
+                    continue  # nobody has started it, and nobody will
                 while not part.finished:
                     try:
                         part.done.acquire()
@@ -84,6 +84,6 @@ class Workers:
                 raise waiting
 
 
-def _stop(queue: SimpleQueue, count: int) -> None:
+def _stop(queue: SimpleQueue[_Part | None], count: int) -> None:
     for _ in range(count):
         queue.put(None)

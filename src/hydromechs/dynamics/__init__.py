@@ -23,6 +23,7 @@ from ._closed_form import (
     jacobian_derivatives,
     mass_matrix_derivatives,
     mass_matrix_from_jacobians,
+    matrix_from_jacobians,
     momentum_matrix,
     structure_matrix,
     transposed_times,
@@ -34,8 +35,8 @@ from ._energy import kinetic_energy, momentum, potential_energy
 from ._generalized_force import generalized_force
 from ._inverse_dynamics import accelerations, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
-from ._kinematics import Bias, Kinematics, integrate, kinematics, world_vector
-from ._lanes import Branch, inward, outward
+from ._kinematics import Bias, Kinematics, kinematics, world_vector
+from ._manifold import displacement, integrate
 from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
     LoadSolution,
@@ -46,12 +47,13 @@ from ._singular_chains import (
     singular_chain_dynamics,
 )
 from ._star import Star, rigid_star_dynamics, star_dynamics, star_of
+from ._sweeps import Articulated, inward, outward, world_acceleration
 
 __all__ = [
+    "Articulated",
     "Bias",
     "Blocks",
     "BodyJacobian",
-    "Branch",
     "ClosedChains",
     "Holding",
     "Kinematics",
@@ -74,6 +76,7 @@ __all__ = [
     "coriolis_matrix_lagrange",
     "decoupled_dynamics",
     "difference",
+    "displacement",
     "dual_arm",
     "dual_arm_without_detection",
     "generalized_force",
@@ -90,6 +93,7 @@ __all__ = [
     "mass_matrix",
     "mass_matrix_derivatives",
     "mass_matrix_from_jacobians",
+    "matrix_from_jacobians",
     "momentum",
     "momentum_matrix",
     "moved_back",
@@ -108,5 +112,6 @@ __all__ = [
     "transposed_times",
     "vehicle_blocks",
     "velocity_force",
+    "world_acceleration",
     "world_vector",
 ]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
-from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, rotation_between
+from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep
+from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between
+from hydromechs.values import Array
 
 __all__ = ["chart_rate", "difference", "retract"]
 
@@ -17,7 +18,7 @@ SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 4790016
 """(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; cut off, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
 
 
-def retract(model, q, u):
+def retract(model: Model, q: Array, u: Array) -> Array:
     """q ⊕ u, shape (nq,).
 
     Args:
@@ -41,7 +42,7 @@ def retract(model, q, u):
     return np.array(out)
 
 
-def chart_rate(model, q, u, v):
+def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
     """u̇ at the configuration q ⊕ u that moves with v, shape (nv,).
 
     Angles: u̇ = v. Orientations: u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the
@@ -68,7 +69,7 @@ def chart_rate(model, q, u, v):
     return np.array(out)
 
 
-def _turning(u, w):
+def _turning(u: Array, w: Array) -> Array:
     """Rate of the exponential coordinates u of an orientation that turns with ω, shape (3,)."""
     u, w = np.asarray(u), np.asarray(w)
     square = u @ u
@@ -79,7 +80,7 @@ def _turning(u, w):
     return w + 0.5 * across + c * cross(u, across)
 
 
-def difference(model, q, q_other):
+def difference(model: Model, q: Array, q_other: Array) -> Array:
     """u with q ⊕ u = q_other; angles of orientations at most π, shape (nv,).
 
     Args:
@@ -95,9 +96,9 @@ def difference(model, q, q_other):
                     out[step.iv] = q_other[step.iq] - q[step.iq]
                 case BallStep():
                     at = slice(step.iq, step.iq + 4)
-                    out[step.iv : step.iv + 3] = rotation_between(q[at], q_other[at])
+                    out[step.iv : step.iv + 3] = turn_between(q[at], q_other[at])[0]
                 case FreeStep():
                     at = slice(step.iq + 3, step.iq + 7)
                     out[step.iv : step.iv + 3] = [q_other[step.iq + k] - q[step.iq + k] for k in range(3)]
-                    out[step.iv + 3 : step.iv + 6] = rotation_between(q[at], q_other[at])
+                    out[step.iv + 3 : step.iv + 6] = turn_between(q[at], q_other[at])[0]
     return np.array(out)

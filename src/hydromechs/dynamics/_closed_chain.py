@@ -1,4 +1,4 @@
-"""Several chains that hold one load: closed chains by operational-space inertias (thesis ch. 2, Table 1).
+"""Several chains that hold one load: closed chains by operational-space inertias (McMillan 1994, ch. 2, Table 1).
 
 Every tree of the forest but the load holds it by one or more grasps. A grasp joins a frame of a body of the tree (the holder)
 to a frame of the load; some of its directions may be free (the general contact joint). Forces f_k are those of the holders on
@@ -8,16 +8,20 @@ inertias with added mass in place of rigid ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.model import Model
 from hydromechs.spatial import Ldl, Path, Shift, Turn, cross, ldl
+from hydromechs.values import Array, Scalar
 
 from ._articulated_body import articulated_body
 from ._composite_body import mass_matrix
 from ._inverse_dynamics import accelerations, inverse_dynamics
-from ._kinematics import Kinematics
+from ._kinematics import Bias, Kinematics
+from ._sweeps import world_acceleration
 
 __all__ = ["ClosedChains", "Holding", "OpenChain", "closed_chain_dynamics", "held_trees", "open_chains", "tip_jacobian"]
 
@@ -42,30 +46,30 @@ class OpenChain(NamedTuple):
     """Its places in v."""
     factor: Ldl
     """H = L D Lᵀ."""
-    pushed: np.ndarray
+    pushed: Array
     """y = L⁻¹ (τ − b), so that q̈_open = L⁻ᵀ D⁻¹ y, shape (n,)."""
-    W: np.ndarray
+    W: Array
     """W = L⁻¹ Jᵀ, so that Ω = H⁻¹ Jᵀ = L⁻ᵀ D⁻¹ W, which is never formed, shape (n, c)."""
-    mobility: np.ndarray
+    mobility: Array
     """Λ⁻¹ = J H⁻¹ Jᵀ = Wᵀ D⁻¹ W, shape (c, c)."""
-    acceleration: np.ndarray
+    acceleration: Array
     """ẍ_open, less gravity, less what the load's velocity alone gives (ζ), shape (c,)."""
-    onto: np.ndarray
+    onto: Array
     """X with X a_r the acceleration of the load along these directions, shape (c, 6)."""
-    paths: tuple
+    paths: tuple[Path | None, ...]
     """X of each whole grasp as a transformation from the load's frame, where it holds all six directions, else None."""
 
 
 class ClosedChains(NamedTuple):
     """The motion of closed chains."""
 
-    vdot: np.ndarray
+    vdot: Array
     """v̇ of all trees and of the load, shape (nv,)."""
-    forces: tuple
+    forces: tuple[Array, ...]
     """Force of each tree on the load along the directions it holds, shape (c,) each."""
 
 
-def held_trees(model, load: int, holdings) -> list[tuple[int, list]]:
+def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tuple[int, list]]:
     """Roots of the trees that hold the load, each with its grasps; all other trees move by themselves.
 
     Args:
@@ -88,7 +92,7 @@ def held_trees(model, load: int, holdings) -> list[tuple[int, list]]:
     return list(out.items())
 
 
-def _dofs(model, root: int) -> list[int]:
+def _dofs(model: Model, root: int) -> list[int]:
     """Places in v of a tree."""
     members = {root}
     for i in range(root, model.nb):
@@ -98,9 +102,16 @@ def _dofs(model, root: int) -> list[int]:
 
 
 def open_chains(
-    model, kin: Kinematics, bias, tau, inertia, force, load: int, holdings
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    tau: Array,
+    inertia: Sequence[Array | None],
+    force: Sequence[Array],
+    load: int,
+    holdings: Sequence[Holding],
 ) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
-    """The open-chain quantities of every holding tree (thesis eqs. 2.22-2.25), and inertia and force of the load.
+    """The open-chain quantities of every holding tree (eqs. 2.22-2.25), and inertia and force of the load.
 
     Args:
         model: The mechanism.
@@ -115,11 +126,10 @@ def open_chains(
     Returns:
         Open chains, I_r of the load (6, 6), and the sum of all other forces on it less its bias, for a' = a − g, shape (6,).
     """
-    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
     still = np.zeros(model.nv)
     M = mass_matrix(model, kin, inertia)
     b = inverse_dynamics(model, kin, bias, still, inertia, force)
-    a = accelerations(model, kin, bias, still, world)
+    a = accelerations(model, kin, bias, still, world_acceleration(model))
     true = bias is kin.zeta
     out = []
     for root, grasps in held_trees(model, load, holdings):
@@ -146,12 +156,15 @@ def open_chains(
         out.append(OpenChain(tuple(dofs), H, y, W, mobility, open_, np.array(onto), tuple(paths)))
     at = model.v_slices[load]
     I_r = inertia[load]
+    I_r = np.zeros((6, 6)) if I_r is None else I_r
     # b of the load is what holds it in place: I_r a' + bias forces at a' = −g, with v̇ = 0
     a_load = a[load]
     return out, I_r, tau[at] - (b[at] - I_r @ a_load)
 
 
-def _moving_grasp(model, kin: Kinematics, g: Holding, load: int, a, true: bool):
+def _moving_grasp(
+    model: Model, kin: Kinematics, g: Holding, load: int, a: Sequence[Array], true: bool
+) -> tuple[Array, Path, Array]:
     """J, X and tip acceleration of a grasp some of whose directions are free, so that its frames A and B move on each other.
 
     With d from A to B and S from the load's axes, all in axes of A, d̈ = S (a_B) − a_A − α × d − ω × (ω × d) − 2 ω × ḋ, and the
@@ -175,7 +188,7 @@ def _moving_grasp(model, kin: Kinematics, g: Holding, load: int, a, true: bool):
     return J, Path((Shift(p_b), Turn(S.T, np.zeros(3)))), np.concatenate([linear, angular])
 
 
-def _swing(path: Path, V, true: bool):
+def _swing(path: Path, V: Array, true: bool) -> Array:
     """What true accelerations add from a body's origin to the end of a path, in its axes; 0 for derivatives of numbers."""
     if not true or not path.steps:
         return np.zeros(6)
@@ -183,7 +196,7 @@ def _swing(path: Path, V, true: bool):
     return np.concatenate([path.rotate(cross(w, cross(w, p))), np.zeros(3)])
 
 
-def chain_vdot(chain: OpenChain, f):
+def chain_vdot(chain: OpenChain, f: Array) -> Array:
     """q̈ = q̈_open − Ω f = L⁻ᵀ D⁻¹ (y − W f), shape (n,).
 
     Args:
@@ -193,7 +206,7 @@ def chain_vdot(chain: OpenChain, f):
     return chain.factor.back((chain.pushed - chain.W @ f) * np.array(chain.factor.inverse_diagonal))
 
 
-def tip_jacobian(model, kin: Kinematics, body: int, path: Path):
+def tip_jacobian(model: Model, kin: Kinematics, body: int, path: Path) -> Array:
     """J with V = J v in the frame at the end of a path from a body, by the tip's axes and place seen from link after link.
 
         J_i = [T_iᵀ (ϕ_v + ϕ_ω × p_i);  T_iᵀ ϕ_ω]      T_i: axes of the tip in link i,  p_i: its origin
@@ -207,7 +220,7 @@ def tip_jacobian(model, kin: Kinematics, body: int, path: Path):
         path: From the body's frame to the tip.
     """
     T, p = path.pose()
-    columns: dict = {}
+    columns: dict[int, Array] = {}
     i = body
     while i >= 0:
         for k, phi in zip(range(model.nv)[model.v_slices[i]], kin.subspaces[i].T, strict=True):
@@ -220,7 +233,7 @@ def tip_jacobian(model, kin: Kinematics, body: int, path: Path):
     return np.stack([columns.get(k, np.zeros(6)) for k in range(model.nv)], axis=1)
 
 
-def _symmetric_product(J, omega):
+def _symmetric_product(J: Array, omega: Array) -> Array:
     """J Ω, which is symmetric: each entry once."""
     c = len(J)
     out = [[0.0] * c for _ in range(c)]
@@ -230,7 +243,7 @@ def _symmetric_product(J, omega):
     return np.array(out)
 
 
-def inverse(A):
+def inverse(A: Array) -> Array:
     """Inverse of a symmetric positive definite matrix, symmetric, shape (n, n)."""
     n, factor = len(A), ldl(A)
     out = [[0.0] * n for _ in range(n)]
@@ -248,8 +261,17 @@ def inverse(A):
     return np.array(out)
 
 
-def closed_chain_dynamics(model, kin: Kinematics, bias, tau, inertia, force, load: int, holdings) -> ClosedChains:
-    """Accelerations of chains that hold a load, none of them at a singularity (thesis Table 1).
+def closed_chain_dynamics(
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    tau: Array,
+    inertia: Sequence[Array | None],
+    force: Sequence[Array],
+    load: int,
+    holdings: Sequence[Holding],
+) -> ClosedChains:
+    """Accelerations of chains that hold a load, none of them at a singularity (Table 1).
 
         [I_r + Σ Xᵀ Λ_k X] a'_r = f_r + Σ Xᵀ Λ_k ẍ'_open,    f_k = Λ_k (ẍ'_open − X a'_r),    q̈_k = q̈_open − Ω_k f_k
 
@@ -285,7 +307,16 @@ def closed_chain_dynamics(model, kin: Kinematics, bias, tau, inertia, force, loa
     return _joined(model, kin, bias, load, chains, Lambdas, a_r, _alone(model, kin, bias, tau, inertia, force, load, holdings))
 
 
-def _alone(model, kin, bias, tau, inertia, force, load: int, holdings) -> list:
+def _alone(
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    tau: Array,
+    inertia: Sequence[Array | None],
+    force: Sequence[Array],
+    load: int,
+    holdings: Sequence[Holding],
+) -> list[Scalar]:
     """v̇ of trees that hold nothing; 0 elsewhere, shape (nv,)."""
     busy = [root for root, _ in held_trees(model, load, holdings)] + [load]
     rest = [i for i in range(model.nb) if model.parent[i] < 0 and i not in busy]
@@ -296,7 +327,16 @@ def _alone(model, kin, bias, tau, inertia, force, load: int, holdings) -> list:
     return [vdot[k] if k in dofs else 0.0 for k in range(model.nv)]
 
 
-def _joined(model, kin, bias, load, chains, Lambdas, a_r, alone) -> ClosedChains:
+def _joined(
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    load: int,
+    chains: Sequence[OpenChain],
+    Lambdas: Sequence[Array],
+    a_r: Array,
+    alone: list[Scalar],
+) -> ClosedChains:
     """Forces and accelerations once the load's acceleration is known."""
     vdot = list(alone)
     forces = []
@@ -309,10 +349,9 @@ def _joined(model, kin, bias, load, chains, Lambdas, a_r, alone) -> ClosedChains
     return ClosedChains(load_vdot(model, kin, bias, load, a_r, vdot), tuple(forces))
 
 
-def load_vdot(model, kin, bias, load: int, a_r, vdot: list):
+def load_vdot(model: Model, kin: Kinematics, bias: Sequence[Bias], load: int, a_r: Array, vdot: list[Scalar]) -> Array:
     """v̇ with that of the load, from its biased acceleration a'_r, shape (nv,)."""
-    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
-    own = accelerations(model, kin, bias, np.zeros(model.nv), world)[load]
+    own = accelerations(model, kin, bias, np.zeros(model.nv), world_acceleration(model))[load]
     for k, i in enumerate(range(model.nv)[model.v_slices[load]]):
         vdot[i] = a_r[k] - own[k]
     return np.array(vdot)

@@ -1,4 +1,6 @@
-"""Closed-form matrices of a forest on its manifold: M, C and their derivatives from body Jacobians (From et al. 2010).
+"""Closed-form matrices of a forest on its manifold: M, C and their derivatives from body Jacobians.
+
+After From, Pettersen and Gravdahl 2010.
 
 The configuration is a product of groups, one for every moving step of every joint: SE(3) for a free joint, SO(3) for a ball,
 the real line for the others; v holds the left-invariant velocities. ∂_k f is the derivative of f along the k-th of them,
@@ -9,12 +11,14 @@ Every body has a 6×6 inertia of its own, rigid and added; water enters only thr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, motion_subspace
+from hydromechs.model import BallStep, FreeStep, Model, motion_subspace
 from hydromechs.spatial import Path, cross, motion_cross, skew
+from hydromechs.values import Array
 
 from ._kinematics import Kinematics
 
@@ -30,6 +34,7 @@ __all__ = [
     "jacobian_derivatives",
     "mass_matrix_derivatives",
     "mass_matrix_from_jacobians",
+    "matrix_from_jacobians",
     "momentum_matrix",
     "structure_matrix",
     "transposed_times",
@@ -44,38 +49,38 @@ class BodyJacobian(NamedTuple):
     """Velocities that move the body, from the root to the body, length n."""
     stage: tuple[int, ...]
     """Moving step on the way from the root that each of them belongs to; j is upstream of k if stage[j] < stage[k]."""
-    J: np.ndarray
+    J: Array
     """Columns, shape (6, n)."""
-    rate: np.ndarray
+    rate: Array
     """J̇ at the velocity v, shape (6, n)."""
 
 
 class Blocks(NamedTuple):
     """A matrix in the block form (12): V the six velocities of the vehicle, q the others."""
 
-    VV: np.ndarray
+    VV: Array
     """Vehicle by vehicle, shape (6, 6)."""
-    Vq: np.ndarray
+    Vq: Array
     """Vehicle by joints, shape (6, nv − 6)."""
-    qV: np.ndarray
+    qV: Array
     """Joints by vehicle, shape (nv − 6, 6)."""
-    qq: np.ndarray
+    qq: Array
     """Joints by joints, shape (nv − 6, nv − 6)."""
 
 
-def ad_matrix(V):
+def ad_matrix(V: Array) -> Array:
     """ad_V with ad_V W = V × W for motions V = (v, ω): [[ω̂, v̂], [0, ω̂]], shape (6, 6)."""
     w = skew(V[3:])
     return np.concatenate([np.concatenate([w, skew(V[:3])], axis=1), np.concatenate([np.zeros((3, 3)), w], axis=1)])
 
 
-def momentum_matrix(h):
+def momentum_matrix(h: Array) -> Array:
     """B = −[[0, p̂], [p̂, l̂]] of a momentum h = (p, l), skew, with B V = V ×* h = −ad_Vᵀ h, shape (6, 6)."""
     p = -skew(h[:3])
     return np.concatenate([np.concatenate([np.zeros((3, 3)), p], axis=1), np.concatenate([p, -skew(h[3:])], axis=1)])
 
 
-def body_jacobians(model, kin: Kinematics, v) -> tuple[BodyJacobian, ...]:
+def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobian, ...]:
     """J and J̇ of every body, from the root to the tips.
 
     A step that moves with V_J carries over what is before it and adds its own columns ϕ:
@@ -105,7 +110,7 @@ def body_jacobians(model, kin: Kinematics, v) -> tuple[BodyJacobian, ...]:
     return tuple(out)
 
 
-def transposed_times(model, jacobians, wrenches):
+def transposed_times(model: Model, jacobians: Sequence[BodyJacobian], wrenches: Array | Sequence[Array | None]) -> Array:
     """Σ J_iᵀ F_i, the generalised force of wrenches on bodies, shape (nv,).
 
     Args:
@@ -121,7 +126,7 @@ def transposed_times(model, jacobians, wrenches):
     return np.array(out)
 
 
-def mass_matrix_from_jacobians(model, jacobians, inertia):
+def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
     """M = Σ J_iᵀ I_i J_i, the sum of eq. (8) over the bodies (9), symmetric, shape (nv, nv).
 
     Args:
@@ -140,7 +145,27 @@ def mass_matrix_from_jacobians(model, jacobians, inertia):
     return np.array(rows).reshape(model.nv, model.nv)
 
 
-def coriolis_matrix(model, jacobians, inertia, momenta):
+def matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], matrices: Sequence[Array | None]) -> Array:
+    """Σ J_iᵀ A_i J_i for any A, symmetric or not, shape (nv, nv).
+
+    Args:
+        model: The mechanism.
+        jacobians: Of `body_jacobians`.
+        matrices: A of each body in its own frame, shape (6, 6) each, or None.
+    """
+    rows = _square(model)
+    for body, A in zip(jacobians, matrices, strict=True):
+        if A is None:
+            continue
+        for j, row in zip(body.dofs, body.J.T @ (A @ body.J), strict=True):
+            for k, value in zip(body.dofs, row, strict=True):
+                rows[j][k] = rows[j][k] + value
+    return np.array(rows).reshape(model.nv, model.nv)
+
+
+def coriolis_matrix(
+    model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None], momenta: Sequence[Array | None]
+) -> Array:
     """C(Q, v) for which Ṁ − 2C is skew, shape (nv, nv).
 
         C = Σ J_iᵀ (I_i J̇_i + B_i J_i),     B_i = −[[0, p̂], [p̂, l̂]],     (p, l) = momentum of body i
@@ -155,7 +180,7 @@ def coriolis_matrix(model, jacobians, inertia, momenta):
     """
     rows = _square(model)
     for body, I, h in zip(jacobians, inertia, momenta, strict=True):
-        if I is None:
+        if I is None or h is None:
             continue
         force = I @ body.rate - np.concatenate([cross(h[:3], body.J[3:]), cross(h[:3], body.J[:3]) + cross(h[3:], body.J[3:])])
         for j, row in zip(body.dofs, body.J.T @ force, strict=True):
@@ -164,7 +189,7 @@ def coriolis_matrix(model, jacobians, inertia, momenta):
     return np.array(rows).reshape(model.nv, model.nv)
 
 
-def jacobian_derivatives(body: BodyJacobian):
+def jacobian_derivatives(body: BodyJacobian) -> Array:
     """∂_k J of one body: column j is −J_k × J_j if j is upstream of k, else 0; [k, :, j], shape (n, 6, n).
 
     What lies before a moving frame is seen to move the other way; what lies in it or after it is not changed.
@@ -177,7 +202,7 @@ def jacobian_derivatives(body: BodyJacobian):
     return out
 
 
-def mass_matrix_derivatives(model, jacobians, inertia):
+def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
     """∂_k M = Σ ∂_k J_iᵀ I_i J_i + J_iᵀ I_i ∂_k J_i, eq. (32) for any joints; [k, i, j], shape (nv, nv, nv).
 
     Args:
@@ -198,7 +223,7 @@ def mass_matrix_derivatives(model, jacobians, inertia):
     return np.array(out).reshape(model.nv, model.nv, model.nv)
 
 
-def structure_matrix(model, momentum):
+def structure_matrix(model: Model, momentum: Array) -> Array:
     """G with G_ij = Σ_k μ_k c^k_ij, [e_i, e_j] = Σ_k c^k_ij e_k: the structure constants of the joints' groups, shape (nv, nv).
 
     −[[0, p̂], [p̂, l̂]] with μ = (p, l) for a free joint, −l̂ with μ = l for a ball, 0 for the others; between joints 0.
@@ -220,8 +245,10 @@ def structure_matrix(model, momentum):
     return np.array(rows).reshape(model.nv, model.nv)
 
 
-def coriolis_matrix_lagrange(model, jacobians, inertia, v):
-    """C(Q, v) of Lagrange's equations in quasi-velocities, eqs. (6) and (20) with their errors mended, shape (nv, nv).
+def coriolis_matrix_lagrange(
+    model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None], v: Array
+) -> Array:
+    """C(Q, v) of Lagrange's equations in quasi-velocities, eqs. (6) and (20) with their errors corrected, shape (nv, nv).
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
 
@@ -241,7 +268,7 @@ def coriolis_matrix_lagrange(model, jacobians, inertia, v):
     return C - 0.5 * np.stack([change @ v for change in changes]) if model.nv else C
 
 
-def adjoint(kin: Kinematics, i: int, j: int):
+def adjoint(kin: Kinematics, i: int, j: int) -> Array:
     """Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i: takes motions from frame j to frame i, shape (6, 6).
 
     Args:
@@ -254,7 +281,7 @@ def adjoint(kin: Kinematics, i: int, j: int):
     return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
 
 
-def adjoint_derivative(kin: Kinematics, jacobians, i: int, j: int, k: int):
+def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: int, j: int, k: int) -> Array:
     """∂_k Ad of g_ij, Prop. 1 for any two bodies of a forest, shape (6, 6).
 
         ∂_k Ad = Ad ad(J_jk) − ad(J_ik) Ad,     0 where k moves both or none
@@ -277,7 +304,7 @@ def adjoint_derivative(kin: Kinematics, jacobians, i: int, j: int, k: int):
     return -ad_matrix(_column(jacobians[i], k)) @ Ad
 
 
-def vehicle_blocks(model, matrix) -> Blocks:
+def vehicle_blocks(model: Model, matrix: Array) -> Blocks:
     """The blocks VV, Vq, qV and qq of M or C as in eq. (12); its first body must be free.
 
     Args:
@@ -293,9 +320,9 @@ def vehicle_blocks(model, matrix) -> Blocks:
     return Blocks(matrix[:6, :6], matrix[:6, 6:], matrix[6:, :6], matrix[6:, 6:])
 
 
-def _column(body: BodyJacobian, k: int):
+def _column(body: BodyJacobian, k: int) -> Array:
     return body.J[:, body.dofs.index(k)]
 
 
-def _square(model) -> list[list]:
+def _square(model: Model) -> list[list]:
     return [[0.0] * model.nv for _ in range(model.nv)]

@@ -1,18 +1,26 @@
-"""Joint-space inertia matrix by composite bodies (thesis App. B.3, Table 27) with rigid or full 6×6 body inertias."""
+"""Joint-space inertia matrix by composite bodies (McMillan 1994, App. B.3, Table 27) with rigid or full 6×6 body inertias."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
 
-from hydromechs.spatial import Screw
+from hydromechs.model import Model
+from hydromechs.spatial import Path, Screw
+from hydromechs.values import Array
 
 from ._kinematics import Kinematics
 from ._pseudo_inertia import PseudoInertia, axis_part, moved_back, pseudo_inertia
 
 __all__ = ["mass_matrix"]
 
+BodyInertia: TypeAlias = PseudoInertia | Array | None
+"""Moments of mass, or a 6×6 matrix, or none."""
 
-def mass_matrix(model, kin: Kinematics, inertia):
+
+def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) -> Array:
     """Joint-space inertia matrix M of the mechanism, fluid included.
 
         K_i = I_i^H + Σ Xᵀ K_outboard X,    M_ii = ϕ_iᵀ K_i ϕ_i,    M_ji = ϕ_jᵀ (Xᵀ … Xᵀ) K_i ϕ_i  for j inboard of i
@@ -32,9 +40,10 @@ def mass_matrix(model, kin: Kinematics, inertia):
     K = _composite(model, kin, pass_axis_masses(model, kin.paths, body_inertias(model, inertia)))
     rows: list[list] = [[0.0] * model.nv for _ in range(model.nv)]
     for i in range(model.nb):
-        if K[i] is None:
+        own = K[i]
+        if own is None:
             continue
-        for column, force in zip(range(model.nv)[model.v_slices[i]], (_matrix(K[i]) @ kin.subspaces[i]).T, strict=True):
+        for column, force in zip(range(model.nv)[model.v_slices[i]], (_matrix(own) @ kin.subspaces[i]).T, strict=True):
             j = i
             while j >= 0:
                 for row, value in zip(range(model.nv)[model.v_slices[j]], kin.subspaces[j].T @ force, strict=True):
@@ -45,7 +54,7 @@ def mass_matrix(model, kin: Kinematics, inertia):
     return np.array(rows).reshape(model.nv, model.nv)
 
 
-def body_inertias(model, inertia) -> list:
+def body_inertias(model: Model, inertia: Sequence[Array | None]) -> list[BodyInertia]:
     """Inertias as `PseudoInertia` where they are the rigid body's own, as (6, 6) where water adds to them, else None.
 
     Args:
@@ -56,13 +65,13 @@ def body_inertias(model, inertia) -> list:
     return [pseudo_inertia(rigid) if rigid is not None and I is rigid.matrix else I for I, rigid in pairs]
 
 
-def turning_axis(model, i: int) -> int | None:
+def turning_axis(model: Model, i: int) -> int | None:
     """The coordinate axis of a body's revolute joint, 0, 1 or 2; None for all other joints."""
     rows = model.free_rows[i]
     return rows[0] - 3 if rows is not None and len(rows) == 1 and rows[0] >= 3 else None
 
 
-def pass_axis_masses(model, paths, inertias: list) -> list:
+def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyInertia]) -> list[BodyInertia]:
     """The same inertias with the mass on the axes of revolute joints passed to the inboard bodies.
 
     Args:
@@ -72,28 +81,28 @@ def pass_axis_masses(model, paths, inertias: list) -> list:
     """
     out = list(inertias)
     for i in reversed(range(model.nb)):
-        axis = turning_axis(model, i)
-        if axis is not None and isinstance(out[i], PseudoInertia):
-            passed, out[i] = axis_part(out[i], axis)
-            if (parent := model.parent[i]) >= 0:
-                *before, last = paths[i].steps
+        axis, J = turning_axis(model, i), out[i]
+        if axis is not None and isinstance(J, PseudoInertia):
+            passed, out[i] = axis_part(J, axis)
+            parent, (*before, last) = model.parent[i], paths[i].steps
+            if parent >= 0 and isinstance(last, Screw):  # as the last step of a revolute joint is
                 still = Screw(last.axis, last.distance, 1.0, 0.0)  # the joint's angle does not matter
                 out[parent] = _sum(out[parent], moved_back((*before, still), passed))
     return out
 
 
-def _composite(model, kin: Kinematics, inertias: list) -> list:
+def _composite(model: Model, kin: Kinematics, inertias: list[BodyInertia]) -> list[BodyInertia]:
     """K_i of all bodies."""
     K = list(inertias)
     for i in reversed(range(model.nb)):
-        parent, path = model.parent[i], kin.paths[i]
-        if parent >= 0 and K[i] is not None:
-            moved = moved_back(path.steps, K[i]) if isinstance(K[i], PseudoInertia) else path.inertia_back(K[i])
+        parent, path, own = model.parent[i], kin.paths[i], K[i]
+        if parent >= 0 and own is not None:
+            moved = moved_back(path.steps, own) if isinstance(own, PseudoInertia) else path.inertia_back(own)
             K[parent] = _sum(K[parent], moved)
     return K
 
 
-def _sum(a, b):
+def _sum(a: BodyInertia, b: BodyInertia) -> BodyInertia:
     """Sum of two inertias, moments or 6×6 or None."""
     if a is None or b is None:
         return b if a is None else a
@@ -102,6 +111,6 @@ def _sum(a, b):
     return _matrix(a) + _matrix(b)
 
 
-def _matrix(K):
+def _matrix(K: PseudoInertia | Array) -> Array:
     """An inertia as a 6×6 matrix."""
     return K.matrix if isinstance(K, PseudoInertia) else K

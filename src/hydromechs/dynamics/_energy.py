@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hydromechs.spatial import shift_wrench
+from hydromechs.values import Array, Scalar
 
 from ._kinematics import Kinematics
 
 __all__ = ["kinetic_energy", "momentum", "potential_energy"]
 
 
-def kinetic_energy(inertias, velocities):
+def kinetic_energy(inertias: Sequence[Array | None], velocities: Sequence[Array]) -> Scalar:
     """½ Σ Vᵀ I V [J] over bodies; entries of `inertias` (6, 6) may be None, `velocities` are (6,)."""
     total = 0.0
     for inertia, V in zip(inertias, velocities, strict=True):
@@ -20,7 +23,7 @@ def kinetic_energy(inertias, velocities):
     return total
 
 
-def potential_energy(masses, first_moments, kin: Kinematics, gravity_W):
+def potential_energy(masses: Sequence[Scalar], first_moments: Sequence[Array], kin: Kinematics, gravity_W: Array) -> Scalar:
     """−Σ g · (m p + R h) [J]: zero at the world's origin; displaced water counts with negative mass.
 
     Args:
@@ -35,7 +38,7 @@ def potential_energy(masses, first_moments, kin: Kinematics, gravity_W):
     return total
 
 
-def momentum(inertias, velocities, kin: Kinematics):
+def momentum(inertias: Sequence[Array | None], velocities: Sequence[Array], kin: Kinematics) -> Array:
     """Σ of I V, in world axes about the world's origin (linear, angular) [kg·m/s, kg·m²/s], shape (6,).
 
     For added mass and the velocity relative to the water this is Kirchhoff's impulse of the fluid.

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.values import Array
 
 from ._kinematics import Kinematics
 
 __all__ = ["generalized_force"]
 
 
-def generalized_force(model, kin: Kinematics, wrenches):
+def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) -> Array:
     """Σ J_iᵀ F_i, from the tips to the roots: what joint forces would do the same, shape (nv,).
 
     Args:

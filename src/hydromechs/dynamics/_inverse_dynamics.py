@@ -1,27 +1,31 @@
-"""Inverse dynamics of a forest by recursive Newton-Euler (thesis App. B.2, extended to trees, mobile bases and water)."""
+"""Inverse dynamics of a forest by recursive Newton-Euler (McMillan 1994, App. B.2), for trees, mobile bases and water too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.model import Model
 from hydromechs.spatial import Path, Screw, Shift, shift_wrench
+from hydromechs.values import Array
 
-from ._articulated_body import shifted
-from ._composite_body import body_inertias, pass_axis_masses, turning_axis
+from ._composite_body import pass_axis_masses, turning_axis
 from ._generalized_force import generalized_force
-from ._kinematics import Kinematics
-from ._pseudo_inertia import moment_of_spin, moved_back, spin_matrix
+from ._kinematics import Bias, Kinematics
+from ._pseudo_inertia import PseudoInertia, moment_of_spin, moved_back, pseudo_inertia, spin_matrix
+from ._sweeps import arriving, world_acceleration
 
 __all__ = ["accelerations", "inverse_dynamics", "rigid_inverse_dynamics"]
 
-NOTHING: Mapping = MappingProxyType({})
+NOTHING: Mapping[int, Array] = MappingProxyType({})
 
 
-def accelerations(model, kin: Kinematics, bias, vdot, world, known: Mapping = NOTHING) -> list:
+def accelerations(
+    model: Model, kin: Kinematics, bias: Sequence[Bias], vdot: Array, world: Array, known: Mapping[int, Array] = NOTHING
+) -> list[Array]:
     """Accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
 
     Args:
@@ -32,19 +36,27 @@ def accelerations(model, kin: Kinematics, bias, vdot, world, known: Mapping = NO
         world: Acceleration of the world, (−g, 0) for accelerations biased by gravity, shape (6,).
         known: Accelerations that are given whatever v̇ says, by index of the body, shape (6,) each.
     """
-    a: list = []
+    a: list[Array] = []
     for i, (parent, path, phi) in enumerate(zip(model.parent, kin.paths, kin.subspaces, strict=True)):
         if i in known:
             a.append(known[i])
             continue
-        a_i = path.motion(shifted(world if parent < 0 else a[parent], bias[i].swing)) + bias[i].own
+        a_i = arriving(path, bias[i], world if parent < 0 else a[parent])
         if phi.shape[1]:
             a_i = a_i + phi @ vdot[model.v_slices[i]]
         a.append(a_i)
     return a
 
 
-def inverse_dynamics(model, kin: Kinematics, bias, vdot, inertia, force, known: Mapping = NOTHING):
+def inverse_dynamics(
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    vdot: Array,
+    inertia: Sequence[Array | None],
+    force: Sequence[Array],
+    known: Mapping[int, Array] = NOTHING,
+) -> Array:
     """Joint forces that give the accelerations v̇.
 
         f_i = I_i^H a'_i − F_i + Σ Xᵀ f_outboard,     τ_i = ϕ_iᵀ f_i
@@ -61,8 +73,7 @@ def inverse_dynamics(model, kin: Kinematics, bias, vdot, inertia, force, known: 
     Returns:
         τ, shape (nv,).
     """
-    world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
-    a = accelerations(model, kin, bias, vdot, world, known)
+    a = accelerations(model, kin, bias, vdot, world_acceleration(model), known)
     balance = [-F if I is None else I @ a_i - F for I, a_i, F in zip(inertia, a, force, strict=True)]
     return generalized_force(model, kin, balance)
 
@@ -74,18 +85,19 @@ class _AxisFrames(NamedTuple):
     component less, and a joint's torque is the same about every point of its axis.
     """
 
-    paths: tuple
+    paths: tuple[Path, ...]
     """Transformation from the parent's axis frame, a `Path`."""
-    offsets: tuple
+    offsets: tuple[Array, ...]
     """Origin of the body's own frame in its axis frame, whose axes are the same [m], shape (3,)."""
 
 
-def _axis_frames(model, kin: Kinematics) -> _AxisFrames:
-    paths, offsets = [], []
+def _axis_frames(model: Model, kin: Kinematics) -> _AxisFrames:
+    paths: list[Path] = []
+    offsets: list[Array] = []
     for i, (parent, path) in enumerate(zip(model.parent, kin.paths, strict=True)):
         steps, offset = list(path.steps), np.zeros(3)
-        if turning_axis(model, i) is not None:
-            last = steps[-1]
+        last = steps[-1] if steps else None
+        if turning_axis(model, i) is not None and isinstance(last, Screw):
             steps[-1], offset = Screw(last.axis, 0.0, last.cos, last.sin), last.p
         if parent >= 0 and any(not isinstance(x, float) or x != 0.0 for x in offsets[parent]):
             steps.insert(0, Shift(offsets[parent]))
@@ -94,10 +106,16 @@ def _axis_frames(model, kin: Kinematics) -> _AxisFrames:
     return _AxisFrames(tuple(paths), tuple(offsets))
 
 
-def rigid_inverse_dynamics(model, kin: Kinematics, vdot, wrenches=None, known: Mapping = NOTHING):
+def rigid_inverse_dynamics(
+    model: Model,
+    kin: Kinematics,
+    vdot: Array,
+    wrenches: Array | Sequence[Array] | None = None,
+    known: Mapping[int, Array] = NOTHING,
+) -> Array:
     """Joint forces that give the accelerations v̇ of a mechanism of rigid bodies without water: as `inverse_dynamics`, cheaper.
 
-    With the true acceleration a of a frame's origin, the angular one α, and Ω = α̃ + ω̃ ω̃ (thesis eqs. B.6-B.18):
+    With the true acceleration a of a frame's origin, the angular one α, and Ω = α̃ + ω̃ ω̃ (McMillan 1994, eqs. B.6-B.18):
 
         α_i = R α_p + bias + ϕ v̇_i,     a_i = R (a_p + Ω_p p) + bias + ϕ v̇_i,     a_world = −g
         f_i = m a_i + Ω_i h + Σ f_outboard,        n_i = h × a_i + ∫ r × Ω_i r dm + Σ (n + p × f)_outboard
@@ -117,13 +135,14 @@ def rigid_inverse_dynamics(model, kin: Kinematics, vdot, wrenches=None, known: M
         τ, shape (nv,).
     """
     paths, offsets = _axis_frames(model, kin)
-    moments = body_inertias(model, [None if r is None else r.matrix for r in model.rigid])
-    moments = [None if J is None else moved_back((Shift(p),), J) for J, p in zip(moments, offsets, strict=True)]
-    moments = pass_axis_masses(model, paths, moments)
+    pairs = zip(model.rigid, offsets, strict=True)
+    moments = pass_axis_masses(
+        model, paths, [None if r is None else moved_back((Shift(p),), pseudo_inertia(r)) for r, p in pairs]
+    )
 
-    a: list = []
-    spin: list = []
-    force: list = []
+    a: list[tuple[Array, Array]] = []
+    spin: list[Array] = []
+    force: list[Array] = []
     for i, (parent, path, phi) in enumerate(zip(model.parent, paths, kin.subspaces, strict=True)):
         if i in known:
             linear, angular = known[i][:3], known[i][3:]
@@ -139,7 +158,7 @@ def rigid_inverse_dynamics(model, kin: Kinematics, vdot, wrenches=None, known: M
         spin.append(spin_matrix(w, angular))
         J = moments[i]
         f = np.zeros(6)
-        if J is not None:
+        if isinstance(J, PseudoInertia):
             f = np.concatenate([J.mass * linear + spin[i] @ J.first, moment_of_spin(w, spin[i], J, linear)])
         if wrenches is not None:
             f = f - shift_wrench(wrenches[i], offsets[i])
@@ -147,7 +166,9 @@ def rigid_inverse_dynamics(model, kin: Kinematics, vdot, wrenches=None, known: M
     return generalized_force(model, kin._replace(paths=paths), force)
 
 
-def _across(model, kin: Kinematics, i: int, path, a, spin, offset):
+def _across(
+    model: Model, kin: Kinematics, i: int, path: Path, a: tuple[Array, Array], spin: Array, offset: Array
+) -> tuple[Array, Array]:
     """Accelerations (3,), (3,) across a joint that does not accelerate itself, but for `kin.zeta[i].own`.
 
     A joint of several motions has the centripetal part of its first stretch only in `swing`, the rest in `own`.

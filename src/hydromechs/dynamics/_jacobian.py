@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hydromechs.model import Model
 from hydromechs.spatial import shift_motion
+from hydromechs.values import Array
 
 from ._inverse_dynamics import accelerations
 from ._kinematics import Kinematics
@@ -12,7 +14,7 @@ from ._kinematics import Kinematics
 __all__ = ["jacobian", "jacobian_derivative_times_velocity"]
 
 
-def jacobian(model, kin: Kinematics, body: int, point):
+def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
     """J with V_P = J v: velocity of a point of a body, linear first, in the body's axes.
 
     Args:
@@ -27,7 +29,7 @@ def jacobian(model, kin: Kinematics, body: int, point):
     chain = [body]
     while model.parent[chain[-1]] >= 0:
         chain.append(model.parent[chain[-1]])
-    columns: dict = {}
+    columns: dict[int, Array] = {}
     for i in reversed(chain):
         columns = {k: kin.paths[i].motion(column) for k, column in columns.items()}
         columns |= zip(range(model.nv)[model.v_slices[i]], kin.subspaces[i].T, strict=True)
@@ -36,7 +38,7 @@ def jacobian(model, kin: Kinematics, body: int, point):
     return np.stack(moving, axis=1) if moving else np.zeros((6, 0))
 
 
-def jacobian_derivative_times_velocity(model, kin: Kinematics, body: int, point):
+def jacobian_derivative_times_velocity(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
     """J̇ v, so that d/dt V_P = J v̇ + J̇ v for the numbers of V_P in the body's axes, shape (6,).
 
     Args:

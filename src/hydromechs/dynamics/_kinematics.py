@@ -1,15 +1,20 @@
-"""Forward kinematics of a forest: poses, velocities and velocity-dependent accelerations (seed 000 Table I, part I)."""
+"""Forward kinematics of a forest: poses, velocities and velocity-dependent accelerations.
+
+McMillan, Orin and McGhee 1995, Table I, part I.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep, motion_subspace, transformation
-from hydromechs.spatial import Path, cross, motion_cross, quaternion_exp, quaternion_matrix, quaternion_product
+from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep, motion_subspace, transformation
+from hydromechs.spatial import Path, cross, motion_cross
+from hydromechs.values import Array, Scalar
 
-__all__ = ["Bias", "Kinematics", "integrate", "kinematics", "world_vector"]
+__all__ = ["Bias", "Kinematics", "kinematics", "world_vector"]
 
 MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
 
@@ -17,40 +22,40 @@ MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
 class Bias(NamedTuple):
     """Bias of an acceleration across a joint: a_i = ⁱX_p (a_p + (swing, 0)) + ϕ_i v̇_i + own."""
 
-    swing: object
+    swing: Array
     """Centripetal acceleration of the body's origin as a point of the parent, in the parent's axes [m/s²], shape (3,)."""
-    own: object
+    own: Array
     """What the joint's own velocity adds, in the body's axes [m/s², rad/s²], shape (6,)."""
 
 
 class Kinematics(NamedTuple):
     """Derived from one (model, q, v); one entry per body, each in its own axes at its own origin."""
 
-    paths: tuple
+    paths: tuple[Path, ...]
     """Transformation ⁱX_p(i) from the parent's frame, a `Path`."""
-    subspaces: tuple
+    subspaces: tuple[Array, ...]
     """Motion subspace ϕ_i, shape (6, n_i)."""
-    V: tuple
+    V: tuple[Array, ...]
     """Velocity relative to the observer [m/s, rad/s], shape (6,)."""
-    zeta: tuple
+    zeta: tuple[Bias, ...]
     """ζ_i, a `Bias`, of the true acceleration of the origin and the angular one (the papers')."""
-    c: tuple
+    c: tuple[Bias, ...]
     """c_i, a `Bias`, of the derivative of the numbers in V_i (the spatial acceleration)."""
-    R_WB: tuple
+    R_WB: tuple[Array, ...]
     """Axes in the world, shape (3, 3)."""
-    p_WB: tuple
+    p_WB: tuple[Array, ...]
     """Origin in the world [m], shape (3,)."""
 
 
-def kinematics(model, q, v, observer_velocity=(0.0, 0.0, 0.0)) -> Kinematics:
+def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Kinematics:
     """Poses, velocities and bias accelerations of all bodies.
 
         V_i = ⁱX_p V_p + ϕ_i v_i,       a_i = ⁱX_p a_p + ϕ_i v̇_i + bias (see `Bias`)
 
     There are two accelerations to choose from, each with its bias: the papers' one, the true acceleration of the body origin
     (d/dt in the world, in body axes) with ζ, and the derivative of the numbers in V with c. They differ by (ω × v, 0).
-    V of the world is minus the velocity of the observer. An observer that drifts with a uniform current so gives all
-    velocities relative to the water at no cost.
+    V of the world is minus the velocity of the observer. So an observer that drifts with a uniform current gives
+    all velocities relative to the water at no cost.
 
     Args:
         model: The mechanism.
@@ -59,20 +64,19 @@ def kinematics(model, q, v, observer_velocity=(0.0, 0.0, 0.0)) -> Kinematics:
         observer_velocity: Velocity of the observer, who does not rotate, in world axes [m/s], shape (3,).
     """
     world = np.concatenate([-np.asarray(observer_velocity), np.zeros(3)])
-    out = Kinematics([], [], [], [], [], [], [])
+    rows: list[tuple[Path, Array, Array, Bias, Bias, Array, Array]] = []
     for parent, steps in zip(model.parent, model.steps, strict=True):
         path = Path(tuple(transformation(step, q) for step in steps))
-        V, zeta, c = _across_joint(steps, path.steps, world if parent < 0 else out.V[parent], v)
+        V, zeta, c = _across_joint(steps, path.steps, world if parent < 0 else rows[parent][2], v)
         R, p = path.pose()
         if parent >= 0:
-            p = out.p_WB[parent] + out.R_WB[parent] @ p
-            R = out.R_WB[parent] @ R
-        for entries, entry in zip(out, (path, motion_subspace(steps, path.steps), V, zeta, c, R, p), strict=True):
-            entries.append(entry)
-    return Kinematics(*map(tuple, out))
+            *_, R_parent, p_parent = rows[parent]
+            R, p = R_parent @ R, p_parent + R_parent @ p
+        rows.append((path, motion_subspace(steps, path.steps), V, zeta, c, R, p))
+    return Kinematics(*zip(*rows, strict=True))
 
 
-def _across_joint(steps, transformations, V, v) -> tuple:
+def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array, v: Array) -> tuple[Array, Bias, Bias]:
     """Velocity after a joint and the two bias accelerations that arise across it, from one moving step to the next.
 
     The origin of the next frame, at p, has the centripetal acceleration ω × (ω × p) as a point of the frame before. A step
@@ -112,54 +116,23 @@ def _across_joint(steps, transformations, V, v) -> tuple:
     return V, Bias(none if swing is None else swing, zeta), Bias(none, c)
 
 
-def _angular(step, v):
+def _angular(step: Any, v: Array) -> Array:
     """ω_J of a revolute or ball step in the axes after it, shape (3,)."""
     if isinstance(step, BallStep):
         return v[step.iv : step.iv + 3]
     return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])
 
 
-def _linear(step, v):
+def _linear(step: Any, v: Array) -> Array:
     """v_J of a prismatic step, shape (3,)."""
     if isinstance(step, SlideStep):
         return np.array([d * v[step.iv] for d in step.direction])
     return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])
 
 
-def world_vector(model, kin: Kinematics, a_W) -> list:
+def world_vector(model: Model, kin: Kinematics, a_W: Array) -> list[Array]:
     """A 3-vector in world axes, transformed along the chains into the axes of each body, each of shape (3,)."""
-    out: list = []
+    out: list[Array] = []
     for parent, path in zip(model.parent, kin.paths, strict=True):
         out.append(path.rotate(np.asarray(a_W) if parent < 0 else out[parent]))
     return out
-
-
-def integrate(model, q, v, dt):
-    """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).
-
-    Quaternions advance by the exponential map, q ⊗ exp(ω dt / 2); the position of a free joint by the exponential of
-    SE(3), p + R J_l(φ) u dt with φ = ω dt and J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃².
-    """
-    out = list(q)
-    for steps in model.steps:
-        for step in steps:
-            match step:
-                case RevoluteStep() | PrismaticStep() | SlideStep():
-                    out[step.iq] = q[step.iq] + v[step.iv] * dt
-                case BallStep():
-                    turn = quaternion_exp(np.asarray(v[step.iv : step.iv + 3]) * dt)
-                    out[step.iq : step.iq + 4] = quaternion_product(q[step.iq : step.iq + 4], turn)
-                case FreeStep():
-                    u, phi = (np.asarray(v[step.iv + k : step.iv + k + 3]) * dt for k in (0, 3))
-                    turn = quaternion_exp(phi)
-                    # |φ|² as in `norm`, which keeps φ = 0 finite; there the two factors are 1/2 and irrelevant
-                    square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2] + 1e-300
-                    sinc_half = 2.0 * np.sin(0.5 * np.sqrt(square)) / np.sqrt(square)
-                    first = 0.5 * sinc_half * sinc_half
-                    second = (1.0 - np.sin(np.sqrt(square)) / np.sqrt(square)) / square
-                    across = cross(phi, u)
-                    moved = u + first * across + second * cross(phi, across)
-                    at = slice(step.iq + 3, step.iq + 7)
-                    out[step.iq : step.iq + 3] = np.asarray(q[step.iq : step.iq + 3]) + quaternion_matrix(q[at]) @ moved
-                    out[at] = quaternion_product(q[at], turn)
-    return np.array(out)

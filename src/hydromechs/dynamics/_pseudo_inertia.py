@@ -3,16 +3,19 @@
 With the moments m = ∫ dm, h = ∫ r dm and Σ = ∫ r rᵀ dm, a rotation and a shift take six, three and no numbers each, and
 a force and a moment follow from them without the moments of inertia: with Ω = α̃ + ω̃ ω̃ every point has r̈ = a + Ω r, so
 
-    f = ∫ r̈ dm = m a + Ω h,      n = ∫ r × r̈ dm = h × a + ∫ r × Ω r dm       (thesis eqs. B.9-B.18)
+    f = ∫ r̈ dm = m a + Ω h,      n = ∫ r × r̈ dm = h × a + ∫ r × Ω r dm       (McMillan 1994, B.9-B.18)
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.model import RigidBody
 from hydromechs.spatial import Screw, cross
+from hydromechs.values import Array, Scalar
 
 __all__ = ["PseudoInertia", "axis_part", "moment_of_spin", "moved_back", "pseudo_inertia", "spin_matrix"]
 
@@ -20,15 +23,15 @@ __all__ = ["PseudoInertia", "axis_part", "moment_of_spin", "moved_back", "pseudo
 class PseudoInertia(NamedTuple):
     """Moments of a mass distribution about a frame."""
 
-    mass: object
+    mass: Scalar
     """m [kg]."""
-    first: object
+    first: Array
     """h = ∫ r dm [kg·m], shape (3,)."""
-    second: object
+    second: Array
     """Σ = ∫ r rᵀ dm [kg·m²], symmetric, shape (3, 3)."""
 
     @property
-    def matrix(self):
+    def matrix(self) -> Array:
         """6×6 inertia [[m 1, −h̃], [h̃, tr Σ 1 − Σ]], shape (6, 6)."""
         m, (x, y, z), S = self.mass, self.first, self.second
         return np.array(
@@ -48,7 +51,7 @@ class PseudoInertia(NamedTuple):
         return PseudoInertia(self.mass + other.mass, self.first + other.first, second)
 
 
-def pseudo_inertia(rigid) -> PseudoInertia:
+def pseudo_inertia(rigid: RigidBody) -> PseudoInertia:
     """Moments of a `RigidBody`: Σ = ½ tr Ī 1 − Ī.
 
     Args:
@@ -62,8 +65,8 @@ def pseudo_inertia(rigid) -> PseudoInertia:
 def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia]:
     """Mass on a coordinate axis with the same m, h_k and Σ_kk, and what is left, which has none of the three.
 
-    A mass on the axis of a revolute joint does not move when the joint turns: it may as well be the inboard body's. So three
-    of the ten numbers of a link are constants of the link before it, and exact zeros here.
+    A mass on the axis of a revolute joint does not move when the joint turns: it can be counted as the inboard body's. So
+    three of the ten numbers of a link become constants of the link before it, and exact zeros here.
 
     Args:
         J: Moments of a link about a frame on the joint's axis.
@@ -76,7 +79,7 @@ def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia
     return PseudoInertia(J.mass, first, second), PseudoInertia(0.0, rest_first, rest_second)
 
 
-def moved_back(steps, J: PseudoInertia) -> PseudoInertia:
+def moved_back(steps: Sequence[Any], J: PseudoInertia) -> PseudoInertia:
     """Moments about the parent's frame of those about the child's.
 
         R turns h and Σ = R Σ' Rᵀ, p shifts them: Σ + h pᵀ + p hᵀ + m p pᵀ, h + m p
@@ -87,24 +90,28 @@ def moved_back(steps, J: PseudoInertia) -> PseudoInertia:
     """
     m, h, S = J
     for step in reversed(steps):
-        h, S = step.rotate_back(h), _rotated_back(step, S)
-        p = step.p
-        S = _symmetric(lambda i, j, h=h, S=S, p=p: S[i, j] + _outer(h, p, i, j) + m * (p[i] * p[j]))
+        h, S, p = step.rotate_back(h), _rotated_back(step, S), step.p
+        S = _shifted(m, h, S, p)
         h = np.array([h[i] + m * p[i] for i in range(3)])
     return PseudoInertia(m, h, S)
 
 
-def _outer(h, p, i, j):
+def _shifted(m: Scalar, h: Array, S: Array, p: Array) -> Array:
+    """Σ + h pᵀ + p hᵀ + m p pᵀ, shape (3, 3)."""
+    return _symmetric(lambda i, j: S[i, j] + _outer(h, p, i, j) + m * (p[i] * p[j]))
+
+
+def _outer(h: Array, p: Array, i: int, j: int) -> Scalar:
     """(h pᵀ + p hᵀ)_ij."""
     return h[i] * (p[i] + p[i]) if i == j else h[i] * p[j] + h[j] * p[i]
 
 
-def _rotated_back(step, S):
+def _rotated_back(step: Any, S: Array) -> Array:
     """R Σ Rᵀ. About one coordinate axis by a moving angle [8M, 8A]: with w = (Σ_jj − Σ_ii) s − 2 Σ_ij c,
 
         Σ_ii + s w,   Σ_jj − s w,   −(c w + Σ_ij)
 
-    which needs neither s² nor s c (thesis eqs. A.17-A.18 take [10M, 10A]). For a constant angle those cost nothing.
+    which needs neither s² nor s c (McMillan 1994, eqs. A.17-A.18, needs [10M, 10A]). For a constant angle those cost nothing.
     """
     if not isinstance(step, Screw):
         T = step.R @ S @ step.R.T
@@ -118,7 +125,7 @@ def _rotated_back(step, S):
     else:
         w = difference * s - S[i, j] * (c + c)
         a, across = s * w, -(c * w + S[i, j])
-    out = [[None] * 3 for _ in range(3)]
+    out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
     out[i][i], out[j][j], out[k][k] = S[i, i] + a, S[j, j] - a, S[k, k]
     out[i][j] = out[j][i] = across
     out[i][k] = out[k][i] = S[i, k] * c - S[j, k] * s
@@ -126,7 +133,7 @@ def _rotated_back(step, S):
     return np.array(out)
 
 
-def spin_matrix(w, alpha):
+def spin_matrix(w: Array, alpha: Array) -> Array:
     """Ω = α̃ + ω̃ ω̃, with which a point at r of a body has the acceleration a + Ω r, shape (3, 3).
 
     Args:
@@ -138,7 +145,7 @@ def spin_matrix(w, alpha):
     return np.array([[-(yy + zz), xy - c, xz + b], [xy + c, -(xx + zz), yz - a], [xz - b, yz + a, -(xx + yy)]])
 
 
-def moment_of_spin(w, Omega, J: PseudoInertia, a):
+def moment_of_spin(w: Array, Omega: Array, J: PseudoInertia, a: Array) -> Array:
     """n = h × a + ∫ r × Ω r dm, the moment on a rigid body about its frame's origin [N·m], shape (3,).
 
         (∫ r × Ω r dm)_x = (Ω Σ)_zy − (Ω Σ)_yz, and so on, with  Ω_zz − Ω_yy = ω_z² − ω_y²
@@ -159,7 +166,7 @@ def moment_of_spin(w, Omega, J: PseudoInertia, a):
     return np.array(out)
 
 
-def _symmetric(entry):
+def _symmetric(entry: Callable[[int, int], Scalar]) -> Array:
     """The symmetric 3×3 matrix whose upper triangle is `entry(i, j)`, each computed once."""
     xx, xy, xz, yy, yz, zz = (entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -1,23 +1,26 @@
-"""Closed chains with arms at or near singular configurations (thesis ch. 4).
+"""Closed chains with arms at or near singular configurations (McMillan 1994, ch. 4).
 
 A chain whose Jacobian loses rank has a singular Λ⁻¹ = J H⁻¹ Jᵀ: its tip cannot move in some direction, and Λ does not exist.
 The load's acceleration and all joint accelerations stay unique; tip forces are not where the lost directions of two chains
-coincide. Those components are set to 0, as the thesis does.
+coincide. Those components are set to 0, as in the thesis.
 
-X_k maps the load's acceleration to the directions that chain k holds, f_k acts on the load as X_kᵀ f_k; in the thesis'
+X_k maps the load's acceleration to the directions that chain k holds, f_k acts on the load as X_kᵀ f_k; in the thesis's
 equations (written at one reference point) X_k = 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from hydromechs.model import Model
 from hydromechs.spatial import ldl, pivoted_solve
+from hydromechs.values import Array
 
-from ._closed_chain import ClosedChains, OpenChain, _alone, chain_vdot, inverse, load_vdot, open_chains
+from ._closed_chain import ClosedChains, Holding, OpenChain, _alone, chain_vdot, inverse, load_vdot, open_chains
+from ._kinematics import Bias, Kinematics
 
 __all__ = [
     "LoadSolution",
@@ -29,12 +32,16 @@ __all__ = [
 ]
 
 
+Solver: TypeAlias = Callable[[Array, Array], tuple[Any, Any, Any]]
+"""(A, b) → (x, rank, smallest pivot over the largest) of a semidefinite system."""
+
+
 class LoadSolution(NamedTuple):
     """Acceleration of the load and forces of the chains on it."""
 
-    a_r: np.ndarray
+    a_r: Array
     """a'_r = a_r − g, shape (6,)."""
-    forces: tuple
+    forces: tuple[Array, ...]
     """f_k, shape (c,) each."""
     free: float
     """Number of force components that could have any value and were set to 0."""
@@ -42,7 +49,7 @@ class LoadSolution(NamedTuple):
     """Smallest pivot over the largest, of the system of singular chains; 1 where there is none."""
 
 
-def condition_numbers(chains: Sequence[OpenChain]) -> np.ndarray:
+def condition_numbers(chains: Sequence[OpenChain]) -> Array:
     """Condition number of Λ⁻¹ of each chain; infinite at a singularity. For floats.
 
     Args:
@@ -57,7 +64,7 @@ def condition_numbers(chains: Sequence[OpenChain]) -> np.ndarray:
 
 
 def load_solution(
-    chains: Sequence[OpenChain], I_r, f_r, singular: Sequence[int], solve: Callable = pivoted_solve
+    chains: Sequence[OpenChain], I_r: Array, f_r: Array, singular: Sequence[int], solve: Solver = pivoted_solve
 ) -> LoadSolution:
     """a'_r and f_k with given chains taken as singular; none, one, two or more (eqs. 4.1-4.23).
 
@@ -84,7 +91,7 @@ def load_solution(
             f_star = f_star + chain.onto.T @ (Lambda @ chain.acceleration)
     star = ldl(Lambda_star)
     moved = star.solve(f_star)
-    forces: list = [None] * len(chains)
+    forces: list[Any] = [None] * len(chains)
     free, pivot = 0.0, 1.0
     if singular:
         first, *others = singular
@@ -92,7 +99,7 @@ def load_solution(
         E = {k: np.stack([star.solve(row) for row in chains[k].onto], axis=1) for k in singular}
         lacking = {k: chains[k].acceleration - chains[k].onto @ moved for k in singular}
 
-        def block(i, j):
+        def block(i: int, j: int) -> Array:
             return chains[i].onto @ E[j] + (chains[i].mobility if i == j else 0.0)
 
         own = ldl(block(first, first))
@@ -119,7 +126,17 @@ def load_solution(
 
 
 def singular_chain_dynamics(
-    model, kin, bias, tau, inertia, force, load: int, holdings, *, threshold: float = 1e8, solve: Callable = pivoted_solve
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    tau: Array,
+    inertia: Sequence[Array | None],
+    force: Sequence[Array],
+    load: int,
+    holdings: Sequence[Holding],
+    *,
+    threshold: float = 1e8,
+    solve: Solver = pivoted_solve,
 ) -> tuple[ClosedChains, LoadSolution]:
     """As `closed_chain_dynamics`, for floats, with arms at or near singularities: whose Λ⁻¹ has a larger condition number.
 
@@ -145,7 +162,9 @@ def singular_chain_dynamics(
     return ClosedChains(load_vdot(model, kin, bias, load, solution.a_r, vdot), solution.forces), solution
 
 
-def dual_arm(mobility_1, mobility_2, x_1, x_2, I_r, f_r):
+def dual_arm(
+    mobility_1: Array, mobility_2: Array, x_1: Array, x_2: Array, I_r: Array, f_r: Array
+) -> tuple[Array, Array, Array]:
     """Method I of Table 7: a_r, f_1, f_2 of two arms at the load's reference point; neither may be singular.
 
         a_r = (Λ_1 + Λ_2 + I_r)⁻¹ (Λ_1 ẍ_1 + Λ_2 ẍ_2 + f_r),    f_k = Λ_k (ẍ_k − a_r)
@@ -164,7 +183,9 @@ def dual_arm(mobility_1, mobility_2, x_1, x_2, I_r, f_r):
     return a_r, L1 @ (x_1 - a_r), L2 @ (x_2 - a_r)
 
 
-def dual_arm_without_detection(mobility_1, mobility_2, x_1, x_2, I_r, f_r):
+def dual_arm_without_detection(
+    mobility_1: Array, mobility_2: Array, x_1: Array, x_2: Array, I_r: Array, f_r: Array
+) -> tuple[Array, Array, Array]:
     """Method II of Table 7: the same, also with one or both arms singular, and without having to find out.
 
         A = Λ_1⁻¹ + I_r⁻¹,   y = I_r⁻¹ f_r

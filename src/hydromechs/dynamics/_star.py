@@ -1,4 +1,4 @@
-"""Forward dynamics of star topologies by composite bodies, CRB/DTS (thesis chapter 5, Tables 10-12).
+"""Forward dynamics of star topologies by composite bodies, CRB/DTS (McMillan 1994, ch. 5, Tables 10-12).
 
 A star is a base body with chains that do not branch: a walker with its legs, a vehicle with its arms. With the base's motion
 last, the equations of motion are (eq. 5.7)
@@ -14,17 +14,20 @@ together, and the bias is the inverse dynamics without accelerations.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Model
 from hydromechs.spatial import ldl
+from hydromechs.values import Array
 
-from ._articulated_body import FREE, shifted
 from ._composite_body import mass_matrix
 from ._inverse_dynamics import inverse_dynamics, rigid_inverse_dynamics
-from ._kinematics import Kinematics
+from ._kinematics import Bias, Kinematics
+from ._sweeps import FREE, arriving, world_acceleration
 
 __all__ = ["Star", "rigid_star_dynamics", "star_dynamics", "star_of"]
 
@@ -38,8 +41,8 @@ class Star(NamedTuple):
     """Degrees of freedom of each chain, from the tip to the base."""
 
 
-def star_of(model) -> Star:
-    """The base and the chains of a mechanism; an error if it is no star.
+def star_of(model: Model) -> Star:
+    """The base and the chains of a mechanism; an error if it is not a star.
 
     The base is the one body without a parent, with all that is fixed to it; if there are several such bodies, it is the world.
     Bodies that are fixed to a link belong to the link.
@@ -68,7 +71,7 @@ def star_of(model) -> Star:
             if link in follower:
                 names = [model.body_names[k] for k in (link, follower[link], i)]
                 raise UnsupportedFeature(
-                    f"{model.name} is no star: body {names[0]!r} carries the joints of {names[1]!r} and {names[2]!r}; "
+                    f"{model.name} is not a star: body {names[0]!r} carries the joints of {names[1]!r} and {names[2]!r}; "
                     "chains must not branch outside the base, use the articulated-body algorithm (forward_dynamics)"
                 )
             follower[link] = i
@@ -78,7 +81,15 @@ def star_of(model) -> Star:
     return Star(own, tuple(tuple(k for i in reversed(chain) for k in reversed(dofs[i])) for chain in chains))
 
 
-def star_dynamics(model, kin: Kinematics, bias, tau, inertia, force, armature=None):
+def star_dynamics(
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    tau: Array,
+    inertia: Sequence[Array | None],
+    force: Sequence[Array],
+    armature: Array | None = None,
+) -> Array:
     """Accelerations v̇ for given joint forces of a star, with rigid or full 6×6 inertias.
 
     The same as `articulated_body`, by block elimination of the chains (eqs. 5.22-5.25).
@@ -100,7 +111,9 @@ def star_dynamics(model, kin: Kinematics, bias, tau, inertia, force, armature=No
     return _accelerations(model, star, kin, bias, mass_matrix(model, kin, inertia), tau - b, armature)
 
 
-def rigid_star_dynamics(model, kin: Kinematics, tau, wrenches=None, armature=None):
+def rigid_star_dynamics(
+    model: Model, kin: Kinematics, tau: Array, wrenches: Array | Sequence[Array] | None = None, armature: Array | None = None
+) -> Array:
     """As `star_dynamics`, of rigid bodies without water, cheaper.
 
     Args:
@@ -119,7 +132,7 @@ def rigid_star_dynamics(model, kin: Kinematics, tau, wrenches=None, armature=Non
     return _accelerations(model, star, kin, kin.zeta, mass_matrix(model, kin, inertia), tau - b, armature)
 
 
-def _base_at_rest(model) -> dict:
+def _base_at_rest(model: Model) -> dict[int, Array]:
     """a' = 0 of a free base, for the bias; nothing for other bases, which have the bias of v̇ = 0.
 
     The base's unknown is then a'_r itself, gravity included, and the recursion starts with zeros.
@@ -127,7 +140,9 @@ def _base_at_rest(model) -> dict:
     return {0: np.zeros(6)} if model.parent[0] < 0 and model.parent.count(-1) == 1 and model.free_rows[0] == FREE else {}
 
 
-def _accelerations(model, star: Star, kin: Kinematics, bias, M, rest, armature):
+def _accelerations(
+    model: Model, star: Star, kin: Kinematics, bias: Sequence[Bias], M: Array, rest: Array, armature: Array | None
+) -> Array:
     """v̇ from M v̇ = `rest`, chain by chain."""
     if armature is not None:
         M = M + np.diag(armature)
@@ -144,15 +159,14 @@ def _accelerations(model, star: Star, kin: Kinematics, bias, M, rest, armature):
             for j in range(i + 1):
                 K[i][j] = K[i][j] - WD[i] @ W[j]
         solved.append((chain, factor, y * np.array(factor.inverse_diagonal), WD))
-    a_r = ldl(K).solve(f) if base else []
+    a_r = ldl(K).solve(f) if base else np.zeros(0)
     for chain, factor, z, WD in solved:
         for row, a in zip(WD, a_r, strict=True):
             z = z - row * a
         for i, value in zip(chain, factor.back(z), strict=True):
             vdot[i] = value
     if _base_at_rest(model):
-        world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
-        a_r = a_r - (kin.paths[0].motion(shifted(world, bias[0].swing)) + bias[0].own)
+        a_r = a_r - arriving(kin.paths[0], bias[0], world_acceleration(model))
     for i, value in zip(base, a_r, strict=True):
         vdot[i] = value
     return np.array(vdot)

@@ -3,6 +3,7 @@
 from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._arguments import configuration, model_of
+from ._balance import Balance, balance
 from ._closed_chain import closed_chain_dynamics, singular_chain_dynamics
 from ._closed_form import (
     ClosedForm,
@@ -10,14 +11,15 @@ from ._closed_form import (
     closed_form_dynamics,
     coriolis_matrix,
     coriolis_matrix_lagrange,
+    damping_matrix,
+    flow_force,
 )
 from ._decoupled import arm_dynamics, decoupled_dynamics
 from ._equations import (
-    Balance,
     BodyMotion,
     Energy,
-    balance,
     bias_acceleration,
+    difference,
     energy,
     forward_dynamics,
     frame_pose,
@@ -29,6 +31,7 @@ from ._equations import (
     momentum,
 )
 from ._fossen import damping_force, restoring_force
+from ._identity import identity_of
 from ._star import star_dynamics
 
 _LATER = {  # compile with CasADi and LLVM
@@ -43,8 +46,6 @@ _LATER = {  # compile with CasADi and LLVM
     "FUNCTIONS": "._export",
     "compile": "._dynamics:compile_model",
     "export_c": "._export",
-    "identity_of": "._dynamics",
-    "is_ours": "._dynamics",
     "operation_count": "._dynamics",
     "parameter_value": "._parameters",
     "shape_of": "._table",
@@ -76,15 +77,17 @@ __all__ = [
     "coriolis_matrix",
     "coriolis_matrix_lagrange",
     "damping_force",
+    "damping_matrix",
     "decoupled_dynamics",
+    "difference",
     "energy",
     "export_c",
+    "flow_force",
     "forward_dynamics",
     "frame_pose",
     "identity_of",
     "integrate",
     "inverse_dynamics",
-    "is_ours",
     "jacobian",
     "kinematics",
     "mass_matrix",

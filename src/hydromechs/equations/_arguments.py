@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
+from hydromechs.values import Array
 
-__all__ = ["array", "configuration", "fluid", "model_of", "point"]
+__all__ = ["array", "configuration", "dry", "fluid", "model_of", "point", "state", "torques", "wrenches"]
 
 
-def model_of(model) -> Model:
+def model_of(model: Any) -> Model:
     """`model` if it is a Model."""
     if not isinstance(model, Model):
         raise TypeError(f"model must be a hydromechs.Model, got {type(model).__name__}; hm.load gives one")
     return model
 
 
-def array(value, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -> np.ndarray:
+def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -> Array:
     """`value` as an array of one of `shapes`.
 
     Args:
@@ -41,33 +45,58 @@ def array(value, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -
     return out
 
 
-def configuration(model: Model, q) -> np.ndarray:
+def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
     """A configuration with its quaternions, which must be unit but for rounding, made exactly so, shape (nq,)."""
-    q = array(q, ((model.nq,),), "q", f"configuration of {model.name}, nq = {model.nq}")
-    if q.dtype == object:
-        return q
-    q = q.copy()
+    given = array(q, ((model.nq,),), name, f"configuration of {model.name}, nq = {model.nq}")
+    if given.dtype == object:
+        return given
+    out = given.copy()
     for body, steps in zip(model.bodies, model.steps, strict=True):
         for step in steps:
             if isinstance(step, FreeStep | BallStep):
                 start = step.iq + (3 if isinstance(step, FreeStep) else 0)
-                length = float(np.linalg.norm(q[start : start + 4]))
+                length = float(np.linalg.norm(out[start : start + 4]))
                 if abs(length - 1.0) > UNIT_TOLERANCE:
                     raise ValueError(
-                        f"q[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.9g}; "
+                        f"{name}[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.9g}; "
                         f"it must be a unit quaternion (w, x, y, z) to within {UNIT_TOLERANCE:g}"
                     )
-                q[start : start + 4] /= length
-    return q
+                out[start : start + 4] /= length
+    return out
 
 
-def fluid(model: Model, value, name: str) -> np.ndarray:
+def state(model: Any, q: ArrayLike, v: ArrayLike) -> tuple[Model, Array, Array]:
+    """A model with its configuration (nq,) and velocity (nv,)."""
+    model = model_of(model)
+    return model, configuration(model, q), array(v, ((model.nv,),), "v", "velocity")
+
+
+def torques(model: Model, tau: ArrayLike) -> Array:
+    """A generalised force, shape (nv,)."""
+    return array(tau, ((model.nv,),), "tau", "generalised force")
+
+
+def wrenches(model: Model, wrench: ArrayLike | None) -> Array | None:
+    """External wrenches on the bodies, shape (nb, 6), or None."""
+    if wrench is None:
+        return None
+    return array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
+
+
+def fluid(model: Model, value: ArrayLike | None, name: str) -> Array:
     """A fluid velocity or acceleration in world axes, shape (3,) or (nb, 3); zero for None."""
     if value is None:
         return np.zeros(3)
     return array(value, ((3,), (model.nb, 3)), name, "in world axes, uniform or one row per body")
 
 
-def point(value) -> np.ndarray:
+def dry(model: Model, velocity: ArrayLike | None, acceleration: ArrayLike | None, wrench: ArrayLike | None) -> Array | None:
+    """External wrenches on a mechanism that no water touches; the water's motion is checked, and has no effect."""
+    fluid(model, velocity, "fluid_velocity")
+    fluid(model, acceleration, "fluid_acceleration")
+    return wrenches(model, wrench)
+
+
+def point(value: ArrayLike) -> Array:
     """A point of a body, shape (3,)."""
     return array(value, ((3,),), "point", "position in the axes of the body or frame")

@@ -1,4 +1,4 @@
-"""Spatial parallelism (thesis 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
+"""Spatial parallelism (McMillan 1994, 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
 
 The legs of a walker and the arms of a vehicle have the same joints and other numbers. One program serves all; the numbers in
 which branches differ are inputs, one set for each lane, and those that all share are folded into the code. An evaluation is
@@ -10,20 +10,23 @@ which branches differ are inputs, one set for each lane, and those that all shar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import compiler, dynamics, hydro
-from hydromechs.dynamics import Bias, Branch, inward, outward
+from hydromechs.dynamics import Bias, Kinematics, inward, outward, world_acceleration
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Hydro, Model, RevoluteStep
 from hydromechs.spatial import Path, Turn
+from hydromechs.values import Array
 
 from . import _arguments as arguments
+from ._balance import forces_on_bodies
 
 __all__ = ["BranchesOnLanes"]
 
@@ -38,10 +41,10 @@ class OnLanes(NamedTuple):
 
     program: compiler.Program
     """Its last argument are the numbers."""
-    numbers: np.ndarray
+    numbers: Array
     """Of each branch, shape (branches, n)."""
 
-    def __call__(self, *arrays) -> list[np.ndarray]:
+    def __call__(self, *arrays: Array) -> list[Array]:
         """Results of all branches."""
         return compiler.call_on_lanes(self.program, *arrays, self.numbers)
 
@@ -56,27 +59,34 @@ class BranchesOnLanes:
         model: A body with at least two branches of the same joints; their numbers may differ.
     """
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model) -> None:
         self.model = model = arguments.model_of(model)
         joint = model.bodies[0].joint
         if (joint.nq, joint.nv) != (7, 6):
             raise UnsupportedFeature(f"the base of {model.name} has no free joint; on lanes go the branches of a mobile base")
-        self.base = Model(name="base", bodies=[model.bodies[0]], world=model.world)
+        self.base = Model(name="base", bodies=(model.bodies[0],), world=model.world)
         """The carrying body alone."""
         self.groups = _branches(model)
         """Indices of the bodies of each branch."""
         self.branches = tuple(
-            Model(name="branch", bodies=[model.bodies[0], *(model.bodies[i] for i in group)], world=model.world)
+            Model(name="branch", bodies=(model.bodies[0], *(model.bodies[i] for i in group)), world=model.world)
             for group in self.groups
         )
         """The carrying body with each of its branches."""
         self._steps, self._offsets = _alike([branch.steps for branch in self.branches], self.branches[0].nq)
-        self.wet = any(body.hydro is not None for body in model.bodies)
         own = [body.name for body in model.bodies if not isinstance(body.hydro, Hydro | None)]
         if own:
             raise UnsupportedFeature(f"body {own[0]!r} has hydrodynamics of its own; on lanes there is the built-in one only")
 
-    def forward_dynamics(self, q, v, tau, *, fluid_velocity=(0.0, 0.0, 0.0), fluid_acceleration=(0.0, 0.0, 0.0)):
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        fluid_acceleration: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Array:
         """v̇ as `hm.forward_dynamics` gives it, shape (nv,).
 
         Args:
@@ -88,9 +98,9 @@ class BranchesOnLanes:
         """
         q, v, tau, u_f, a_f = (np.asarray(a) for a in (q, v, tau, fluid_velocity, fluid_acceleration))
         base, gravity, n = self.base, self.model.world.gravity_vector, len(self.groups)
-        kin = dynamics.kinematics(base, q[: base.nq], v[: base.nv], u_f if self.wet else np.zeros(3))
+        kin = dynamics.kinematics(base, q[: base.nq], v[: base.nv], u_f if self.model.wet else np.zeros(3))
         a_fg = dynamics.world_vector(base, kin, a_f - gravity)
-        bias, inertia, force = _balance(base, kin, a_fg, self.wet, range(1))
+        bias, inertia, force = self._forces(base, kin, a_fg)
 
         at_q = np.array([[k for i in g for k in _range(self.model.q_slices[i])] for g in self.groups])
         at_v = np.array([[k for i in g for k in _range(self.model.v_slices[i])] for g in self.groups])
@@ -100,10 +110,9 @@ class BranchesOnLanes:
         for k in range(n):
             I = I + _full(seen[k])
             F = F + beta[k]
-        vdot_0 = dynamics.articulated_body(base, kin, bias, tau[: base.nv], [I], [F])
-        a_0 = kin.paths[0].motion(np.concatenate([bias[0].swing - gravity, np.zeros(3)])) + bias[0].own
-        a_0 = a_0 + kin.subspaces[0] @ vdot_0
-        (vdot,) = self._outward(q_own, _all(a_0, n), carry)
+        got = inward(base, kin, bias, tau[: base.nv], {0: I}, {0: F}, members=[0])
+        vdot_0, a = outward(base, kin, bias, got.gains, got.parts, {-1: world_acceleration(base)}, members=[0])
+        (vdot,) = self._outward(q_own, _all(a[0], n), carry)
         out = np.concatenate([vdot_0, np.ravel(vdot)])
         order = np.argsort(np.concatenate([np.arange(base.nv), at_v.ravel()]))
         return out[order]
@@ -117,7 +126,7 @@ class BranchesOnLanes:
         self._merged(lambda values: found.setdefault(values, values[0]), 0)
         return list(found)
 
-    def _merged(self, number: Callable, k: int) -> SimpleNamespace:
+    def _merged(self, number: Callable[[tuple[float, ...]], Any], k: int) -> SimpleNamespace:
         """The branch that stands for all, but for the hydrodynamics, which is that of branch k."""
         each = zip(self.branches, self._steps, strict=True)
         values = _same([(steps, *(getattr(b, name) for name in TABLES[1:])) for b, steps in each], number)
@@ -126,27 +135,36 @@ class BranchesOnLanes:
         ]
         return SimpleNamespace(**dict(zip(TABLES, values, strict=True)), bodies=bodies, world=self.model.world)
 
-    def _branch(self, numbers, k: int) -> SimpleNamespace:
+    def _branch(self, numbers: Array, k: int) -> Any:
         return self._merged(dict(zip(self._differing, numbers, strict=True)).__getitem__, k)
 
-    def _kinematics(self, branch, q, v, V_0):
+    def _kinematics(self, branch: Any, q: Array, v: Array, V_0: Array) -> Kinematics:
         """Kinematics of a branch as seen by a base that is at the origin and moves with V_0."""
         return dynamics.kinematics(branch, np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], q]), np.concatenate([V_0, v]))
+
+    def _forces(
+        self, part: Any, kin: Kinematics, a_fg: Sequence[Array]
+    ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
+        """Bias, inertias and forces of the base or of a branch; all of it is in water if any body is."""
+        motions = hydro.body_motions(part, kin, kin.V, a_fg) if self.model.wet else None
+        return forces_on_bodies(part, kin, motions, uniform=True)
 
     @cached_property
     def _inward(self) -> OnLanes:
         """Inertia (21,) and force (6,) at the base, and what the way back needs, of one branch."""
-        template = self._template = []
+        template: list[Any] = []
+        self._template = template
 
-        def one(k, q, v, tau, V_0, a_fg_0, numbers):
+        def one(k: int, q: Array, v: Array, tau: Array, V_0: Array, a_fg_0: Array, numbers: Array) -> Any:
             branch = self._branch(numbers, k)
             kin = self._kinematics(branch, q, v, V_0)
             a_fg = dynamics.world_vector(branch, kin, a_fg_0)
-            bias, inertia, force = _balance(branch, kin, a_fg, self.wet, range(1, branch.nb))
-            got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), inertia, force)
-            carry: list = []
+            bias, inertia, force = self._forces(branch, kin, a_fg)
+            known = dict(enumerate(inertia)) | {0: None}, dict(enumerate(force)) | {0: np.zeros(6)}  # what body 0 carries only
+            got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
+            carry: list[Any] = []
             template[:] = [_packed(part, carry) for part in (got.gains, got.parts, bias)]
-            return np.array([got.inertia[i, j] for i, j in PAIRS]), got.force, np.array(carry)
+            return np.array([got.inertia[0][i, j] for i, j in PAIRS]), got.force[0], np.array(carry)
 
         return self._traced(one, {"v": None, "tau": None, "V_0": (6,), "a_fg_0": (3,)}, "inward", ("inertia", "force", "carry"))
 
@@ -155,15 +173,16 @@ class BranchesOnLanes:
         """v̇ of one branch from the base's acceleration."""
         carried = self._inward.program.outputs[2].shape
 
-        def one(k, q, a_0, carry, numbers):
+        def one(k: int, q: Array, a_0: Array, carry: Array, numbers: Array) -> Any:
             branch = self._branch(numbers, k)
             kin = self._kinematics(branch, q, np.zeros(branch.nv - 6), np.zeros(6))
             gains, parts, bias = (_unpacked(part, carry) for part in self._template)
-            return outward(branch, kin.paths, kin.subspaces, [Bias(*b) for b in bias], Branch(None, None, gains, parts), a_0)
+            members = range(1, branch.nb)
+            return outward(branch, kin, [Bias(*b) for b in bias], gains, parts, {0: a_0}, members=members)[0]
 
         return self._traced(one, {"a_0": (6,), "carry": carried}, "outward", ("vdot",))
 
-    def _traced(self, function, shapes: dict, name: str, outputs: tuple[str, ...]) -> OnLanes:
+    def _traced(self, function: Callable[..., Any], shapes: dict, name: str, outputs: tuple[str, ...]) -> OnLanes:
         one, m = self.branches[0], len(self.branches)
         shapes = {"q": (one.nq - 7,), **{k: s or (one.nv - 6,) for k, s in shapes.items()}, "numbers": (len(self._differing),)}
         programs = [compiler.trace(partial(function, k), shapes, name=name, outputs=outputs) for k in range(m)]
@@ -174,26 +193,6 @@ class BranchesOnLanes:
         before, after = compiler.hoist(program, "numbers")
         known = np.array(self._differing).reshape(len(self._differing), m).T
         return OnLanes(after, np.array([before(np.concatenate(row))[0] for row in zip(known, table, strict=True)]))
-
-
-def _balance(model, kin, a_fg, wet: bool, which: range):
-    """Bias, inertia and force of some bodies, as in `equations`."""
-    inertia, force = [None] * model.nb, [None] * model.nb
-    for i in which:
-        rigid = model.rigid[i]
-        inertia[i] = None if rigid is None else rigid.matrix
-        if not wet:
-            force[i] = np.zeros(6) if rigid is None else dynamics.rigid_bias(rigid, kin.V[i])
-            continue
-        force[i], body = np.zeros(6), model.bodies[i]
-        if body.hydro is not None:
-            motion = hydro.Motion(kin.V[i], a_fg[i], kin.R_WB[i], kin.p_WB[i], 0.0, model.world.water_density)
-            M_A = hydro.added_mass(body, motion)
-            force[i] = hydro.water_wrench(body, motion, M_A)
-            inertia[i] = M_A if inertia[i] is None else inertia[i] + M_A
-        if inertia[i] is not None:
-            force[i] = force[i] + dynamics.velocity_force(inertia[i], kin.V[i])
-    return (kin.c if wet else kin.zeta), inertia, force
 
 
 def _branches(model: Model) -> list[list[int]]:
@@ -236,7 +235,7 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
     return [tuple(steps) for steps in out], offsets
 
 
-def _same(things: list, number: Callable):
+def _same(things: list, number: Callable[[tuple[float, ...]], Any]) -> Any:
     """One thing for several of the same shape; `number` gives what stands for floats that differ."""
     first = things[0]
     if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
@@ -254,8 +253,10 @@ def _same(things: list, number: Callable):
     return first
 
 
-def _packed(thing, carry: list):
+def _packed(thing: Any, carry: list) -> Any:
     """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape."""
+    if isinstance(thing, dict):
+        return {k: _packed(part, carry) for k, part in thing.items()}
     if isinstance(thing, tuple | list):
         return tuple(_packed(part, carry) for part in thing)
     if isinstance(thing, np.ndarray):
@@ -266,8 +267,10 @@ def _packed(thing, carry: list):
     return len(carry) - 1
 
 
-def _unpacked(shape, carry):
+def _unpacked(shape: Any, carry: Array) -> Any:
     """Nested arrays from `_packed`."""
+    if isinstance(shape, dict):
+        return {k: _unpacked(part, carry) for k, part in shape.items()}
     if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], list):
         return np.array([carry[x] if isinstance(x, int) else x for x in shape[1]]).reshape(shape[0])
     return tuple(_unpacked(part, carry) for part in shape) if isinstance(shape, tuple) else shape
@@ -277,11 +280,11 @@ def _range(s: slice) -> range:
     return range(s.start, s.stop)
 
 
-def _all(a, n: int):
+def _all(a: Array, n: int) -> Array:
     return np.broadcast_to(a, (n, *np.shape(a)))
 
 
-def _full(entries):
+def _full(entries: Array) -> Array:
     """A symmetric 6×6 matrix from its upper triangle."""
     out = [[None] * 6 for _ in range(6)]
     for (i, j), x in zip(PAIRS, entries, strict=True):

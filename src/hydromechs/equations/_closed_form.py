@@ -1,7 +1,8 @@
 """The equations of motion in closed form,  M(q) v̇ + C(q, v) v + D + N + F = τ + Jᵀ w,  for any tree in moving water.
 
-Seed 003 eq. (31), with body Jacobians in place of recursions. It costs more than the articulated-body algorithm (O(n³)), and is
-there for what needs the matrices: control design, passivity, analysis. Still water has F = 0.
+From, Pettersen and Gravdahl 2010, eq. (31), with body Jacobians in place of recursions. It costs more than the
+articulated-body algorithm, O(n³), and is there for what needs the matrices: control design, passivity, analysis. In still
+water F = 0.
 """
 
 from __future__ import annotations
@@ -9,44 +10,55 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.model import Hydro
+from hydromechs.model import Hydro, Model
 from hydromechs.spatial import cross, ldl
+from hydromechs.values import Array
 
 from . import _arguments as arguments
+from ._balance import total_inertias
 
-__all__ = ["ClosedForm", "closed_form", "closed_form_dynamics", "coriolis_matrix", "coriolis_matrix_lagrange"]
+__all__ = [
+    "ClosedForm",
+    "closed_form",
+    "closed_form_dynamics",
+    "coriolis_matrix",
+    "coriolis_matrix_lagrange",
+    "damping_matrix",
+    "flow_force",
+]
 
 
 class ClosedForm(NamedTuple):
     """The terms of  M v̇ + C v + D + N + F = τ."""
 
-    M: np.ndarray
+    M: Array
     """Inertia matrix with added mass, shape (nv, nv)."""
-    C: np.ndarray
+    C: Array
     """Coriolis matrix; Ṁ − 2C is skew; with V_r in the added part, shape (nv, nv)."""
-    D: np.ndarray
+    D: Array
     """Damping force by the velocity relative to the water, shape (nv,)."""
-    N: np.ndarray
+    N: Array
     """Restoring force: weight, and buoyancy in water at rest, shape (nv,)."""
-    F: np.ndarray
+    F: Array
     """What a current adds beside C and D: its inertia forces by velocity and acceleration; zero in still water, shape (nv,)."""
 
 
 class _Bodies(NamedTuple):
     kin: dynamics.Kinematics
-    jacobians: tuple
-    motions: list
-    added: list
+    jacobians: tuple[dynamics.BodyJacobian, ...]
+    motions: list[hydro.Motion]
+    added: list[Array | None]
     """Added mass of each body, shape (6, 6), or None."""
-    inertia: list
+    inertia: list[Array | None]
     """Rigid and added, shape (6, 6), or None."""
-    carried: list
+    carried: list[Array]
     """Velocity of the water at each body in its axes, shape (3,)."""
 
 
-def _bodies(model, q, v, v_f, a_f) -> _Bodies:
+def _bodies(model: Model, q: Array, v: Array, v_f: Array, a_f: Array) -> _Bodies:
     """Jacobians, inertias and relative motions of all bodies."""
     gravity = model.world.gravity_vector
     kin = dynamics.kinematics(model, q, v)
@@ -56,16 +68,12 @@ def _bodies(model, q, v, v_f, a_f) -> _Bodies:
     relative = [np.concatenate([V[:3] - u, V[3:]]) for V, u in zip(kin.V, carried, strict=True)]
     motions = hydro.body_motions(model, kin, relative, [R.T @ (a - gravity) for R, a in zip(kin.R_WB, rows_a, strict=True)])
     added = hydro.added_inertias(model, motions)
-    inertia = []
-    for rigid, M_A in zip(model.rigid, added, strict=True):
-        I = None if rigid is None else rigid.matrix
-        inertia.append(I if M_A is None else M_A if I is None else I + M_A)
-    return _Bodies(kin, jacobians, motions, added, inertia, carried)
+    return _Bodies(kin, jacobians, motions, added, total_inertias(model.rigid, added), carried)
 
 
-def _momenta(model, b: _Bodies) -> list:
+def _momenta(model: Model, b: _Bodies) -> list[Array | None]:
     """I V of each body with its added mass's I^A V_r, shape (6,) each, or None."""
-    out: list = []
+    out: list[Array | None] = []
     for rigid, M_A, V, motion in zip(model.rigid, b.added, b.kin.V, b.motions, strict=True):
         h = None if rigid is None else rigid.matrix @ V
         if M_A is not None:
@@ -74,7 +82,7 @@ def _momenta(model, b: _Bodies) -> list:
     return out
 
 
-def coriolis_matrix(model, q, v, *, fluid_velocity=None):
+def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """C(q, v) with added mass, of the factorisation for which Ṁ − 2C is skew, shape (nv, nv).
 
         C = Σ J_iᵀ ((I_i + I^A_i) J̇_i + B_i J_i),   B = −[[0, p̂], [p̂, l̂]],   (p, l) = I_i V_i + I^A_i V_r,i
@@ -85,15 +93,15 @@ def coriolis_matrix(model, q, v, *, fluid_velocity=None):
         model: The mechanism.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`; Ṁ − 2C is skew in a current too, but there C v is not all: see `closed_form`.
+        fluid_velocity: As in `forward_dynamics`; Ṁ − 2C is skew in a current too, but there C v is not all: see `flow_force`.
     """
     model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, None)
     b = _bodies(model, q, v, v_f, a_f)
     return dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b))
 
 
-def coriolis_matrix_lagrange(model, q, v):
-    """C(q, v) with added mass, of Lagrange's equations in quasi-velocities: the factorisation of the paper, shape (nv, nv).
+def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """C(q, v) with added mass, as Lagrange's equations in quasi-velocities give it, shape (nv, nv).
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
 
@@ -109,7 +117,14 @@ def coriolis_matrix_lagrange(model, q, v):
     return dynamics.coriolis_matrix_lagrange(model, b.jacobians, b.inertia, v)
 
 
-def closed_form(model, q, v, *, fluid_velocity=None, fluid_acceleration=None) -> ClosedForm:
+def closed_form(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+) -> ClosedForm:
     """The matrices and forces of  M v̇ + C v + D + N + F = τ.
 
     Water that moves with u at a body, in body axes, with acceleration a_f, mass m_f displaced at b, adds (V_r = V − (u, 0))
@@ -130,28 +145,9 @@ def closed_form(model, q, v, *, fluid_velocity=None, fluid_acceleration=None) ->
     return _terms(model, _bodies(model, q, v, v_f, a_f))
 
 
-def _terms(model, b: _Bodies) -> ClosedForm:
+def _terms(model: Model, b: _Bodies) -> ClosedForm:
     """As `closed_form`, from what is known of the bodies."""
-    damping, restoring, flow = [], [], []
-    for i, (body, rigid, motion) in enumerate(zip(model.bodies, model.rigid, b.motions, strict=True)):
-        down = b.kin.R_WB[i].T @ model.world.gravity_vector
-        still = motion._replace(a_fg=-down)
-        weight = None if rigid is None else -np.concatenate([rigid.mass * down, cross(rigid.first_moment, down)])
-        if body.hydro is None:
-            for terms, term in zip((damping, restoring, flow), (None, weight, None), strict=True):
-                terms.append(term)
-            continue
-        viscous, static = hydro.viscous_wrench(body, motion), hydro.total_buoyancy(body, still)
-        moving = hydro.total_buoyancy(body, motion) - static
-        if not isinstance(body.hydro, Hydro):  # of a user's own force, what is left at rest is restoring
-            rest = hydro.viscous_wrench(body, motion._replace(velocity=0.0 * motion.velocity))
-            at_rest = hydro.viscous_wrench(body, still._replace(velocity=0.0 * motion.velocity))
-            viscous, static, moving = viscous - rest, static + at_rest, moving + rest - at_rest
-        damping.append(-viscous)
-        restoring.append(-static if weight is None else weight - static)
-        M_A, u = b.added[i], np.concatenate([b.carried[i], np.zeros(3)])
-        turning = cross(b.kin.V[i][3:], b.carried[i]) - (motion.a_fg - still.a_fg)
-        flow.append(M_A[:, :3] @ turning - dynamics.momentum_matrix(M_A @ motion.velocity) @ u - moving)
+    damping, restoring, flow = zip(*(_body_terms(model, b, i) for i in range(model.nb)), strict=True)
     return ClosedForm(
         dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia),
         dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b)),
@@ -159,7 +155,83 @@ def _terms(model, b: _Bodies) -> ClosedForm:
     )
 
 
-def closed_form_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+def _body_terms(model: Model, b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array | None]:
+    """What one body adds to D, N and F, each on the left-hand side in its axes about its origin, shape (6,), or None."""
+    body, rigid, motion, M_A = model.bodies[i], model.rigid[i], b.motions[i], b.added[i]
+    down = b.kin.R_WB[i].T @ model.world.gravity_vector
+    weight = None if rigid is None else -np.concatenate([rigid.mass * down, cross(rigid.first_moment, down)])
+    if body.hydro is None or M_A is None:
+        return None, weight, None
+    still = motion._replace(a_fg=-down)
+    viscous, static = hydro.viscous_wrench(body, still), hydro.total_buoyancy(body, still)
+    moving = hydro.total_buoyancy(body, motion) - static
+    if not isinstance(body.hydro, Hydro):  # of a user's own force, what is left at rest is restoring
+        at_rest = hydro.viscous_wrench(body, still._replace(velocity=0.0 * motion.velocity))
+        moving = moving + hydro.viscous_wrench(body, motion) - viscous
+        viscous, static = viscous - at_rest, static + at_rest
+    u = np.concatenate([b.carried[i], np.zeros(3)])
+    turning = cross(b.kin.V[i][3:], b.carried[i]) - (motion.a_fg - still.a_fg)
+    flow = M_A[:, :3] @ turning - dynamics.momentum_matrix(M_A @ motion.velocity) @ u - moving
+    return -viscous, -static if weight is None else weight - static, flow
+
+
+def flow_force(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+) -> Array:
+    """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D, zero in still water, shape (nv,).
+
+    With the same `fluid_velocity` in `coriolis_matrix` and `damping_force`; see `closed_form` for the equation.
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        fluid_velocity: As in `forward_dynamics`.
+        fluid_acceleration: As in `forward_dynamics`.
+    """
+    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, fluid_acceleration)
+    b = _bodies(model, q, v, v_f, a_f)
+    return dynamics.transposed_times(model, b.jacobians, [_body_terms(model, b, i)[2] for i in range(model.nb)])
+
+
+def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
+    """D(q, v) with D v = `damping_force` in still water, shape (nv, nv).
+
+        D = Σ J_iᵀ D_i(V_r,i) J_i,     D_i V_r,i = −(drag, damping and lift of body i)
+
+    The part of drag is symmetric and positive semi-definite, that of lift skew; that of Fossen's damping is what its
+    coefficients say. In a current D_i is that of the velocity relative to the water, but D still multiplies v: there
+    `damping_force` is D v − Σ J_iᵀ D_i (u_i, 0), with u_i the velocity of the water at body i in its axes. If all roots are
+    free and the current is uniform, this is D v_r with v_r as in `closed_form`.
+
+    Args:
+        model: The mechanism. Hydrodynamics of a user's own needs a method `damping_matrix(body, motion)`.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        fluid_velocity: As in `forward_dynamics`.
+    """
+    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, None)
+    b = _bodies(model, q, v, v_f, a_f)
+    pairs = zip(model.bodies, b.motions, strict=True)
+    matrices = [None if body.hydro is None else hydro.viscous_matrix(body, motion) for body, motion in pairs]
+    return dynamics.matrix_from_jacobians(model, b.jacobians, matrices)
+
+
+def closed_form_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array:
     """Accelerations for given joint forces, by the closed form:  v̇ = M⁻¹ (τ + Σ Jᵀ w − C v − D − N − F),  M solved by LDLᵀ.
 
     Args:
@@ -175,23 +247,20 @@ def closed_form_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceler
         v̇, the time derivative of the numbers in `v`, shape (nv,).
     """
     model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, fluid_acceleration)
-    tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
+    tau = arguments.torques(model, tau)
     b = _bodies(model, q, v, v_f, a_f)
     terms = _terms(model, b)
     rest = tau - terms.C @ v - terms.D - terms.N - terms.F
-    if wrench is not None:
-        external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
+    external = arguments.wrenches(model, wrench)
+    if external is not None:
         rest = rest + dynamics.transposed_times(model, b.jacobians, external)
     return ldl(terms.M).solve(rest)
 
 
-def _arguments(model, q, v, fluid_velocity, fluid_acceleration):
+def _arguments(
+    model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None, fluid_acceleration: ArrayLike | None
+) -> tuple[Model, Array, Array, Array, Array]:
     """Checked arguments: model, q, v and the water's velocity and acceleration in world axes."""
-    model = arguments.model_of(model)
-    return (
-        model,
-        arguments.configuration(model, q),
-        arguments.array(v, ((model.nv,),), "v", "velocity"),
-        arguments.fluid(model, fluid_velocity, "fluid_velocity"),
-        arguments.fluid(model, fluid_acceleration, "fluid_acceleration"),
-    )
+    model, q, v = arguments.state(model, q, v)
+    velocity = arguments.fluid(model, fluid_velocity, "fluid_velocity")
+    return model, q, v, velocity, arguments.fluid(model, fluid_acceleration, "fluid_acceleration")

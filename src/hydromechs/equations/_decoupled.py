@@ -1,16 +1,30 @@
-"""Decoupled dynamics of a vehicle and its arms in water (thesis 7.5.2), as a function of the state."""
+"""Decoupled dynamics of a vehicle and its arms in water (McMillan 1994, 7.5.2), as a function of the state."""
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from hydromechs import dynamics
+from hydromechs.model import Model
+from hydromechs.values import Array
 
 from . import _arguments as arguments
-from ._equations import balance
+from ._balance import Balance, balance
 
 __all__ = ["arm_dynamics", "decoupled_dynamics"]
 
 
-def arm_dynamics(model, q, v, tau, vdot_base, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+def arm_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    vdot_base: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array:
     """Accelerations for given joint forces and a given acceleration of the base, by articulated bodies in water.
 
     With the acceleration that the base has in `forward_dynamics` the result is the same. It costs less, for a base whose
@@ -35,7 +49,16 @@ def arm_dynamics(model, q, v, tau, vdot_base, *, fluid_velocity=None, fluid_acce
     return dynamics.arm_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, vdot_base)
 
 
-def decoupled_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+def decoupled_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array:
     """Accelerations with a base that does not feel what it carries: its own equation first, then `arm_dynamics`.
 
     The arm's reaction, its weight and its buoyancy are all missing from the base's equation: trim the base by itself.
@@ -56,10 +79,16 @@ def decoupled_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_accelerat
     return dynamics.decoupled_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force)
 
 
-def _prepared(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench):
-    model = arguments.model_of(model)
-    q = arguments.configuration(model, q)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
+def _prepared(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    fluid_velocity: ArrayLike | None,
+    fluid_acceleration: ArrayLike | None,
+    wrench: ArrayLike | None,
+) -> tuple[Model, Array, Balance]:
+    model, q, v = arguments.state(model, q, v)
+    tau = arguments.torques(model, tau)
     dynamics.base_bodies(model)  # several bases are an error before any work
     return model, tau, balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)

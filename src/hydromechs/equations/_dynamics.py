@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import compiler
-from hydromechs.compiler import Argument, Compiled, OperationCount, Recipe
-from hydromechs.errors import UnsupportedFeature
-from hydromechs.hydro import drag_wrench
-from hydromechs.model import Model, added_mass_matrix
+from hydromechs.compiler import OperationCount
+from hydromechs.model import Model
+from hydromechs.values import Array
 
 from . import _equations as equations
 from . import _fossen as fossen
 from ._arguments import model_of
-from ._parameters import parameter_value, with_parameters
+from ._machine import CompiledEquations, Parameters
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
-__all__ = ["Dynamics", "compile_model", "identity_of", "is_ours", "operation_count"]
+__all__ = ["Dynamics", "compile_model", "operation_count"]
 
 
 def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> Dynamics:
@@ -35,7 +33,7 @@ def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, p
     return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters)
 
 
-class Dynamics:
+class Dynamics(CompiledEquations):
     """The equations of one model, compiled. All methods take leading batch dimensions, which broadcast; most take `out=`.
 
     Numbers are not checked: NaN in gives NaN out, and quaternions are taken as they are.
@@ -47,141 +45,22 @@ class Dynamics:
         parameters: As in `hm.compile`.
     """
 
-    def __init__(self, model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()):
-        self.model = model_of(model)
-        self.lanes = compiler.native_lanes() if lanes is None else _whole(lanes, "lanes", "1, 4 or 8")
-        if self.lanes not in (1, 4, 8):
-            raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
-        self.threads = _whole(threads, "threads", "a whole number of at least 1")
-        if self.threads < 1:
-            raise ValueError(f"threads is {threads!r}, must be a whole number of at least 1")
-        parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-        for a in parameters:
-            if any(b != a and b.startswith(f"{a}.") for b in parameters) or parameters.count(a) > 1:
-                raise ValueError(f"parameter {a!r} is named twice, or a part of it is too")
-        self.parameters = {name: parameter_value(model, name) for name in parameters}
-        """Names and values of the parameters that stayed inputs."""
-        # code of a user's own, in a class or a handler, can only be known by its trace
-        self._identity = repr(model) if is_ours(model) else None
-        self._made: dict[tuple, Compiled] = {}
-        self._fast = None
-
-    def __reduce__(self):
-        """Sent to another process, it is compiled there, or taken from the cache."""
-        options = dict(lanes=self.lanes, threads=self.threads, parameters=tuple(self.parameters))
-        return partial(compile_model, **options), (self.model,)
-
-    def on(self, *, lanes: int | None = None, threads: int | None = None) -> Dynamics:
-        """The same equations on other lanes and threads; what is traced already is shared.
-
-        Args:
-            lanes: Worlds per vector operation; as they are unless given.
-            threads: Threads that share a batch; as they are unless given.
-        """
-        lanes, threads = lanes or self.lanes, threads or self.threads
-        other = Dynamics(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters))
-        for key, made in self._made.items():
-            if isinstance(made, Compiled):
-                other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
-        return other
-
-    def made(self, key: tuple, make: Callable):
-        """What was made for this model under a key, made now if it was not; kept with it.
-
-        Args:
-            key: What it is.
-            make: Makes it.
-        """
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    # -- making programs --------------------------------------------------------------------------------------------------
-
-    def _compiled(self, name: str, equation: Equation | None = None, extra: tuple = (), variant: str = "") -> Compiled:
-        """An equation compiled, by name unless given, with further inputs; `variant` tells apart what these do not."""
-        key = (name, extra, variant)
-        if key in self._made:
-            return self._made[key]
-        known = EQUATIONS | FORMULATIONS
-        if equation is None and name not in known:
-            raise KeyError(f"no equation {name!r}; there are {', '.join(known)}")
-        equation = equation or known[name]
-
-        def traced(**arrays):
-            values = {p: arrays.pop(p) for p in self.parameters}
-            if not values:
-                return equation.function(self.model, **arrays)
-            try:
-                return equation.function(with_parameters(self.model, values), **arrays)
-            except (TypeError, ValueError) as error:
-                raise UnsupportedFeature(
-                    f"one of {', '.join(values)} decides the structure of the program; it must stay a number"
-                ) from error
-
-        inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
-        opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
-        outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
-        identity = None if self._identity is None else f"{self._identity} {variant}"
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity)
-        return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
-
-    def _run(self, name: str, arrays: tuple, options: Mapping, parameters: Mapping | None, out) -> list[np.ndarray]:
-        """An equation for arrays and for those of the optional ones that are not None; `out` is an array, a tuple or None."""
-        given, extra = self._options(arrays, options)
-        return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
-
-    def _values(self, parameters: Mapping | None) -> list:
-        """Values of all open parameters, those of the caller in place of the model's."""
-        if not parameters:
-            return list(self.parameters.values())
-        unknown = set(parameters) - set(self.parameters)
-        if unknown:
-            known = ", ".join(self.parameters) or "none; name them in hm.compile(model, parameters=[...])"
-            raise KeyError(f"no parameter {sorted(unknown)[0]!r}; there are {known}")
-        return list({**self.parameters, **parameters}.values())
-
-    def _call(self, compiled: Compiled, arrays: list, parameters: Mapping | None, out) -> list[np.ndarray]:
-        """Run with the parameters' values appended: straight into machine code if all arrays are as it wants them."""
-        arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
-        outs = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
-        recipe = compiled.recipe
-        if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # one state, most likely
-            results = outs or [np.empty(a.shape) for a in recipe.outputs]
-            if len(results) == len(recipe.outputs) and compiled.single()(*arrays, *results) == 0:
-                return results
-        return compiled(arrays, outs)
-
-    def _options(self, others: tuple, options: Mapping) -> tuple[list, tuple]:
-        """Those of the optional arrays that were given, and their arguments.
-
-        A fluid is uniform or has one row per body. Where rows could be either worlds or bodies, the caller must say.
-        """
-        given = {name: _numbers(x, name) for name, x in options.items() if x is not None}
-        if not given:
-            return [], ()
-        nb, arguments = self.model.nb, []
-        batch = max((np.shape(x)[:-1] for x in others), key=len)
-        for name, x in given.items():
-            shape = shape_of(name, self.model)
-            if name in FLUID and x.ndim >= 2:
-                if x.shape[:-1] == batch and x.shape[-2] == nb > 1:
-                    raise ValueError(
-                        f"{name} of shape {x.shape} could mean {nb} worlds or {nb} bodies; "
-                        f"write {(*batch, 1, 3)} for worlds or {(*[1] * len(batch), nb, 3)} for bodies"
-                    )
-                if x.shape[-2] == nb:
-                    shape = (nb, 3)
-                elif x.shape[-2] == 1 and x.ndim > len(batch) + 1:
-                    given[name] = x[..., 0, :]
-            arguments.append(Argument(name, shape))
-        return list(given.values()), tuple(arguments)
+    _fast: Callable[..., int] | None = None
 
     # -- equations of motion ------------------------------------------------------------------------------------------------
 
     def forward_dynamics(
-        self, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
-    ) -> np.ndarray:
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        fluid_acceleration: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """v̇ by the articulated-body algorithm in water, shape (..., nv).
 
         Args:
@@ -190,7 +69,7 @@ class Dynamics:
             tau: Generalised force, shape (..., nv).
             fluid_velocity: In world axes [m/s], shape (..., 3) or, one row per body, (..., nb, 3); still if None. In a batch of
                 just nb worlds write (nb, 1, 3) for worlds or (1, nb, 3) for bodies.
-            fluid_acceleration: In world axes [m/s²], shaped alike; zero if None.
+            fluid_acceleration: In world axes [m/s²], of the same shapes; zero if None.
             wrench: On each body in its axes about its origin [N, N·m], shape (..., nb, 6); none if None.
             parameters: Values of open parameters by name; those not named have the model's value.
             out: Array for the result.
@@ -206,8 +85,17 @@ class Dynamics:
         return self._run("forward_dynamics", (q, v, tau), flow, parameters, out)[0]
 
     def inverse_dynamics(
-        self, q, v, vdot, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
-    ) -> np.ndarray:
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        fluid_acceleration: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """τ that gives the accelerations v̇, shape (..., nv).
 
         Args:
@@ -224,8 +112,17 @@ class Dynamics:
         return self._run("inverse_dynamics", (q, v, vdot), flow, parameters, out)[0]
 
     def star_dynamics(
-        self, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
-    ) -> np.ndarray:
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        fluid_acceleration: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """v̇ of a star by composite bodies (CRB/DTS), the same as `forward_dynamics`, shape (..., nv).
 
         Args:
@@ -242,9 +139,18 @@ class Dynamics:
         return self._run("star_dynamics", (q, v, tau), flow, parameters, out)[0]
 
     def decoupled_dynamics(
-        self, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
-    ) -> np.ndarray:
-        """v̇ with a base that does not feel what it carries (thesis 7.5.2), shape (..., nv).
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        fluid_acceleration: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """v̇ with a base that does not feel what it carries (McMillan 1994, 7.5.2), shape (..., nv).
 
         Args:
             q: Configuration, shape (..., nq).
@@ -260,8 +166,18 @@ class Dynamics:
         return self._run("decoupled_dynamics", (q, v, tau), flow, parameters, out)[0]
 
     def arm_dynamics(
-        self, q, v, tau, vdot_base, *, fluid_velocity=None, fluid_acceleration=None, wrench=None, parameters=None, out=None
-    ) -> np.ndarray:
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        vdot_base: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        fluid_acceleration: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """v̇ for a given acceleration of the base, shape (..., nv).
 
         Args:
@@ -278,7 +194,7 @@ class Dynamics:
         flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
         return self._run("arm_dynamics", (q, v, tau, vdot_base), flow, parameters, out)[0]
 
-    def mass_matrix(self, q, *, parameters=None, out=None) -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike, *, parameters: Parameters | None = None, out: Array | None = None) -> Array:
         """Joint-space inertia matrix with added mass, shape (..., nv, nv).
 
         Args:
@@ -288,8 +204,16 @@ class Dynamics:
         """
         return self._run("mass_matrix", (q,), {}, parameters, out)[0]
 
-    def coriolis_matrix(self, q, v, *, fluid_velocity=None, parameters=None, out=None) -> np.ndarray:
-        """C(q, v) in M v̇ + C v + D + g = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv).
+    def coriolis_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """C(q, v) in M v̇ + C v + D + g + F = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv).
 
         Args:
             q: Configuration, shape (..., nq).
@@ -300,8 +224,16 @@ class Dynamics:
         """
         return self._run("coriolis_matrix", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
 
-    def damping_force(self, q, v, *, fluid_velocity=None, parameters=None, out=None) -> np.ndarray:
-        """D(q, v) in M v̇ + C v + D + g = τ: the water's damping, shape (..., nv).
+    def damping_force(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """D(q, v) in M v̇ + C v + D + g + F = τ: the water's damping, shape (..., nv).
 
         Args:
             q: Configuration, shape (..., nq).
@@ -312,8 +244,53 @@ class Dynamics:
         """
         return self._run("damping_force", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
 
-    def restoring_force(self, q, *, parameters=None, out=None) -> np.ndarray:
-        """g(q) in M v̇ + C v + D + g = τ: weight and buoyancy in still water, shape (..., nv).
+    def damping_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
+
+        In a current it is the matrix of the velocities relative to the water; see `hm.damping_matrix`.
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            fluid_velocity: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        return self._run("damping_matrix", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
+
+    def flow_force(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        fluid_acceleration: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D; zero in still water, shape (..., nv).
+
+        Args:
+            q: Configuration, shape (..., nq).
+            v: Velocity, shape (..., nv).
+            fluid_velocity: As in `forward_dynamics`; the same for C and D.
+            fluid_acceleration: As in `forward_dynamics`.
+            parameters: As in `forward_dynamics`.
+            out: Array for the result.
+        """
+        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration)
+        return self._run("flow_force", (q, v), flow, parameters, out)[0]
+
+    def restoring_force(self, q: ArrayLike, *, parameters: Parameters | None = None, out: Array | None = None) -> Array:
+        """g(q) in M v̇ + C v + D + g + F = τ: weight and buoyancy in still water, shape (..., nv).
 
         Args:
             q: Configuration, shape (..., nq).
@@ -324,7 +301,9 @@ class Dynamics:
 
     # -- kinematics, energy -------------------------------------------------------------------------------------------------
 
-    def kinematics(self, q, v, *, parameters=None, out=None) -> equations.BodyMotion:
+    def kinematics(
+        self, q: ArrayLike, v: ArrayLike, *, parameters: Parameters | None = None, out: tuple[Array, Array] | None = None
+    ) -> equations.BodyMotion:
         """Poses (..., nb, 4, 4) and velocities (..., nb, 6) of all bodies.
 
         Args:
@@ -335,7 +314,15 @@ class Dynamics:
         """
         return equations.BodyMotion(*self._run("kinematics", (q, v), {}, parameters, out))
 
-    def jacobian(self, q, name: str, point=(0.0, 0.0, 0.0), *, parameters=None, out=None) -> np.ndarray:
+    def jacobian(
+        self,
+        q: ArrayLike,
+        name: str,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """J with V = J v of a point of a body or frame, in its axes, linear first, shape (..., 6, nv).
 
         Args:
@@ -347,12 +334,14 @@ class Dynamics:
         """
         made = self._made.get(("jacobian", (), name))
         if made is None:
-            equations._place(self.model, name, (0.0, 0.0, 0.0))  # an unknown name is an error now, not in the trace
+            self.model.locate(name)  # an unknown name is an error now, not in the trace
             equation = Equation(lambda m, q, point: equations.jacobian(m, q, name, point), ("q", "point"), ("J",), "")
             made = self._compiled("jacobian", equation, variant=name)
         return self._call(made, [q, np.asarray(point, dtype=float)], parameters, out)[0]
 
-    def energy(self, q, v, *, fluid_velocity=None, parameters=None) -> equations.Energy:
+    def energy(
+        self, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None, parameters: Parameters | None = None
+    ) -> equations.Energy:
         """Kinetic energy of bodies and water, potential energy [J], each of the batch's shape.
 
         Args:
@@ -363,7 +352,15 @@ class Dynamics:
         """
         return equations.Energy(*self._run("energy", (q, v), dict(fluid_velocity=fluid_velocity), parameters, None))
 
-    def momentum(self, q, v, *, fluid_velocity=None, parameters=None, out=None) -> np.ndarray:
+    def momentum(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """Momentum of bodies and water in world axes about the world's origin, shape (..., 6).
 
         Args:
@@ -375,7 +372,7 @@ class Dynamics:
         """
         return self._run("momentum", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
 
-    def integrate(self, q, v, dt, *, out=None) -> np.ndarray:
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike, *, out: Array | None = None) -> Array:
         """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (..., nq).
 
         Args:
@@ -386,9 +383,27 @@ class Dynamics:
         """
         return self._run("integrate", (q, v, np.asarray(dt, dtype=float)), {}, None, out)[0]
 
+    def difference(self, q0: ArrayLike, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """The velocity that leads from `q0` to `q` in unit time: the inverse of `integrate`, shape (..., nv).
+
+        Args:
+            q0: Configuration to start at, shape (..., nq).
+            q: Configuration to reach, shape (..., nq).
+            out: Array for the result.
+        """
+        return self._run("difference", (q0, q), {}, None, out)[0]
+
     # -- derivatives --------------------------------------------------------------------------------------------------------
 
-    def linearize(self, q, v, tau, *, fluid_velocity=None, parameters=None) -> tuple[np.ndarray, np.ndarray]:
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        fluid_velocity: ArrayLike | None = None,
+        parameters: Parameters | None = None,
+    ) -> tuple[Array, Array]:
         """A (..., 2nv, 2nv) and B (..., 2nv, nv) of  d/dt (δ, δv) = A (δ, δv) + B δτ  about a state.
 
         δ (nv,) displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1), so that a quaternion has three
@@ -402,8 +417,8 @@ class Dynamics:
             parameters: As in `forward_dynamics`.
         """
 
-        def ab(m, v, tau, **others):
-            def vdot(displacement, v, tau):
+        def ab(m: Model, v: Array, tau: Array, **others: Array) -> tuple[Array, Array]:
+            def vdot(displacement: Array, v: Array, tau: Array) -> Array:
                 return fossen.perturbed_dynamics(m, displacement=displacement, v=v, tau=tau, **others)
 
             return compiler.linearized(vdot, fossen.velocity_coupling(m, v), v, tau)
@@ -412,123 +427,6 @@ class Dynamics:
         made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), ""), extra)
         A, B = self._call(made, [q, v, tau, *given], parameters, None)
         return A, B
-
-    def program(self, name: str, inputs: Sequence[str] = ()):
-        """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ...
-
-        Args:
-            name: Name of the equation.
-            inputs: Optional inputs that it takes too: "fluid_velocity", "fluid_acceleration", "wrench".
-        """
-        return self._with_inputs(name, inputs).program
-
-    def _with_inputs(self, name: str, inputs: Sequence[str]) -> Compiled:
-        unknown = [x for x in inputs if x not in (*FLUID, "wrench")]
-        if unknown:
-            raise KeyError(f"no optional input {unknown[0]!r}; there are {', '.join(FLUID)}, wrench")
-        return self._compiled(name, extra=tuple(Argument(x, shape_of(x, self.model)) for x in inputs))
-
-    def casadi(self, name: str, inputs: Sequence[str] = ()):
-        """A CasADi function of flat arguments, for optimal control.
-
-        Args:
-            name: Name of the equation, as in `program`.
-            inputs: Optional inputs, as in `program`.
-        """
-        return self.program(name, inputs).casadi_function
-
-    def differentiate(self, name: str, wrt: str | Sequence[str], *, output: str | None = None, inputs: Sequence[str] = ()):
-        """A compiled function for ∂ output / ∂ wrt, of the equation's inputs, each of shape (..., size, size).
-
-        Args:
-            name: Name of the equation, as in `program`.
-            wrt: Name of an input or parameter, or several; several give a tuple.
-            output: Name of the result, as in `program`; the first unless given.
-            inputs: Optional inputs, as in `program`.
-        """
-        names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-        make = lambda p: compiler.jacobian_program(p, names, output=output)  # noqa: E731
-        return self._function(name, inputs, f"jacobian {names} {output}", make, single=isinstance(wrt, str))
-
-    def jvp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable:
-        """A compiled Jacobian-vector product of an equation; the direction comes after its inputs.
-
-        Args:
-            name: Name of the equation, as in `program`.
-            wrt: Name of an input or parameter.
-            output: As in `differentiate`.
-            inputs: As in `differentiate`.
-        """
-        make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
-        return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
-
-    def vjp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable:
-        """A compiled vector-Jacobian product of an equation; the weight comes after its inputs.
-
-        Args:
-            name: Name of the equation, as in `program`.
-            wrt: Name of an input or parameter.
-            output: As in `differentiate`.
-            inputs: As in `differentiate`.
-        """
-        make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
-        return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
-
-    def _function(self, name: str, inputs: Sequence[str], variant: str, make: Callable, single: bool) -> Callable:
-        """A derivative as a function of the equation's inputs, and of parameters by name."""
-        key = (name, tuple(inputs), variant)
-        if key not in self._made:
-            program = make(self.program(name, inputs))
-            recipe = Recipe(program.name, None, program.inputs, program.outputs, None)
-            self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads, program=program))
-        made = self._made[key]
-        names = [a.name for a in made.recipe.inputs]
-        plain = [n for n in names if n not in self.parameters]
-
-        def function(*arrays, parameters=None):
-            if len(arrays) != len(plain):
-                raise TypeError(f"the derivative of {name} takes {', '.join(plain)}; got {len(arrays)} arrays")
-            values = dict(zip(plain, arrays, strict=True)) | dict(zip(self.parameters, self._values(parameters), strict=True))
-            results = made([values[n] for n in names])
-            return results[0] if single else tuple(results)
-
-        return function
-
-
-def _whole(value, name: str, wanted: str) -> int:
-    """`value` as an int."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} is {value!r}, must be {wanted}") from None
-
-
-def _numbers(value, name: str) -> np.ndarray:
-    """An optional array."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of numbers, got {value!r}") from None
-
-
-def identity_of(thing) -> str | None:
-    """A text that fixes the equations of a thing together with the package's source; None with code of a user's own."""
-    return repr(thing) if is_ours(thing) else None
-
-
-def is_ours(thing) -> bool:
-    """Whether a model, down to its last element, consists of this package's own classes with this package's own equations."""
-    handlers = (*drag_wrench.registry.values(), *added_mass_matrix.registry.values())
-    return _types_are_ours(thing) and all(h.__module__.startswith("hydromechs.") for h in handlers)
-
-
-def _types_are_ours(thing) -> bool:
-    if isinstance(thing, tuple):
-        return all(map(_types_are_ours, thing))
-    if thing is None or type(thing) in (bool, int, float, str):
-        return True
-    fields = getattr(thing, "__dataclass_fields__", {})
-    return type(thing).__module__.startswith("hydromechs.") and all(_types_are_ours(getattr(thing, name)) for name in fields)
 
 
 def operation_count(model: Model, algorithm: str) -> OperationCount:
@@ -547,6 +445,6 @@ def operation_count(model: Model, algorithm: str) -> OperationCount:
     if algorithm not in names:
         raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(names)}")
     equation = (EQUATIONS | FORMULATIONS)[names[algorithm]]
-    wet = "dynamics" in names[algorithm] and any(b.hydro is not None for b in model.bodies)
+    wet = "dynamics" in names[algorithm] and model.wet
     inputs = {x: shape_of(x, model) for x in (*equation.inputs, *(FLUID if wet else ()))}
     return compiler.trace(lambda **arrays: equation.function(model, **arrays), inputs, name=algorithm).count()

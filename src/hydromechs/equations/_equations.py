@@ -8,18 +8,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.spatial import cross, pose_matrix
+from hydromechs.hydro import Motion
+from hydromechs.model import Model, Place
+from hydromechs.spatial import pose_matrix
+from hydromechs.values import Array, Scalar
 
 from . import _arguments as arguments
+from ._balance import balance, in_water, total_inertias
 
 __all__ = [
-    "Balance",
     "BodyMotion",
     "Energy",
-    "balance",
     "bias_acceleration",
+    "difference",
     "energy",
     "forward_dynamics",
     "frame_pose",
@@ -35,102 +39,38 @@ __all__ = [
 class BodyMotion(NamedTuple):
     """Where the bodies are and how they move."""
 
-    X_WB: np.ndarray
+    X_WB: Array
     """Pose of each body in the world, shape (nb, 4, 4)."""
-    V_WB_B: np.ndarray
+    V_WB_B: Array
     """Velocity of each body in its own axes at its origin [m/s, rad/s], shape (nb, 6)."""
 
 
 class Energy(NamedTuple):
     """Energies of bodies and water."""
 
-    kinetic_body: object
+    kinetic_body: Scalar
     """½ Σ Vᵀ I V of the bodies, V in the world [J]."""
-    kinetic_fluid: object
+    kinetic_fluid: Scalar
     """½ Σ V_rᵀ I^A V_r of the water, V_r relative to the undisturbed water [J]."""
-    potential: object
+    potential: Scalar
     """Gravity and buoyancy, zero at the world's origin [J]."""
 
     @property
-    def total(self):
+    def total(self) -> Scalar:
         """Sum of all [J]."""
         return self.kinetic_body + self.kinetic_fluid + self.potential
 
 
-def _in_water(model, q, v, fluid_velocity, fluid_acceleration, surface=None):
-    """Kinematics, and the motion of every body and of the water around it.
-
-    A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes. `surface` is
-    the free surface at each body, None where the water has no end.
-    """
-    gravity = model.world.gravity_vector
-    uniform = fluid_velocity.ndim == 1
-    kin = dynamics.kinematics(model, q, v, fluid_velocity if uniform else np.zeros(3))
-    velocities = list(kin.V)
-    if not uniform:
-        for i, R in enumerate(kin.R_WB):
-            velocities[i] = velocities[i] - np.concatenate([R.T @ fluid_velocity[i], np.zeros(3)])
-    if fluid_acceleration.ndim == 1:
-        a_fg = dynamics.world_vector(model, kin, fluid_acceleration - gravity)
-    else:
-        a_fg = [R.T @ (fluid_acceleration[i] - gravity) for i, R in enumerate(kin.R_WB)]
-    return kin, hydro.body_motions(model, kin, velocities, a_fg, surface)
-
-
-class Balance(NamedTuple):
-    """What the recursions need of every body."""
-
-    kin: dynamics.Kinematics
-    bias: tuple
-    """Bias accelerations, shape (6,) each."""
-    inertia: list
-    """Rigid and added inertia, shape (6, 6) each, or None."""
-    force: list
-    """All forces but gravity, joints and inertia times acceleration, shape (6,) each."""
-    motions: list | None
-    """Motion of each body in the water; None for a dry mechanism."""
-
-
-def balance(model, q, v, fluid_velocity, fluid_acceleration, wrench, surface=None) -> Balance:
-    """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
-
-    A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
-    with derivatives of numbers as accelerations the velocity products of rigid and added inertia are one: −V ×* (I + I^A) V.
-    """
-    v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
-    a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
-    if all(body.hydro is None for body in model.bodies):
-        kin, motions = dynamics.kinematics(model, q, v), None
-        bias, inertia = kin.zeta, [None if r is None else r.matrix for r in model.rigid]
-        force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
-    else:
-        kin, motions = _in_water(model, q, v, v_f, a_f, surface)
-        bias, inertia, force = kin.c, [], []
-        for i, (body, motion, rigid) in enumerate(zip(model.bodies, motions, model.rigid, strict=True)):
-            H, F = None if rigid is None else rigid.matrix, np.zeros(6)
-            if body.hydro is not None:
-                M_A = hydro.added_mass(body, motion)
-                F = hydro.water_wrench(body, motion, M_A)
-                if v_f.ndim == 1:  # the observer drifts along: one velocity for both inertias
-                    H = M_A if H is None else H + M_A
-                    F = F + dynamics.velocity_force(H, kin.V[i])
-                else:  # seen from the world, the water's velocity turns in body axes
-                    carried = kin.V[i][:3] - motion.velocity[:3]
-                    F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(kin.V[i][3:], carried)
-                    if H is not None:
-                        F = F + dynamics.velocity_force(H, kin.V[i])
-                    H = M_A if H is None else H + M_A
-            elif H is not None:
-                F = dynamics.velocity_force(H, kin.V[i])
-            inertia.append(H)
-            force.append(F)
-    if wrench is not None:
-        external = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
-        force = [F + external[i] for i, F in enumerate(force)]
-    return Balance(kin, bias, inertia, force, motions)
-
-
-def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array:
     """Accelerations for given joint forces, by the articulated-body algorithm in water.
 
     Joint damping, friction and limits of the model are not part of it; they belong in `tau`.
@@ -147,15 +87,22 @@ def forward_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleratio
     Returns:
         v̇, the time derivative of the numbers in `v`, shape (nv,).
     """
-    model = arguments.model_of(model)
-    q = arguments.configuration(model, q)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
+    model, q, v = arguments.state(model, q, v)
+    tau = arguments.torques(model, tau)
     b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force)
 
 
-def inverse_dynamics(model, q, v, vdot, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+def inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    vdot: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array:
     """Generalised force that gives the accelerations `vdot`, shape (nv,).
 
     Args:
@@ -167,21 +114,16 @@ def inverse_dynamics(model, q, v, vdot, *, fluid_velocity=None, fluid_accelerati
         fluid_acceleration: As in `forward_dynamics`.
         wrench: As in `forward_dynamics`.
     """
-    model = arguments.model_of(model)
-    q = arguments.configuration(model, q)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
+    model, q, v = arguments.state(model, q, v)
     vdot = arguments.array(vdot, ((model.nv,),), "vdot", "acceleration")
-    if all(body.hydro is None for body in model.bodies):
-        arguments.fluid(model, fluid_velocity, "fluid_velocity")  # no effect, but no nonsense either
-        arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
-        if wrench is not None:
-            wrench = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
-        return dynamics.rigid_inverse_dynamics(model, dynamics.kinematics(model, q, v), vdot, wrench)
+    if not model.wet:
+        external = arguments.dry(model, fluid_velocity, fluid_acceleration, wrench)
+        return dynamics.rigid_inverse_dynamics(model, dynamics.kinematics(model, q, v), vdot, external)
     b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return dynamics.inverse_dynamics(model, b.kin, b.bias, vdot, b.inertia, b.force)
 
 
-def mass_matrix(model, q):
+def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """Joint-space inertia matrix with added mass, shape (nv, nv).
 
     Args:
@@ -189,15 +131,11 @@ def mass_matrix(model, q):
         q: Configuration, shape (nq,).
     """
     model = arguments.model_of(model)
-    kin, motions = _in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
-    inertia = []
-    for rigid, M_A in zip(model.rigid, hydro.added_inertias(model, motions), strict=True):
-        I = None if rigid is None else rigid.matrix
-        inertia.append(I if M_A is None else M_A if I is None else I + M_A)
-    return dynamics.mass_matrix(model, kin, inertia)
+    kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
+    return dynamics.mass_matrix(model, kin, total_inertias(model.rigid, hydro.added_inertias(model, motions)))
 
 
-def kinematics(model, q, v) -> BodyMotion:
+def kinematics(model: Model, q: ArrayLike, v: ArrayLike) -> BodyMotion:
     """Poses and velocities of all bodies.
 
     Args:
@@ -205,26 +143,19 @@ def kinematics(model, q, v) -> BodyMotion:
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
     """
-    model = arguments.model_of(model)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    kin = dynamics.kinematics(model, arguments.configuration(model, q), v)
+    model, q, v = arguments.state(model, q, v)
+    kin = dynamics.kinematics(model, q, v)
     poses = [pose_matrix(R, p) for R, p in zip(kin.R_WB, kin.p_WB, strict=True)]
     return BodyMotion(np.stack(poses), np.stack(kin.V))
 
 
-def _place(model, name: str, point):
-    """Body index, point on the body (3,) and axes on the body (3, 3) of a point of the body or frame called `name`."""
-    point = arguments.point(point)
-    if name in model.frames:
-        i, frame = model.frames[name]
-        return i, np.array(frame.origin.xyz) + frame.origin.R @ point, frame.origin.R
-    if name not in model.body_names:
-        names = ", ".join([*model.body_names, *model.frames])
-        raise KeyError(f"no body or frame {name!r} in {model.name}; there are {names}")
-    return model.body_index(name), point, np.eye(3)
+def _place(model: Model, name: str, point: ArrayLike) -> Place:
+    """Where a point of a frame or body is, with the axes of the frame or body."""
+    i, p, R = model.locate(name)
+    return Place(i, p + R @ arguments.point(point), R)
 
 
-def frame_pose(model, q, name: str):
+def frame_pose(model: Model, q: ArrayLike, name: str) -> Array:
     """Pose in the world of a body or a named frame, shape (4, 4).
 
     Args:
@@ -233,12 +164,12 @@ def frame_pose(model, q, name: str):
         name: Name of a body or frame.
     """
     model = arguments.model_of(model)
-    i, p, R = _place(model, name, np.zeros(3))
+    i, p, R = model.locate(name)
     kin = dynamics.kinematics(model, arguments.configuration(model, q), np.zeros(model.nv))
     return pose_matrix(kin.R_WB[i] @ R, kin.p_WB[i] + kin.R_WB[i] @ p)
 
 
-def jacobian(model, q, name: str, point=(0.0, 0.0, 0.0)):
+def jacobian(model: Model, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
     """J with V = J v, the velocity of a point in the axes of its body or frame, linear first, shape (6, nv).
 
     Args:
@@ -254,7 +185,7 @@ def jacobian(model, q, name: str, point=(0.0, 0.0, 0.0)):
     return np.concatenate([R.T @ J[:3], R.T @ J[3:]])
 
 
-def bias_acceleration(model, q, v, name: str, point=(0.0, 0.0, 0.0)):
+def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
     """J̇ v of `jacobian`, so that d/dt V = J v̇ + J̇ v, shape (6,).
 
     Args:
@@ -264,27 +195,32 @@ def bias_acceleration(model, q, v, name: str, point=(0.0, 0.0, 0.0)):
         name: Name of a body or frame.
         point: Position in the axes of that body or frame [m], shape (3,).
     """
-    model = arguments.model_of(model)
+    model, q, v = arguments.state(model, q, v)
     i, p, R = _place(model, name, point)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    kin = dynamics.kinematics(model, arguments.configuration(model, q), v)
+    kin = dynamics.kinematics(model, q, v)
     a = dynamics.jacobian_derivative_times_velocity(model, kin, i, p)
     return np.concatenate([R.T @ a[:3], R.T @ a[3:]])
 
 
-def _inertias_and_velocities(model, q, v, fluid_velocity):
-    """Kinematics in the world, (inertia, velocity) lists of the bodies and of the water, and the motions."""
-    q = arguments.configuration(model, q)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
+class _Moving(NamedTuple):
+    """What energy and momentum need: inertias and velocities of the bodies, and of the water around them."""
+
+    kin: dynamics.Kinematics
+    rigid: list[Array | None]
+    added: list[Array | None]
+    motions: list[Motion]
+    relative: list[Array]
+
+
+def _moving(model: Model, q: Array, v: Array, fluid_velocity: ArrayLike | None) -> _Moving:
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
-    _, motions = _in_water(model, q, v, v_f, np.zeros(3))
-    kin = dynamics.kinematics(model, q, v)
+    _, motions = in_water(model, q, v, v_f, np.zeros(3))
     rigid = [None if r is None else r.matrix for r in model.rigid]
-    water = (hydro.added_inertias(model, motions), [m.velocity for m in motions])
-    return kin, (rigid, kin.V), water, motions
+    added = hydro.added_inertias(model, motions)
+    return _Moving(dynamics.kinematics(model, q, v), rigid, added, motions, [m.velocity for m in motions])
 
 
-def energy(model, q, v, *, fluid_velocity=None) -> Energy:
+def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Energy:
     """Kinetic energy of bodies and water, potential energy of gravity and buoyancy [J].
 
     Hydrodynamics of a user's own counts in the potential by its method `potential_energy(body, motion)`, if it has one.
@@ -295,18 +231,19 @@ def energy(model, q, v, *, fluid_velocity=None) -> Energy:
         v: Velocity, shape (nv,).
         fluid_velocity: As in `forward_dynamics`.
     """
-    model = arguments.model_of(model)
-    kin, bodies, water, motions = _inertias_and_velocities(model, q, v, fluid_velocity)
+    model, q, v = arguments.state(model, q, v)
+    at = _moving(model, q, v, fluid_velocity)
     masses = [0.0 if r is None else r.mass for r in model.rigid]
     moments = [np.zeros(3) if r is None else r.first_moment for r in model.rigid]
-    potential = dynamics.potential_energy(masses, moments, kin, model.world.gravity_vector)
-    for body, motion, moves in zip(model.bodies, motions, model.moves, strict=True):
+    potential = dynamics.potential_energy(masses, moments, at.kin, model.world.gravity_vector)
+    for body, motion, moves in zip(model.bodies, at.motions, model.moves, strict=True):
         if body.hydro is not None and moves:
             potential = potential + hydro.water_potential(body, motion)
-    return Energy(dynamics.kinetic_energy(*bodies), dynamics.kinetic_energy(*water), potential)
+    of_bodies, of_water = dynamics.kinetic_energy(at.rigid, at.kin.V), dynamics.kinetic_energy(at.added, at.relative)
+    return Energy(of_bodies, of_water, potential)
 
 
-def momentum(model, q, v, *, fluid_velocity=None):
+def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """Momentum of bodies and water (Kirchhoff's impulse) in world axes about the world's origin, shape (6,).
 
     In a steady current the linear part is conserved without external forces; the angular part only about an origin that
@@ -318,12 +255,12 @@ def momentum(model, q, v, *, fluid_velocity=None):
         v: Velocity, shape (nv,).
         fluid_velocity: As in `forward_dynamics`.
     """
-    model = arguments.model_of(model)
-    kin, bodies, water, _ = _inertias_and_velocities(model, q, v, fluid_velocity)
-    return dynamics.momentum(*bodies, kin) + dynamics.momentum(*water, kin)
+    model, q, v = arguments.state(model, q, v)
+    at = _moving(model, q, v, fluid_velocity)
+    return dynamics.momentum(at.rigid, at.kin.V, at.kin) + dynamics.momentum(at.added, at.relative, at.kin)
 
 
-def integrate(model, q, v, dt):
+def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
     """Configuration after moving with the constant velocity `v` for `dt`, on the manifold, shape (nq,).
 
     Args:
@@ -332,7 +269,19 @@ def integrate(model, q, v, dt):
         v: Velocity, shape (nv,).
         dt: Time [s].
     """
+    model, q, v = arguments.state(model, q, v)
+    return dynamics.integrate(model, q, v, arguments.array(dt, ((),), "dt", "time step")[()])
+
+
+def difference(model: Model, q0: ArrayLike, q: ArrayLike) -> Array:
+    """The velocity that leads from `q0` to `q` in unit time, integrate(q0, difference(q0, q), 1) = q, shape (nv,).
+
+    Orientations turn the shorter way, by at most π, so quaternions agree but for their sign.
+
+    Args:
+        model: The mechanism.
+        q0: Configuration to start at, shape (nq,).
+        q: Configuration to reach, shape (nq,).
+    """
     model = arguments.model_of(model)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    dt = arguments.array(dt, ((),), "dt", "time step")[()]
-    return dynamics.integrate(model, arguments.configuration(model, q), v, dt)
+    return dynamics.displacement(model, arguments.configuration(model, q0, "q0"), arguments.configuration(model, q))

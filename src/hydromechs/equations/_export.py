@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from hydromechs.compiler import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test, trace
 from hydromechs.model import Model
+from hydromechs.values import Array
 
 from . import _equations as equations
 from ._table import EQUATIONS, Equation, shape_of
@@ -35,8 +36,11 @@ NOTES = {
     "fluid_acceleration": "acceleration of the water in world axes [m/s²]",
     "wrench": "external wrench on each body in its axes about its origin [N, N·m]",
     "M": "inertia matrix with added mass [kg, kg·m, kg·m²]",
-    "D": "damping in M vdot + C v + D + g = tau [N, N·m]",
-    "g": "weight and buoyancy in M vdot + C v + D + g = tau [N, N·m]",
+    "C": "Coriolis matrix in M vdot + C v + D + g + F = tau",
+    "D": "damping in M vdot + C v + D + g + F = tau [N, N·m]",
+    "D_matrix": "damping matrix; in still water D = D_matrix v",
+    "F": "force of the water's motion in M vdot + C v + D + g + F = tau [N, N·m]",
+    "g": "weight and buoyancy in M vdot + C v + D + g + F = tau [N, N·m]",
     "X_WB": "pose of each body in the world, 4 x 4 with position in the last column [m]",
     "V_WB_B": "velocity of each body in its axes at its origin [m/s, rad/s]",
     "kinetic_body": "kinetic energy of the bodies [J]",
@@ -49,7 +53,8 @@ NOTES = {
 """Meaning and unit of arguments and results."""
 
 FLOW = ("fluid_velocity", "fluid_acceleration", "wrench")
-FUNCTIONS = dict(EQUATIONS)
+FUNCTIONS = {name: e for name, e in EQUATIONS.items() if "q0" not in e.inputs}  # those of one configuration
+FUNCTIONS["flow_force"] = EQUATIONS["flow_force"]._replace(inputs=("q", "v", *FLOW[:2]))
 for _name in ("forward_dynamics", "inverse_dynamics"):
     _still = EQUATIONS[_name]
     _purpose = _still.purpose[:-1] + ", in water that moves, with external wrenches."
@@ -84,7 +89,8 @@ def export_c(model: Model, folder: str | Path, functions: Sequence[str] = DEFAUL
     recipes = {name: _recipe(model, name) for name in dict.fromkeys(functions)}
     if not recipes:
         raise ValueError("no functions to export")
-    made, cases = [], {}
+    made: list[CFunction] = []
+    cases: dict[str, list[Case]] = {}
     for name, recipe in recipes.items():
         shapes = {x: shape_of(x, model) for x in recipe.inputs}
         program = trace(
@@ -111,7 +117,7 @@ def _file_name(name: str) -> str:
     return f"{identifier}_model" if identifier in ("math", "math_", "stdio") else identifier
 
 
-def _function_name(name: str, taken) -> str:
+def _function_name(name: str, taken: Container[str]) -> str:
     """A name as an identifier, also for CasADi (no two underscores together), that is not taken."""
     out = identifier = re.sub(r"_+", "_", c_identifier(name)).strip("_")
     n = 1
@@ -138,11 +144,11 @@ def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
     return paths
 
 
-def _configuration(model: Model, rng: np.random.Generator) -> np.ndarray:
+def _configuration(model: Model, rng: np.random.Generator) -> Array:
     """A random configuration with unit quaternions, shape (nq,)."""
-    q = []
+    q: list[float] = []
     for body in model.bodies:
-        for part in body.joint.parts if body.joint.kind == "composite" else (body.joint,):
+        for part in body.joint.parts:
             x = rng.normal(size=part.nq)
             if part.kind in ("free", "ball"):
                 x[-4:] /= np.linalg.norm(x[-4:])
@@ -169,10 +175,11 @@ def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], se
 def _about(model: Model) -> list[str]:
     """What the model is, and what stands where in q, v and in arrays with a row per body."""
     world = model.world
-    q_rows, v_rows = [], []
+    q_rows: list[str] = []
+    v_rows: list[str] = []
     for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
         iq, iv = q.start, v.start
-        for part in body.joint.parts if body.joint.kind == "composite" else (body.joint,):
+        for part in body.joint.parts:
             for rows, letter, start, meanings in (
                 (q_rows, "q", iq, COORDINATES[part.kind]),
                 (v_rows, "v", iv, RATES[part.kind]),

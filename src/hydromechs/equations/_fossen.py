@@ -1,20 +1,25 @@
-"""The terms of  M(q) v̇ + C(q, v) v + D(q, v) + g(q) = τ  for a tree in water: damping and restoring force; linearisation."""
+"""Damping and restoring force, D and g of  M(q) v̇ + C(q, v) v + D(q, v) + g(q) + F = τ  for a tree in water; linearisation."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.model import BallStep, FreeStep, Hydro
+from hydromechs.model import BallStep, FreeStep, Hydro, Model
 from hydromechs.spatial import cross, motion_cross
+from hydromechs.values import Array
 
 from . import _arguments as arguments
-from ._equations import _in_water, forward_dynamics
+from ._balance import in_water
+from ._equations import forward_dynamics
 
 __all__ = ["damping_force", "perturbed_dynamics", "restoring_force", "velocity_coupling"]
 
 
-def damping_force(model, q, v, *, fluid_velocity=None):
+def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """D(q, v): the water's damping as a generalised force on the left-hand side, so that D · v ≥ 0 in still water, shape (nv,).
 
     Args:
@@ -23,10 +28,8 @@ def damping_force(model, q, v, *, fluid_velocity=None):
         v: Velocity, shape (nv,).
         fluid_velocity: As in `forward_dynamics`.
     """
-    model = arguments.model_of(model)
-    q = arguments.configuration(model, q)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    kin, motions = _in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
+    model, q, v = arguments.state(model, q, v)
+    kin, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
     wrenches = []
     for body, motion in zip(model.bodies, motions, strict=True):
         F = np.zeros(6)
@@ -38,7 +41,7 @@ def damping_force(model, q, v, *, fluid_velocity=None):
     return dynamics.generalized_force(model, kin, wrenches)
 
 
-def restoring_force(model, q):
+def restoring_force(model: Model, q: ArrayLike) -> Array:
     """g(q): weight and buoyancy as a generalised force on the left-hand side, in still water, shape (nv,).
 
     Args:
@@ -46,7 +49,7 @@ def restoring_force(model, q):
         q: Configuration, shape (nq,).
     """
     model = arguments.model_of(model)
-    kin, motions = _in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
+    kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     wrenches = []
     for body, motion, rigid in zip(model.bodies, motions, model.rigid, strict=True):
         F = np.zeros(6)
@@ -60,12 +63,12 @@ def restoring_force(model, q):
     return dynamics.generalized_force(model, kin, wrenches)
 
 
-def perturbed_dynamics(model, q, v, tau, displacement, **options):
+def perturbed_dynamics(model: Model, q: Array, v: Array, tau: Array, displacement: Array, **options: Any) -> Array:
     """Forward dynamics at q ⊕ displacement, the configuration reached by moving with `displacement` (nv,) for unit time."""
     return forward_dynamics(model, dynamics.integrate(model, q, displacement, 1.0), v, tau, **options)
 
 
-def velocity_coupling(model, v):
+def velocity_coupling(model: Model, v: Array) -> Array:
     """K with d/dt δ = δv + K δ for a displacement δ in tangent coordinates: −[v, ·] of each joint's own group, shape (nv, nv).
 
     A displacement exp(δ) in front of a moving frame is carried along by the frame's velocity: δ̇ = δv − v × δ for a free

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Model
+from hydromechs.values import Array
 
 __all__ = ["parameter_value", "with_parameters"]
 
 
-def _children(thing) -> list[str]:
+def _children(thing: Any) -> list[str]:
     """Names of what can be reached from a piece of a model."""
     if isinstance(thing, tuple):
         return [str(k) for k in range(len(thing))]
     return list(getattr(thing, "__dataclass_fields__", {}))
 
 
-def _child(thing, name: str, path: str):
+def _child(thing: Any, name: str, path: str) -> Any:
     if isinstance(thing, Model):
         if name == "world":
             return thing.world
@@ -44,7 +46,7 @@ def _names(model: Model, path: str) -> list[str]:
     return [first, *[x for x in path[len(first) + 1 :].split(".") if x]]
 
 
-def parameter_value(model: Model, path: str) -> np.ndarray:
+def parameter_value(model: Model, path: str) -> Array:
     """The number or array that a parameter has in the model.
 
     Args:
@@ -63,7 +65,7 @@ def parameter_value(model: Model, path: str) -> np.ndarray:
     except (TypeError, ValueError):
         parts = ", ".join(_children(thing))
         remedy = f"; go on with one of {parts}" if parts else ""
-        raise KeyError(f"parameter {path!r} is no number but a {type(thing).__name__}{remedy}") from None
+        raise KeyError(f"parameter {path!r} is not a number but a {type(thing).__name__}{remedy}") from None
 
 
 def with_parameters(model: Model, values: Mapping[str, np.ndarray]) -> Model:
@@ -84,7 +86,7 @@ def with_parameters(model: Model, values: Mapping[str, np.ndarray]) -> Model:
     return model
 
 
-def _replaced(thing, names: list[str], value: np.ndarray, path: str):
+def _replaced(thing: Any, names: list[str], value: np.ndarray, path: str) -> Any:
     """A copy of a piece of a model with one number replaced; cached tables are left behind."""
     if not names:
         return _as_tuples(value)
@@ -104,7 +106,7 @@ def _replaced(thing, names: list[str], value: np.ndarray, path: str):
     return new
 
 
-def _as_tuples(value):
+def _as_tuples(value: Any) -> Any:
     """An array as the nested tuples that models hold."""
     if isinstance(value, np.ndarray):
         return value[()] if value.ndim == 0 else tuple(_as_tuples(row) for row in value)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from hydromechs import dynamics
+from hydromechs.model import Model
+from hydromechs.values import Array
 
 from . import _arguments as arguments
-from ._equations import balance
+from ._balance import balance
 
 __all__ = ["star_dynamics"]
 
 
-def star_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=None, wrench=None):
+def star_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array:
     """Accelerations for given joint forces of a star, by composite bodies; the same as `forward_dynamics`.
 
     A star is a base body with chains that do not branch; any other tree is an `UnsupportedFeature` that names the body.
@@ -27,15 +40,10 @@ def star_dynamics(model, q, v, tau, *, fluid_velocity=None, fluid_acceleration=N
     Returns:
         v̇, the time derivative of the numbers in `v`, shape (nv,).
     """
-    model = arguments.model_of(model)
-    q = arguments.configuration(model, q)
-    v = arguments.array(v, ((model.nv,),), "v", "velocity")
-    tau = arguments.array(tau, ((model.nv,),), "tau", "generalised force")
-    if all(body.hydro is None for body in model.bodies):
-        arguments.fluid(model, fluid_velocity, "fluid_velocity")  # no effect, but no nonsense either
-        arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
-        if wrench is not None:
-            wrench = arguments.array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
-        return dynamics.rigid_star_dynamics(model, dynamics.kinematics(model, q, v), tau, wrench)
+    model, q, v = arguments.state(model, q, v)
+    tau = arguments.torques(model, tau)
+    if not model.wet:
+        external = arguments.dry(model, fluid_velocity, fluid_acceleration, wrench)
+        return dynamics.rigid_star_dynamics(model, dynamics.kinematics(model, q, v), tau, external)
     b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
     return dynamics.star_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force)

@@ -42,6 +42,8 @@ EQUATIONS = {
     ),
     "mass_matrix": Equation(equations.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
     "coriolis_matrix": Equation(closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix for which dM/dt - 2C is skew."),
+    "damping_matrix": Equation(closed.damping_matrix, ("q", "v"), ("D_matrix",), "The water's damping as a matrix times v."),
+    "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "What moving water adds beside C and D."),
     "damping_force": Equation(fossen.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force."),
     "restoring_force": Equation(fossen.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
     "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
@@ -49,6 +51,9 @@ EQUATIONS = {
     "momentum": Equation(equations.momentum, ("q", "v"), ("h",), "Momentum of bodies and water."),
     "integrate": Equation(
         equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after moving with constant v for dt."
+    ),
+    "difference": Equation(
+        equations.difference, ("q0", "q"), ("dq",), "Constant v that leads from one configuration to another in unit time."
     ),
 }
 """All equations that are compiled and exported."""
@@ -66,6 +71,7 @@ FORMULATIONS = {
 
 _SHAPES = {
     "q": lambda m: (m.nq,),
+    "q0": lambda m: (m.nq,),
     "q_next": lambda m: (m.nq,),
     "dt": lambda m: (),
     "vdot_base": lambda m: (m.bodies[0].joint.nv,),
@@ -75,6 +81,7 @@ _SHAPES = {
     "wrench": lambda m: (m.nb, 6),
     "M": lambda m: (m.nv, m.nv),
     "C": lambda m: (m.nv, m.nv),
+    "D_matrix": lambda m: (m.nv, m.nv),
     "J": lambda m: (6, m.nv),
     "X_WB": lambda m: (m.nb, 4, 4),
     "V_WB_B": lambda m: (m.nb, 6),
@@ -82,7 +89,7 @@ _SHAPES = {
     "A": lambda m: (2 * m.nv, 2 * m.nv),
     "B": lambda m: (2 * m.nv, m.nv),
     **{name: lambda m: () for name in equations.Energy._fields},
-    **{name: lambda m: (m.nv,) for name in ("v", "tau", "vdot", "D", "g")},
+    **{name: lambda m: (m.nv,) for name in ("v", "tau", "vdot", "D", "F", "g", "dq")},
 }
 
 

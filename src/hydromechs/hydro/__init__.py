@@ -5,6 +5,7 @@ from hydromechs.model import added_mass_matrix
 from ._added_mass import fluid_acceleration_force
 from ._current import FlowSegment, FluidMotion, UniformFlow, fluid_motion, profile_factor, profile_slope
 from ._drag import drag_wrench
+from ._drag_matrix import drag_matrix
 from ._environment import (
     Current,
     DepthTable,
@@ -26,6 +27,7 @@ from ._terms import (
     body_motions,
     displaced_mass,
     total_buoyancy,
+    viscous_matrix,
     viscous_wrench,
     water_potential,
     water_wrench,
@@ -60,6 +62,7 @@ __all__ = [
     "added_mass_matrix",
     "body_motions",
     "displaced_mass",
+    "drag_matrix",
     "drag_wrench",
     "fluid_acceleration_force",
     "fluid_motion",
@@ -69,6 +72,7 @@ __all__ = [
     "profile_slope",
     "sea_spectrum",
     "total_buoyancy",
+    "viscous_matrix",
     "viscous_wrench",
     "water_potential",
     "water_wrench",

@@ -1,8 +1,8 @@
-"""The force of the fluid's acceleration, by added mass and by buoyancy (seed 000 eqs. 14-16, 23-27).
+"""The force of the fluid's acceleration, by added mass and by buoyancy (McMillan, Orin and McGhee 1995, eqs. 14-16, 23-27).
 
 The velocity products of added mass, −V_r ×* (M_A V_r), are those of any inertia: `dynamics.velocity_force`. They do no work and
-contain the Munk moment. All velocities in them are relative to the fluid (print has v in one place of eq. 16 and v_r in
-Table I; only v_r lets a body drift with a current freely). The term M_A (ω × v_r, 0) of eq. 16 belongs to true
+contain the Munk moment. All velocities in them are relative to the fluid (the paper has v in one place of eq. 16 and v_r
+in Table I; only with v_r can a body drift freely with a current). The term M_A (ω × v_r, 0) of eq. 16 belongs to true
 accelerations and drops out for derivatives of the numbers in V_r, which wet mechanisms use.
 """
 
@@ -11,11 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from hydromechs.spatial import skew
+from hydromechs.values import Array, Scalar
 
 __all__ = ["fluid_acceleration_force"]
 
 
-def fluid_acceleration_force(M_A, displaced, a_fg):
+def fluid_acceleration_force(M_A: Array, displaced: tuple[Scalar, Array], a_fg: Array) -> Array:
     """M_A (a_f − g, 0) and the total buoyancy m_f (a_f − g) at the centre of buoyancy in one product, shape (6,).
 
     Args:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.spatial import clamp, where
+from hydromechs.values import Array, Scalar
 
-from ._environment import DepthTable, Environment, PowerLaw, Uniform
+from ._environment import DepthTable, Environment, Gusts, PowerLaw, Uniform
 from ._waves import WaveComponents, wave_motion
 
 __all__ = ["FlowSegment", "FluidMotion", "UniformFlow", "fluid_motion", "profile_factor", "profile_slope"]
@@ -29,9 +31,9 @@ class FlowSegment(NamedTuple):
     """Start [s], at or before the time asked for."""
     t_end: float
     """End [s], after the time asked for; may be infinite."""
-    velocity: np.ndarray
+    velocity: Array
     """Velocity at t_begin, in world axes [m/s], shape (3,)."""
-    slope: np.ndarray
+    slope: Array
     """Its rate of change [m/s²], shape (3,)."""
 
 
@@ -46,7 +48,7 @@ class UniformFlow:
         seed: Of the gusts.
     """
 
-    def __init__(self, environment: Environment, seed: int = 0):
+    def __init__(self, environment: Environment, seed: int = 0) -> None:
         self._current = environment.current
         self._gusts = environment.gusts
         self._samples = np.zeros((0, 3))
@@ -65,7 +67,7 @@ class UniformFlow:
             slope += part.slope
         return FlowSegment(t_begin, min(part.t_end for part in parts), velocity, slope)
 
-    def velocity(self, t: float) -> np.ndarray:
+    def velocity(self, t: float) -> Array:
         """Velocity at time `t` [s], in world axes [m/s], shape (3,)."""
         part = self.segment(t)
         return part.velocity + part.slope * (t - part.t_begin)
@@ -89,20 +91,19 @@ class UniformFlow:
         if gusts is None:
             return FlowSegment(min(t, 0.0), math.inf, np.zeros(3), np.zeros(3))
         if t < 0.0:
-            return FlowSegment(t, 0.0, self._sample(0), np.zeros(3))
+            return FlowSegment(t, 0.0, self._sample(gusts, 0), np.zeros(3))
         k = int(t // gusts.interval)
         while (k + 1) * gusts.interval <= t:  # rounding of the quotient
             k += 1
         while k * gusts.interval > t:
             k -= 1
         begin, end = k * gusts.interval, (k + 1) * gusts.interval
-        a, b = self._sample(k), self._sample(k + 1)
+        a, b = self._sample(gusts, k), self._sample(gusts, k + 1)
         return FlowSegment(begin, end, a, (b - a) / (end - begin))
 
-    def _sample(self, k: int) -> np.ndarray:
+    def _sample(self, gusts: Gusts, k: int) -> Array:
         """x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0: stationary and exact."""
         if k >= len(self._samples):
-            gusts = self._gusts
             sigma = np.array(gusts.sigma)
             phi = math.exp(-gusts.interval / gusts.time_constant)
             drive = sigma * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
@@ -115,7 +116,7 @@ class UniformFlow:
 
 
 @singledispatch
-def profile_factor(profile, depth):
+def profile_factor(profile: Uniform | PowerLaw | DepthTable, depth: Scalar) -> Scalar:
     """Factor on the velocity of current and gusts at a depth.
 
     Args:
@@ -126,13 +127,13 @@ def profile_factor(profile, depth):
 
 
 @profile_factor.register
-def _(profile: Uniform, depth):
+def _(profile: Uniform, depth: Scalar) -> Scalar:
     """1."""
     return 1.0
 
 
 @profile_factor.register
-def _(profile: PowerLaw, depth):
+def _(profile: PowerLaw, depth: Scalar) -> Scalar:
     """s^a with s = clamp((D − d)/D, 0, 1); near the bed the line from 0 to that."""
     s = clamp((profile.depth - depth) / profile.depth, 0.0, 1.0)
     near = LINEAR_PART ** (profile.exponent - 1.0) * s
@@ -140,7 +141,7 @@ def _(profile: PowerLaw, depth):
 
 
 @profile_factor.register
-def _(profile: DepthTable, depth):
+def _(profile: DepthTable, depth: Scalar) -> Scalar:
     """Linear in between: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
     out = profile.factors[0]
     for begin, length, slope in _pieces(profile):
@@ -149,7 +150,7 @@ def _(profile: DepthTable, depth):
 
 
 @singledispatch
-def profile_slope(profile, depth):
+def profile_slope(profile: Uniform | PowerLaw | DepthTable, depth: Scalar) -> Scalar:
     """Derivative of `profile_factor` by depth [1/m]; zero outside the water and outside a table.
 
     Args:
@@ -160,13 +161,13 @@ def profile_slope(profile, depth):
 
 
 @profile_slope.register
-def _(profile: Uniform, depth):
+def _(profile: Uniform, depth: Scalar) -> Scalar:
     """0."""
     return 0.0
 
 
 @profile_slope.register
-def _(profile: PowerLaw, depth):
+def _(profile: PowerLaw, depth: Scalar) -> Scalar:
     """−a s^(a−1)/D between surface and bed, that of the line near the bed."""
     s = (profile.depth - depth) / profile.depth
     a = profile.exponent
@@ -176,7 +177,7 @@ def _(profile: PowerLaw, depth):
 
 
 @profile_slope.register
-def _(profile: DepthTable, depth):
+def _(profile: DepthTable, depth: Scalar) -> Scalar:
     """The slope of the piece."""
     out = 0.0
     for begin, length, slope in _pieces(profile):
@@ -193,15 +194,24 @@ def _pieces(profile: DepthTable) -> list[tuple[float, float, float]]:
 class FluidMotion(NamedTuple):
     """Motion of the water at one point, in world axes."""
 
-    velocity: object
+    velocity: Array
     """Velocity v [m/s], shape (3,)."""
-    acceleration: object
+    acceleration: Array
     """Material derivative ∂v/∂t + (v·∇) v [m/s²], shape (3,)."""
-    elevation: object
+    elevation: Scalar
     """Height of the surface above its mean, over that point [m]."""
 
 
-def fluid_motion(profile, components: WaveComponents, down, p, t, velocity, rate, carried=(0.0, 0.0, 0.0)) -> FluidMotion:
+def fluid_motion(
+    profile: Uniform | PowerLaw | DepthTable,
+    components: WaveComponents,
+    down: Array | Sequence[float],
+    p: Array,
+    t: Scalar,
+    velocity: Array | Sequence[Scalar],
+    rate: Array | Sequence[Scalar],
+    carried: Array | Sequence[Scalar] = (0.0, 0.0, 0.0),
+) -> FluidMotion:
     """Current, gusts and waves together, v = f(d) U + v_w, and the acceleration of a water particle in them:
 
         Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w (v − c)

@@ -1,19 +1,24 @@
-"""Wrench of drag, damping and lift elements about the body origin (seed 000 eqs. 17-22; Fossen's damping; foils)."""
+"""Wrench of drag, damping and lift elements about the body origin.
+
+Strips: McMillan, Orin and McGhee 1995, eqs. 17-22. Damping: Fossen 2011, sec. 6.4.
+"""
 
 from __future__ import annotations
 
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from hydromechs.model import drag
 from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
+from hydromechs.values import Array, Scalar
 
 __all__ = ["drag_wrench"]
 
 
 @singledispatch
-def drag_wrench(element, V_r, density):
+def drag_wrench(element: Any, V_r: Array, density: Scalar) -> Array:
     """Wrench of an element of `hydromechs.drag` about the body origin in body axes [N, N·m], shape (6,).
 
     Args:
@@ -21,11 +26,11 @@ def drag_wrench(element, V_r, density):
         V_r: Velocity relative to the fluid, in body axes [m/s, rad/s], shape (6,).
         density: Density of the water [kg/m³].
     """
-    raise TypeError(f"{element!r} is no element of hydromechs.drag")
+    raise TypeError(f"{element!r} is not an element of hydromechs.drag")
 
 
 @drag_wrench.register
-def _(element: drag.Cylinder, V_r, density):
+def _(element: drag.Cylinder, V_r: Array, density: Scalar) -> Array:
     """Strip theory: each disc at s along the axis e feels its velocity across the axis (eqs. 17-21),
 
         v(s) = v_r + ω × (c + s e),   f = −ρ C_D r ∫ |vⁿ| vⁿ ds,   n = c × f − ρ C_D r ∫ |vⁿ| s e × vⁿ ds,
@@ -53,7 +58,7 @@ def _(element: drag.Cylinder, V_r, density):
 
 
 @drag_wrench.register
-def _(element: drag.Box, V_r, density):
+def _(element: drag.Box, V_r: Array, density: Scalar) -> Array:
     """Face pair by face pair: the pair across axis k feels the velocity normal to it at every point (x_i, x_j),
 
         v_k(x) = v_k + ω_i x_j − ω_j x_i,   f_k = −½ ρ C_k ∬ |v_k(x)| v_k(x) dx_i dx_j,   n = ∬ x × df,
@@ -92,7 +97,7 @@ def _(element: drag.Box, V_r, density):
 
 
 @drag_wrench.register
-def _(element: drag.Sphere, V_r, density):
+def _(element: drag.Sphere, V_r: Array, density: Scalar) -> Array:
     """f = −½ ρ C π r² |v| v at the centre."""
     v = shift_motion(V_r, element.center)[:3]
     f = -0.5 * density * element.coefficient * np.pi * element.radius**2 * norm(v) * v
@@ -100,7 +105,7 @@ def _(element: drag.Sphere, V_r, density):
 
 
 @drag_wrench.register
-def _(element: drag.Ellipsoid, V_r, density):
+def _(element: drag.Ellipsoid, V_r: Array, density: Scalar) -> Array:
     """f_k = −½ ρ C_k A_k |v| v_k at the centre, with the projected areas A_x = π b c and so on."""
     a, b, c = element.axes
     R, center = element.origin.R, np.array(element.origin.xyz)
@@ -111,7 +116,7 @@ def _(element: drag.Ellipsoid, V_r, density):
 
 
 @drag_wrench.register
-def _(element: drag.Damping, V_r, density):
+def _(element: drag.Damping, V_r: Array, density: Scalar) -> Array:
     """F = −(D ν + Q (|ν| ∘ ν) + coupled terms), ν relative to the fluid (Fossen 2011, sec. 6.4)."""
     quadratic = abs(V_r) * V_r
     F = -(_times(element.linear, V_r) + _times(element.quadratic, quadratic))
@@ -123,14 +128,14 @@ def _(element: drag.Damping, V_r, density):
     return F
 
 
-def _times(coefficients, values):
+def _times(coefficients: Any, values: Array) -> Array:
     """A diagonal (6,) or a matrix (6, 6) times a vector (6,)."""
     A = np.array(coefficients)
     return A @ values if A.ndim == 2 else A * values
 
 
 @drag_wrench.register
-def _(element: drag.Foil, V_r, density):
+def _(element: drag.Foil, V_r: Array, density: Scalar) -> Array:
     """Lift and drag in the plane of chord c and normal n, with u = c · v, w = n · v, U² = u² + w², sin α = w/U:
 
         C_L = a sin α cos α,  C_D = C_0 + (C_90 − C_0) sin² α,

@@ -23,7 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import Body, Hydro, Origin, shapes
+from hydromechs.model.shapes import Shape
 from hydromechs.spatial import clamp, maximum
+from hydromechs.values import Array, Scalar
 
 __all__ = ["BoxCell", "Cell", "CylinderCell", "EllipsoidCell", "Immersion", "hull_cells", "immersion"]
 
@@ -72,12 +74,12 @@ class BoxCell(Cell):
 class Immersion(NamedTuple):
     """The wet part of a body."""
 
-    fraction: object
+    fraction: Scalar
     """Wet part of the volume, 0 to 1."""
-    moment: object
+    moment: Array
     """Its first moment over the whole volume, from the body origin in body axes [m], shape (3,); the centre of the wet part
     is moment/fraction. Fully wet: the centre of buoyancy."""
-    head: object
+    head: Scalar
     """Mean over the volume of the depth where it is wet, of 0 elsewhere [m]; ρ g V times it is the energy of buoyancy."""
 
 
@@ -92,10 +94,13 @@ def hull_cells(body: Body) -> tuple[Cell, ...]:
         body: The body.
     """
     hydro = body.hydro
-    own = hydro is not None and not isinstance(hydro, Hydro)  # hydrodynamics of the user's own
-    volume = 0.0 if hydro is None or own else hydro.volume
-    if hydro is None or not (own or volume or hydro.drag or hydro.added_mass):
+    if hydro is None:
         return ()
+    volume, center = 0.0, (0.0, 0.0, 0.0)  # of hydrodynamics of the user's own
+    if isinstance(hydro, Hydro):
+        volume, center = hydro.volume, hydro.buoyancy_center
+        if not (volume or hydro.drag or hydro.added_mass):
+            return ()
     cells = [cell for shape in body.shapes for cell in _cells(shape)]
     total = sum(cell.weight for cell in cells)
     if not total > 0.0:
@@ -105,9 +110,9 @@ def hull_cells(body: Body) -> tuple[Cell, ...]:
                 "give it a box, sphere, cylinder or capsule"
             )
         radius = (0.75 * volume / math.pi) ** (1.0 / 3.0)
-        return (EllipsoidCell(origin=Origin(hydro.buoyancy_center), weight=1.0, axes=(radius,) * 3),)
+        return (EllipsoidCell(origin=Origin(center), weight=1.0, axes=(radius, radius, radius)),)
     centroid = sum(cell.weight / total * np.array(cell.origin.xyz) for cell in cells)
-    shift = np.array(hydro.buoyancy_center) - centroid if volume > 0.0 else np.zeros(3)
+    shift = np.array(center) - centroid if volume > 0.0 else np.zeros(3)
     return tuple(
         replace(cell, weight=cell.weight / total, origin=Origin(tuple(cell.origin.xyz + shift), cell.origin.rpy))
         for cell in cells
@@ -116,34 +121,34 @@ def hull_cells(body: Body) -> tuple[Cell, ...]:
 
 
 @singledispatch
-def _cells(shape) -> list[Cell]:
+def _cells(shape: Shape) -> list[Cell]:
     """Cells of a shape, their weights in m³."""
     return []
 
 
 @_cells.register
-def _(shape: shapes.Box):
-    half = tuple(0.5 * s for s in shape.size)
-    return [BoxCell(origin=shape.origin, weight=8.0 * math.prod(half), half_size=half)]
+def _(shape: shapes.Box) -> list[Cell]:
+    x, y, z = (0.5 * s for s in shape.size)
+    return [BoxCell(origin=shape.origin, weight=8.0 * math.prod((x, y, z)), half_size=(x, y, z))]
 
 
 @_cells.register
-def _(shape: shapes.Sphere):
+def _(shape: shapes.Sphere) -> list[Cell]:
     return [EllipsoidCell(origin=shape.origin, weight=4.0 / 3.0 * math.pi * shape.radius**3, axes=(shape.radius,) * 3)]
 
 
 @_cells.register
-def _(shape: shapes.Cylinder):
+def _(shape: shapes.Cylinder) -> list[Cell]:
     r, half = shape.radius, 0.5 * shape.length
     return [CylinderCell(origin=shape.origin, weight=2.0 * math.pi * r**2 * half, radius=r, half_length=half)]
 
 
 @_cells.register
-def _(shape: shapes.Capsule):
+def _(shape: shapes.Capsule) -> list[Cell]:
     r, half = shape.radius, 0.5 * shape.length
     # a half ball: centroid 3/8 r from its plane, second moment r²/5 about it, that of an ellipsoid (half axis)²/5 about its own
     axes = (r, r, r * math.sqrt(1.0 - 5.0 * 9.0 / 64.0))
-    ends = [
+    ends: list[Cell] = [
         EllipsoidCell(
             origin=Origin(tuple(shape.origin.xyz + side * (half + 0.375 * r) * shape.origin.R[:, 2]), shape.origin.rpy),
             weight=2.0 / 3.0 * math.pi * r**3,
@@ -155,7 +160,7 @@ def _(shape: shapes.Capsule):
     return [barrel, *ends] if half > 0.0 else ends
 
 
-def immersion(cells: tuple[Cell, ...], down_B, depth) -> Immersion:
+def immersion(cells: tuple[Cell, ...], down_B: Array, depth: Scalar) -> Immersion:
     """The wet part of a body below a surface that is level around it.
 
     Args:
@@ -176,13 +181,13 @@ def immersion(cells: tuple[Cell, ...], down_B, depth) -> Immersion:
 
 
 @singledispatch
-def _wet(cell, n, x):
+def _wet(cell: Cell, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
     """∂P/∂x, ∂P/∂n (3,) and P of a cell with its centre at depth x and n down in its own axes."""
-    raise TypeError(f"{cell!r} is no cell")
+    raise TypeError(f"{cell!r} is not a cell")
 
 
 @_wet.register
-def _(cell: EllipsoidCell, n, x):
+def _(cell: EllipsoidCell, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
     """With b² = Σ (b_k n_k)² and s = x/b in −1..1:
 
     ∂P/∂x = (1 + s)² (2 − s)/4,   ∂P/∂b = 3/16 (1 − s²)²,   P = b (1 + s)³ (3 − s)/16
@@ -197,7 +202,7 @@ def _(cell: EllipsoidCell, n, x):
 
 
 @_wet.register
-def _(cell: CylinderCell, n, x):
+def _(cell: CylinderCell, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
     """With F₁(y) = E[max(y + b u₂, 0)] of a disc and F₂ its integral:
 
     P = (F₂(x + a) − F₂(x − a))/2a,   ∂P/∂x = (F₁(x + a) − F₁(x − a))/2a
@@ -216,7 +221,7 @@ def _(cell: CylinderCell, n, x):
     return scale * (high1 - low1), first, P + maximum(x - (a + b), 0.0)
 
 
-def _disc(y, b):
+def _disc(y: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """F₁ = b g₁, F₂ = b² g₂ and ∂F₂/∂b = 2 b g₂ − y g₁ at s = y/b; with c = √(1 − s²) and −1 ≤ s ≤ 1
 
     g₁ = s/2 + (s asin s + c − c³/3)/π,   g₂ = s²/4 + 1/16 + ((s²/2 + 1/8) asin s + 5/8 s c − s c³/12)/π,
@@ -234,7 +239,7 @@ def _disc(y, b):
 
 
 @_wet.register
-def _(cell: BoxCell, n, x):
+def _(cell: BoxCell, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
     """P = Σ ± (x ± a ± b ± c)₊⁴/(24 · 8abc), the sign of each term the product of its signs; the others are its derivatives."""
     half = np.array(cell.half_size)
     a = np.sqrt((half * n) ** 2 + (ROUNDING * min(cell.half_size)) ** 2)

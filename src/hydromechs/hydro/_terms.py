@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hydromechs.model import Hydro, added_mass_matrix
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Body, Hydro, Model, added_mass_matrix
 from hydromechs.spatial import cross, norm
+from hydromechs.values import Array, Scalar
 
 from ._added_mass import fluid_acceleration_force
 from ._drag import drag_wrench
+from ._drag_matrix import drag_matrix
 from ._surface import hull_cells, immersion
 
 __all__ = [
@@ -21,6 +25,7 @@ __all__ = [
     "body_motions",
     "displaced_mass",
     "total_buoyancy",
+    "viscous_matrix",
     "viscous_wrench",
     "water_potential",
     "water_wrench",
@@ -30,36 +35,50 @@ __all__ = [
 class Motion(NamedTuple):
     """Motion of one body and of the water around it, in body axes at the body origin."""
 
-    velocity: object
+    velocity: Array
     """Velocity relative to the water V_r [m/s, rad/s], shape (6,)."""
-    a_fg: object
+    a_fg: Array
     """Acceleration of the water less that of gravity, a_f − g [m/s²], shape (3,)."""
-    R_WB: object
+    R_WB: Array
     """Axes in the world, shape (3, 3)."""
-    p_WB: object
+    p_WB: Array
     """Origin in the world [m], shape (3,)."""
-    depth: object
+    depth: Scalar
     """Depth of the origin below the world's origin, positive down [m]."""
-    density: object
+    density: Scalar
     """Density of the water [kg/m³]."""
-    wet: object = 1.0
+    wet: Scalar = 1.0
     """Part of the body's volume that is under water, 0 to 1."""
-    wet_moment: object = None
+    wet_moment: Array | None = None
     """First moment of that part over the whole volume, from the body origin [m], shape (3,); None for a body under water."""
-    head: object = None
+    head: Scalar | None = None
     """Mean depth of the wet volume, see `Immersion.head` [m]; None for a body under water."""
 
 
 class LocalSurface(NamedTuple):
     """The free surface near one body."""
 
-    elevation: object
+    elevation: Scalar
     """Height over its mean [m]."""
-    down: object
+    down: Array
     """Unit vector across it, into the water, in world axes, shape (3,)."""
 
 
-def body_motions(model, kin, velocities, a_fg, surface=None) -> list[Motion]:
+class Poses(Protocol):
+    """Where the bodies are; kinematics have it."""
+
+    @property
+    def R_WB(self) -> Sequence[Array]:
+        """Axes of each body in the world, shape (3, 3) each."""
+
+    @property
+    def p_WB(self) -> Sequence[Array]:
+        """Origin of each body in the world [m], shape (3,) each."""
+
+
+def body_motions(
+    model: Model, kin: Poses, velocities: Sequence[Array], a_fg: Sequence[Array], surface: Sequence[LocalSurface] | None = None
+) -> list[Motion]:
     """Motion of every body.
 
     Args:
@@ -67,7 +86,7 @@ def body_motions(model, kin, velocities, a_fg, surface=None) -> list[Motion]:
         kin: Its kinematics (poses).
         velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
         a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
-        surface: The free surface at each body, a `LocalSurface`; None where the water has no end.
+        surface: The free surface at each body, a `LocalSurface`; None if there is none.
     """
     down, density = model.world.down, model.world.water_density
     out = [Motion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
@@ -82,7 +101,7 @@ def body_motions(model, kin, velocities, a_fg, surface=None) -> list[Motion]:
     return out
 
 
-def displaced_mass(body, density):
+def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
     """Mass of the displaced water [kg] and its first moment about the body origin in body axes [kg·m], shape (3,).
 
     Zero for a body with hydrodynamics of the user's own.
@@ -93,19 +112,19 @@ def displaced_mass(body, density):
     return mass, mass * np.array(body.hydro.buoyancy_center)
 
 
-def _displaced(body, motion: Motion):
+def _displaced(body: Body, motion: Motion) -> tuple[Scalar, Array]:
     """As `displaced_mass`, of the part that is wet."""
     mass, moment = displaced_mass(body, motion.density)
     return (mass, moment) if motion.wet_moment is None else (mass * motion.wet, mass * motion.wet_moment)
 
 
-def total_buoyancy(body, motion: Motion):
-    """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (seed 000 eqs. 23-27), shape (6,)."""
+def total_buoyancy(body: Body, motion: Motion) -> Array:
+    """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (eqs. 23-27 of 1995), shape (6,)."""
     mass, moment = _displaced(body, motion)
     return np.concatenate([mass * motion.a_fg, cross(moment, motion.a_fg)])
 
 
-def water_potential(body, motion: Motion):
+def water_potential(body: Body, motion: Motion) -> Scalar:
     """Potential energy of the water's conservative forces on a body, zero at the world's origin [J].
 
     At a free surface it is |a_fg| m_f times the mean depth of the wet volume, zero in the air.
@@ -121,8 +140,10 @@ def water_potential(body, motion: Motion):
     return 0.0 if potential is None else potential(body, motion)
 
 
-def added_mass(body, motion: Motion):
+def added_mass(body: Body, motion: Motion) -> Array:
     """Added mass of a body about its origin [kg, kg·m, kg·m²], shape (6, 6)."""
+    if body.hydro is None:
+        return np.zeros((6, 6))
     if not isinstance(body.hydro, Hydro):
         M_A = _shaped(body, body.hydro.added_mass(body, motion), (6, 6), "added_mass")
         if M_A.dtype != object and not np.allclose(M_A, M_A.T, rtol=1e-9, atol=1e-12 * np.abs(M_A).max()):
@@ -134,8 +155,10 @@ def added_mass(body, motion: Motion):
     return total if motion.wet_moment is None else total * motion.wet
 
 
-def viscous_wrench(body, motion: Motion):
+def viscous_wrench(body: Body, motion: Motion) -> Array:
     """Drag, damping and lift of a body about its origin [N, N·m], shape (6,); all of a user's own wrench."""
+    if body.hydro is None:
+        return np.zeros(6)
     if not isinstance(body.hydro, Hydro):
         return _shaped(body, body.hydro.wrench(body, motion), (6,), "wrench")
     F = np.zeros(6)
@@ -144,7 +167,32 @@ def viscous_wrench(body, motion: Motion):
     return F if motion.wet_moment is None else F * motion.wet
 
 
-def _shaped(body, value, shape: tuple[int, ...], method: str) -> np.ndarray:
+def viscous_matrix(body: Body, motion: Motion) -> Array:
+    """Damping matrix D of a body about its origin, with D V_r = −`viscous_wrench` [N·s/m, N·s, N·m·s], shape (6, 6).
+
+    For hydrodynamics of the user's own it is what its method `damping_matrix(body, motion)` says.
+
+    Args:
+        body: The body.
+        motion: Its motion.
+    """
+    if body.hydro is None:
+        return np.zeros((6, 6))
+    if not isinstance(body.hydro, Hydro):
+        own = getattr(body.hydro, "damping_matrix", None)
+        if own is None:
+            raise UnsupportedFeature(
+                f"body {body.name!r}: {type(body.hydro).__name__} has no method damping_matrix(body, motion); "
+                "give it one, or use damping_force"
+            )
+        return _shaped(body, own(body, motion), (6, 6), "damping_matrix")
+    D = np.zeros((6, 6))
+    for element in body.hydro.drag:
+        D = D + drag_matrix(element, motion.velocity, motion.density)
+    return D if motion.wet_moment is None else D * motion.wet
+
+
+def _shaped(body: Body, value: Any, shape: tuple[int, ...], method: str) -> Array:
     """What a user's method returned, as an array of the right shape."""
     out = np.asarray(value)
     if out.shape != shape:
@@ -152,12 +200,12 @@ def _shaped(body, value, shape: tuple[int, ...], method: str) -> np.ndarray:
     return out
 
 
-def added_inertias(model, motions: list[Motion]) -> list:
+def added_inertias(model: Model, motions: Sequence[Motion]) -> list[Array | None]:
     """I^A of every body, shape (6, 6) each, or None for a body that the water does not touch."""
     return [None if b.hydro is None else added_mass(b, m) for b, m in zip(model.bodies, motions, strict=True)]
 
 
-def water_wrench(body, motion: Motion, M_A):
+def water_wrench(body: Body, motion: Motion, M_A: Array) -> Array:
     """All of the water's force on a body but −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
     Args:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs.spatial import cos_sin, maximum, minimum, where
+from hydromechs.values import Array, Scalar
 
 from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
 
@@ -22,17 +25,17 @@ BREAKING = 0.142
 class WaveComponents(NamedTuple):
     """Sine waves η = a cos(k n·p − ω t + phase), η up."""
 
-    amplitude: np.ndarray
+    amplitude: Array
     """a [m], shape (n,)."""
-    omega: np.ndarray
+    omega: Array
     """ω [rad/s], shape (n,)."""
-    wavenumber: np.ndarray
+    wavenumber: Array
     """k [rad/m], shape (n,)."""
-    direction: np.ndarray
+    direction: Array
     """Unit vector n along world x and y, shape (n, 2)."""
-    phase: np.ndarray
+    phase: Array
     """Phase [rad], shape (n,)."""
-    scale: np.ndarray
+    scale: Array
     """1/(1 − e^(−2kh)), 1 in deep water, shape (n,)."""
     water_depth: float
     """Depth h of the bed [m]; infinite in deep water."""
@@ -41,13 +44,13 @@ class WaveComponents(NamedTuple):
 class WaveMotion(NamedTuple):
     """Motion of the water in waves at one point, in world axes."""
 
-    velocity: object
+    velocity: Array
     """Velocity v [m/s], shape (3,)."""
-    acceleration: object
+    acceleration: Array
     """Material derivative ∂v/∂t + (v·∇) v [m/s²], shape (3,)."""
-    elevation: object
+    elevation: Scalar
     """Height of the surface above its mean, over that point [m]."""
-    gradient: object
+    gradient: Array
     """∂v_i/∂x_j [1/s], shape (3, 3)."""
 
 
@@ -72,7 +75,7 @@ def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> f
     return k
 
 
-def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega):
+def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega: ArrayLike) -> Array:
     """Spectral density S of the elevation [m²·s/rad]; its integral over all ω > 0 is H_s²/16.
 
     S = A 5/16 H_s² ω_p⁴ ω⁻⁵ exp(−5/4 (ω_p/ω)⁴) γ^exp(−½ ((ω − ω_p)/(σ ω_p))²),  σ = 0.07 below ω_p, 0.09 above it;
@@ -91,7 +94,7 @@ def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega):
     return scale * _shape(x, sea.gamma) / np.trapezoid(_shape(far, sea.gamma) * far, np.log(far))
 
 
-def _shape(x, gamma: float):
+def _shape(x: Array, gamma: float) -> Array:
     """5 x⁻⁵ exp(−5/4 x⁻⁴) γ^..., which has the integral 1 for γ = 1."""
     sigma = np.where(x <= 1.0, 0.07, 0.09)
     return 5.0 * x**-5.0 * np.exp(-1.25 * x**-4.0) * gamma ** np.exp(-0.5 * ((x - 1.0) / sigma) ** 2)
@@ -136,7 +139,7 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
     return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], scale, h)
 
 
-def _frequencies(sea, places) -> np.ndarray:
+def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> Array:
     """One frequency [rad/s] in each bin of equal energy, at `places` from 0 to 1 of the bin's energy."""
     omega = 2.0 * np.pi / sea.peak_period * np.geomspace(*BAND, 4001)
     density = sea_spectrum(sea, omega)
@@ -144,7 +147,7 @@ def _frequencies(sea, places) -> np.ndarray:
     return np.interp((np.arange(len(places)) + places) / len(places), energy / energy[-1], omega)
 
 
-def wave_motion(components: WaveComponents, down, p, t) -> WaveMotion:
+def wave_motion(components: WaveComponents, down: Array | Sequence[float], p: Array, t: Scalar) -> WaveMotion:
     """Velocity and acceleration of the water in waves, and the elevation of the surface, at a point.
 
     With θ = k n·p − ω t + phase and the depth d of the point below the mean surface, each wave has
@@ -186,7 +189,7 @@ def wave_motion(components: WaveComponents, down, p, t) -> WaveMotion:
     return WaveMotion(velocity, local + gradient @ velocity, (a * cos).sum(), gradient)
 
 
-def _decay(k, d, scale, h):
+def _decay(k: Array, d: Scalar, scale: Array, h: float) -> tuple[Array, Array]:
     """cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh without overflow, for 0 ≤ d ≤ h."""
     near = np.exp(-k * d)
     if math.isinf(h):

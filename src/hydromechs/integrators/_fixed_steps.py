@@ -92,8 +92,10 @@ class FixedSteps(Propagator):
         return end
 
     def march(
-        self, t: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
     ) -> Paths:
         """See `Propagator.march`."""
-        result = self.stepper.march([np.zeros(len(q)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record)
+        result = self.stepper.march(
+            [np.full(len(q), float(n)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record
+        )
         return Paths(result.records[1], result.records[2], result.good)

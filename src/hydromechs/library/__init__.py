@@ -61,7 +61,7 @@ def load(source: str | os.PathLike) -> Model:
             )
             raise ModelError(source, [f"there is no library model {source!r}; there are {', '.join(names())}{hint}"])
         return load_file(model_path(source))
-    return load_file(source)
+    return load_file(os.fspath(source))
 
 
 def scenario_names() -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hydromechs.model import (
@@ -19,8 +21,14 @@ from hydromechs.model import (
     motion_subspace,
     transformation,
 )
+from hydromechs.values import Array
 
 __all__ = ["random_tree", "serial_chain", "star"]
+
+
+def _three(values: Array) -> tuple[float, float, float]:
+    x, y, z = values.tolist()
+    return x, y, z
 
 
 def _random_inertia(rng: np.random.Generator) -> Inertia:
@@ -31,7 +39,7 @@ def _random_inertia(rng: np.random.Generator) -> Inertia:
     d = points - com
     tensor = (masses * (d**2).sum(1)).sum() * np.eye(3) - (d.T * masses) @ d
     xx, yy, zz = np.diag(tensor)
-    return Inertia(mass=masses.sum(), com=com, tensor=(xx, yy, zz, tensor[0, 1], tensor[0, 2], tensor[1, 2]))
+    return Inertia(mass=masses.sum(), com=_three(com), tensor=(xx, yy, zz, tensor[0, 1], tensor[0, 2], tensor[1, 2]))
 
 
 def _random_hydro(rng: np.random.Generator) -> Hydro:
@@ -39,8 +47,8 @@ def _random_hydro(rng: np.random.Generator) -> Hydro:
     A = rng.normal(size=(6, 6))
     return Hydro(
         volume=rng.uniform(0.001, 0.01),
-        buoyancy_center=rng.uniform(-0.2, 0.2, 3),
-        added_mass=added_mass.Matrix(A @ A.T),
+        buoyancy_center=_three(rng.uniform(-0.2, 0.2, 3)),
+        added_mass=(added_mass.Matrix(tuple(map(tuple, (A @ A.T).tolist()))),),
         drag=(
             drag.Cylinder.along(
                 "x", 0.0, rng.uniform(0.3, 0.8), radius=rng.uniform(0.03, 0.1), coefficient=rng.uniform(0.8, 1.2)
@@ -84,7 +92,7 @@ def serial_chain(n: int, *, base: str = "free", wet: bool = True, seed: int = 1)
     rng = np.random.default_rng(seed)
     root = [_vehicle(rng, wet)] if base == "free" else []
     bodies = [*root, *_chain(rng, n, root[0].name if root else None, "link", wet, branch=False)]
-    return Model(name=f"chain_{n}_{base}_{'wet' if wet else 'dry'}", bodies=bodies)
+    return Model(name=f"chain_{n}_{base}_{'wet' if wet else 'dry'}", bodies=tuple(bodies))
 
 
 def star(m: int, n: int, *, wet: bool = True, seed: int = 1) -> Model:
@@ -100,26 +108,27 @@ def star(m: int, n: int, *, wet: bool = True, seed: int = 1) -> Model:
     bodies = [_vehicle(rng, wet)]
     for k in range(m):
         bodies += _chain(rng, n, "vehicle", f"chain{k + 1}_link", wet, branch=True)
-    return Model(name=f"star_{m}x{n}_{'wet' if wet else 'dry'}", bodies=bodies)
+    return Model(name=f"star_{m}x{n}_{'wet' if wet else 'dry'}", bodies=tuple(bodies))
 
 
-def _random_placement(rng: np.random.Generator):
+def _random_placement(rng: np.random.Generator) -> Origin | Mdh:
     """An origin, an MDH set or an MDH set with branch, at random."""
     kind = rng.integers(3)
     if kind == 0:
-        return Origin(rng.uniform(-0.5, 0.5, 3), rng.uniform(-3.0, 3.0, 3))
+        return Origin(_three(rng.uniform(-0.5, 0.5, 3)), _three(rng.uniform(-3.0, 3.0, 3)))
     extra = {"branch_d": rng.uniform(-0.5, 0.5), "branch_theta": rng.uniform(-3.0, 3.0)} if kind == 2 else {}
     return Mdh(
         a=rng.uniform(-0.5, 0.5), alpha=rng.uniform(-3.0, 3.0), d=rng.uniform(-0.5, 0.5), theta=rng.uniform(-3.0, 3.0), **extra
     )
 
 
-def _random_quaternion(rng: np.random.Generator) -> np.ndarray:
+def _random_quaternion(rng: np.random.Generator) -> tuple[float, float, float, float]:
     quaternion = rng.normal(size=4)
-    return quaternion / np.linalg.norm(quaternion)
+    w, x, y, z = (quaternion / np.linalg.norm(quaternion)).tolist()
+    return w, x, y, z
 
 
-def _random_joint(rng: np.random.Generator, kind: str):
+def _random_joint(rng: np.random.Generator, kind: str) -> Any:
     placement = _random_placement(rng)
     match kind:
         case "fixed":
@@ -127,17 +136,17 @@ def _random_joint(rng: np.random.Generator, kind: str):
         case "free":
             return joints.Free(
                 placement=placement,
-                position=rng.uniform(-2, 2, 3),
+                position=_three(rng.uniform(-2, 2, 3)),
                 orientation=_random_quaternion(rng),
-                velocity=rng.normal(size=6),
+                velocity=tuple(rng.normal(size=6).tolist()),
             )
         case "ball":
-            return joints.Ball(placement=placement, orientation=_random_quaternion(rng), velocity=rng.normal(size=3))
+            return joints.Ball(placement=placement, orientation=_random_quaternion(rng), velocity=_three(rng.normal(size=3)))
         case "composite":
             n = int(rng.integers(2, 4))
-            while True:  # until its motions are well apart: two nearly equal ones are no joint that anybody builds
+            while True:  # until its motions are well apart: two nearly equal ones do not make a joint that anybody builds
                 joint = joints.Composite(
-                    parts=[_random_joint(rng, str(rng.choice(["revolute", "prismatic"]))) for _ in range(n)]
+                    parts=tuple(_random_joint(rng, str(rng.choice(["revolute", "prismatic"]))) for _ in range(n))
                 )
                 steps = joint.steps(0, 0)
                 S = motion_subspace(steps, [transformation(s, joint.initial_q) for s in steps])
@@ -145,7 +154,7 @@ def _random_joint(rng: np.random.Generator, kind: str):
                     return joint
     axis = (0.0, 0.0, 1.0)
     if isinstance(placement, Origin):  # along a coordinate axis or along none
-        axis = rng.normal(size=3) if rng.random() < 0.5 else rng.choice([-1.0, 1.0]) * np.eye(3)[rng.integers(3)]
+        axis = _three(rng.normal(size=3) if rng.random() < 0.5 else rng.choice([-1.0, 1.0]) * np.eye(3)[rng.integers(3)])
     kind_of = joints.Revolute if kind == "revolute" else joints.Prismatic
     return kind_of(placement=placement, axis=axis, position=rng.uniform(-2, 2), velocity=rng.normal())
 
@@ -178,8 +187,8 @@ def random_tree(
                 joint=_random_joint(rng, kind),
                 inertia=_random_inertia(rng),
                 hydro=_random_hydro(rng) if wet else None,
-                frames=(Frame(f"frame{i}", Origin(rng.uniform(-1, 1, 3), rng.uniform(-3, 3, 3))),),
+                frames=(Frame(f"frame{i}", Origin(_three(rng.uniform(-1, 1, 3)), _three(rng.uniform(-3, 3, 3)))),),
             )
         )
     world = World(axes=str(rng.choice(["NED", "ENU"])), gravity=rng.uniform(5, 12), water_density=rng.uniform(900, 1100))
-    return Model(name="random_tree", bodies=bodies, world=world)
+    return Model(name="random_tree", bodies=tuple(bodies), world=world)

@@ -6,6 +6,7 @@ from . import added_mass, component, drag, joints, shapes
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
+from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh, Origin
 from ._steps import (
@@ -17,6 +18,7 @@ from ._steps import (
     motion_subspace,
     transformation,
 )
+from ._text import definition
 from ._tree import tree_faults
 
 __all__ = [
@@ -44,7 +46,9 @@ __all__ = [
     "added_mass_matrix",
     "body_faults",
     "component",
+    "definition",
     "drag",
+    "dry_faults",
     "joints",
     "motion_subspace",
     "shapes",

@@ -11,11 +11,14 @@ All matrices are 6×6, linear first, about the body origin, positive. Formulas b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from hydromechs.spatial import Path, Turn, axis_frame
+from hydromechs.values import Array, Scalar
 
 from . import added_mass
 
@@ -23,35 +26,35 @@ __all__ = ["added_mass_matrix"]
 
 
 @singledispatch
-def added_mass_matrix(element, density):
+def added_mass_matrix(element: Any, density: Scalar) -> Array:
     """Added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
     raise TypeError(f"{element!r} is not an element of hydromechs.added_mass")
 
 
 @added_mass_matrix.register
-def _(element: added_mass.Matrix, density):
+def _(element: added_mass.Matrix, density: Scalar) -> Array:
     A = np.array(element.matrix)
     return 0.5 * (A + A.T)
 
 
 @added_mass_matrix.register
-def _(element: added_mass.Diagonal, density):
+def _(element: added_mass.Diagonal, density: Scalar) -> Array:
     return np.diag(element.diagonal)
 
 
 @added_mass_matrix.register
-def _(element: added_mass.Sphere, density):
+def _(element: added_mass.Sphere, density: Scalar) -> Array:
     mass = 2.0 / 3.0 * np.pi * element.radius**3
     return density * _moved(np.diag([mass] * 3 + [0.0] * 3), np.eye(3), element.center)
 
 
 @added_mass_matrix.register
-def _(element: added_mass.Ellipsoid, density):
+def _(element: added_mass.Ellipsoid, density: Scalar) -> Array:
     return density * _moved(np.diag(ellipsoid_coefficients(element.axes)), element.origin.R, element.origin.xyz)
 
 
 @added_mass_matrix.register
-def _(element: added_mass.Cylinder, density):
+def _(element: added_mass.Cylinder, density: Scalar) -> Array:
     R, foot, start, end = axis_frame(element.start, element.end)
     r, length, middle = element.radius, end - start, 0.5 * (start + end)
     across = np.pi * r**2 * length
@@ -61,16 +64,16 @@ def _(element: added_mass.Cylinder, density):
 
 
 @added_mass_matrix.register
-def _(element: added_mass.Box, density):
+def _(element: added_mass.Box, density: Scalar) -> Array:
     return density * _moved(np.diag(box_coefficients(element.size)), element.origin.R, element.origin.xyz)
 
 
-def _moved(matrix, R, p):
+def _moved(matrix: Array, R: Array, p: Array | Sequence[float]) -> Array:
     """A 6×6 matrix about a shape's centre in its axes, about the body origin in body axes."""
     return Path((Turn(np.asarray(R), np.asarray(p)),)).inertia_back(matrix)
 
 
-def ellipsoid_coefficients(axes) -> np.ndarray:
+def ellipsoid_coefficients(axes: Sequence[float]) -> np.ndarray:
     """Added mass along and inertia about the axes of an ellipsoid in a fluid of density 1 [m³, m⁵], shape (6,)."""
     from scipy.special import elliprd  # scipy is slow to import, and few models need it
 
@@ -101,7 +104,7 @@ ROTATION = ((0.0, 0.1, 0.2, 0.5, 1.0), (0.125, 0.147, 0.15, 0.15, 0.234))
 """Rotating rectangle, short over long half side b/a, and added inertia per length over ρ π a⁴ (DNV-RP-C205 App. D)."""
 
 
-def box_coefficients(size) -> np.ndarray:
+def box_coefficients(size: Sequence[float]) -> np.ndarray:
     """Added mass along and inertia about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
 
     Along an axis: the plate of the face that meets the flow (sides a ≤ b), PLATE(a/b) π/4 a² b, times its growth with the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -70,10 +70,10 @@ class HydroModel(Protocol):
     `body` is the `Body`, `motion` a `hydromechs.hydro.Motion`.
     """
 
-    def added_mass(self, body, motion):
+    def added_mass(self, body: Body, motion: Any) -> np.ndarray:
         """Added mass about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6), symmetric."""
 
-    def wrench(self, body, motion):
+    def wrench(self, body: Body, motion: Any) -> np.ndarray:
         """All other forces of the water about the body origin in body axes [N, N·m], shape (6,)."""
 
 
@@ -95,7 +95,7 @@ class Body:
     """Name, unique in the model."""
     parent: str | None = None
     """Name of the parent body; None or "world" for the world."""
-    joint: Joint | Composite = None
+    joint: Joint | Composite = None  # type: ignore[assignment]  # None becomes a joint when the body is made
     """How the body moves on its parent; free for a body on the world unless said otherwise."""
     inertia: Inertia = field(default_factory=lambda: Inertia(mass=0.0))
     """Mass properties; none for a frame that only carries others."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hydromechs.errors import Fault
@@ -14,15 +16,18 @@ from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
 from ._steps import motion_subspace, transformation
 from .joints import Ball, Composite, Free
 
-__all__ = ["mechanism_faults", "warnings_of"]
+if TYPE_CHECKING:
+    from ._model import Model
+
+__all__ = ["dry_faults", "mechanism_faults", "warnings_of"]
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def mechanism_faults(model) -> list[Fault]:
+def mechanism_faults(model: Model) -> list[Fault]:
     """Faults that only the whole shows, so that no acceleration is undefined later."""
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
-    configurations = {"the initial": model.initial().q, "a general": _general_configuration(model)}
+    configurations = _configurations(model)
     for which, q in configurations.items():
         if not faults:
             faults = _dependent_motions(model, q, which)
@@ -34,7 +39,31 @@ def mechanism_faults(model) -> list[Fault]:
     return faults
 
 
-def _total_inertias(model) -> list[np.ndarray]:
+def dry_faults(model: Model) -> list[Fault]:
+    """Joints that move added mass but no mass of their own: out of the water their accelerations are undefined.
+
+    A model is accepted if rigid and added inertia together are positive definite, since it does not know whether there is a
+    free surface. Where there is one, bodies can leave the water, and the rigid inertia alone must be positive definite.
+
+    Args:
+        model: The mechanism.
+
+    Returns:
+        One fault for each body that needs a mass or a tensor; none for a mechanism that can move in air.
+    """
+    inertia = [np.zeros((6, 6)) if rigid is None else rigid.matrix for rigid in model.rigid]
+    out: list[Fault] = []
+    for q in _configurations(model).values():
+        while faults := _motions_without_inertia(model, inertia, q):
+            for fault in faults:
+                text = f"{fault.text}; its added mass counts under water only, and there is a free surface"
+                out.append(Fault(fault.path, text))
+                i = fault.path[1]
+                inertia[i] = inertia[i] + np.eye(6)  # as if it were mended, to find the next one
+    return out
+
+
+def _total_inertias(model: Model) -> list[np.ndarray]:
     """Rigid and added inertia of each moving body with those fixed to it; zero for fixed ones, shape (6, 6) each.
 
     Hydrodynamics of a user's own counts as a unit inertia: what it will be is not known here.
@@ -54,7 +83,7 @@ def _total_inertias(model) -> list[np.ndarray]:
     return total
 
 
-def _negative_inertias(model, inertia: list[np.ndarray]) -> list[Fault]:
+def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
     """Bodies whose rigid and added inertia together are not positive semi-definite."""
     out = []
     for i, (body, I) in enumerate(zip(model.bodies, inertia, strict=True)):
@@ -73,12 +102,17 @@ def _negative_inertias(model, inertia: list[np.ndarray]) -> list[Fault]:
     return out
 
 
-def _general_configuration(model) -> np.ndarray:
+def _configurations(model: Model) -> dict[str, np.ndarray]:
+    """Configurations at which accelerations must be defined, by what they are called, shape (nq,) each."""
+    return {"the initial": model.initial().q, "a general": _general_configuration(model)}
+
+
+def _general_configuration(model: Model) -> np.ndarray:
     """A configuration without special angles, shape (nq,)."""
     q = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
     for body, at in zip(model.bodies, model.q_slices, strict=True):
         start = at.start
-        for part in body.joint.parts if isinstance(body.joint, Composite) else (body.joint,):
+        for part in body.joint.parts:
             if isinstance(part, Free | Ball):
                 quaternion = q[start + part.nq - 4 : start + part.nq]
                 quaternion /= np.linalg.norm(quaternion)
@@ -86,8 +120,8 @@ def _general_configuration(model) -> np.ndarray:
     return q
 
 
-def _dependent_motions(model, q: np.ndarray, which: str) -> list[Fault]:
-    """Compositions two of whose parts move the body alike."""
+def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
+    """Compositions with parts that do not move the body independently."""
     out = []
     for i, (body, steps) in enumerate(zip(model.bodies, model.steps, strict=True)):
         if isinstance(body.joint, Composite):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import warnings
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,7 @@ from ._body import Body, Frame
 from ._checks import body_faults, header_faults, world_faults
 from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
+from ._text import definition
 from ._tree import topological_order, tree_faults
 from .joints import Ball, Composite, Free, Prismatic, Revolute
 
@@ -114,7 +116,7 @@ class RigidBody(NamedTuple):
     """6×6 inertia [kg, kg·m, kg·m²], shape (6, 6)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Model:
     """Immutable description of a mechanism: bodies in a forest, each on its parent by a joint.
 
@@ -159,6 +161,18 @@ class Model:
             raise ModelError(str(self.name), faults)
         for text in warnings_of(self.bodies, self.world.water_density):
             warnings.warn(f"{self.name}: {text}", stacklevel=3)
+
+    def __repr__(self) -> str:
+        n, total = self.nb, sum(b.inertia.mass for b in self.bodies)
+        mass = f"{total:.6g}" if isinstance(total, float) else str(total)
+        size = f"{n} {'body' if n == 1 else 'bodies'}, {self.nv} degrees of freedom, {mass} kg, {self.world.axes}"
+        return f"<Model {self.name}: {size}, {self.fingerprint}>"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen characters that change with any number or text of the model; "own classes" where it has a user's own."""
+        text = definition(self)
+        return "own classes" if text is None else hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def nb(self) -> int:
@@ -227,6 +241,11 @@ class Model:
         for body, parent in zip(self.bodies, self.parent, strict=True):
             out.append(body.joint.nv > 0 or (parent >= 0 and out[parent]))
         return tuple(out)
+
+    @cached_property
+    def wet(self) -> bool:
+        """Whether any body has hydrodynamics."""
+        return any(b.hydro is not None for b in self.bodies)
 
     @cached_property
     def frames(self) -> dict[str, tuple[int, Frame]]:

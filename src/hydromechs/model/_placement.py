@@ -38,7 +38,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mdh:
-    """Craig's modified Denavit-Hartenberg parameters, with the branch parameters of seed 002 (Fig. 4) before them.
+    """Craig's modified Denavit-Hartenberg parameters, after branch parameters (McMillan, Orin and McGhee 1996, Fig. 4).
 
     Frame = Rz(branch_theta) Tz(branch_d) · Rx(alpha) Tx(a) · Rz(theta) Tz(d). A revolute joint adds its position to
     `theta`, a prismatic one to `d`; both move about the frame's own z axis.

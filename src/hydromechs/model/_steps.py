@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs.spatial import Path, Screw, Shift, Turn, quaternion_matrix
+from hydromechs.values import Array, Scalar
 
 __all__ = [
     "BallStep",
@@ -68,7 +70,7 @@ class FreeStep(NamedTuple):
 MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
 
 
-def transformation(step, q):
+def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
     """The transformation that a step is at configuration `q` (nq,), floats or symbols."""
     match step:
         case RevoluteStep():
@@ -86,7 +88,7 @@ def transformation(step, q):
     return step
 
 
-def step_axes(step) -> list[list[float]]:
+def step_axes(step: Any) -> list[list[float]]:
     """Motion vectors of a moving step in the frame right after it, one of shape (6,) for each of its velocities."""
     unit = np.eye(6).tolist()
     match step:
@@ -103,7 +105,7 @@ def step_axes(step) -> list[list[float]]:
     return []
 
 
-def motion_subspace(steps, transformations):
+def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any]) -> Array:
     """S in V = X V_parent + S v, in axes of the body at its origin, shape (6, n).
 
     Args:
@@ -116,7 +118,7 @@ def motion_subspace(steps, transformations):
     return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
 
 
-def free_rows(steps) -> tuple[int, ...] | None:
+def free_rows(steps: Sequence[Any]) -> tuple[int, ...] | None:
     """Components of the body's motion that are the joint's own velocities up to sign, or None if the subspace is general."""
     moving = [s for s in steps if isinstance(s, MOVING)]
     if not moving:

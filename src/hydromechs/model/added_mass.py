@@ -78,8 +78,11 @@ class Cylinder:
         """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m], of `radius` [m]."""
         if axis not in ("x", "y", "z"):
             raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
-        first, last = (tuple(s if name == axis else 0.0 for name in "xyz") for s in (start, end))
-        return cls(start=first, end=last, radius=radius)
+
+        def on(s: float) -> tuple[float, float, float]:
+            return s if axis == "x" else 0.0, s if axis == "y" else 0.0, s if axis == "z" else 0.0
+
+        return cls(start=on(start), end=on(end), radius=radius)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ COUPLED_TERM = re.compile(r"([XYZKMN])\|([uvwpqr])\|([uvwpqr])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cylinder:
-    """Pressure drag of a cylinder by strip theory (seed 000 eqs. 17-22)."""
+    """Pressure drag of a cylinder by strip theory (McMillan, Orin and McGhee 1995, eqs. 17-22)."""
 
     start: Vector3
     """Centre of one end face [m], shape (3,)."""
@@ -49,8 +49,11 @@ class Cylinder:
         """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m]; `fields` are the others of the class."""
         if axis not in ("x", "y", "z"):
             raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
-        first, last = (tuple(s if name == axis else 0.0 for name in "xyz") for s in (start, end))
-        return cls(start=first, end=last, **fields)
+
+        def on(s: float) -> tuple[float, float, float]:
+            return s if axis == "x" else 0.0, s if axis == "y" else 0.0, s if axis == "z" else 0.0
+
+        return cls(start=on(start), end=on(end), **fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ Damping, friction and limits act in simulations, as friction and stops; forward 
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -53,11 +54,40 @@ def _frame_with_z(axis: tuple[float, float, float]) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joint:
+class Joint(abc.ABC):
     """What all joints share."""
 
     placement: Origin | Mdh = field(default_factory=Origin)
     """Joint frame on the parent, before motion."""
+
+    kind: ClassVar[str]
+    """Name in files."""
+    neutral_q: ClassVar[tuple[float, ...]]
+    """Configuration at zero, shape (nq,)."""
+
+    @property
+    @abc.abstractmethod
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (nq,)."""
+
+    @property
+    @abc.abstractmethod
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (nv,)."""
+
+    @abc.abstractmethod
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module.
+
+        Args:
+            iq: Where its coordinates start in `q`.
+            iv: Where its velocities start in `v`.
+        """
+
+    @property
+    def parts(self) -> tuple[Joint, ...]:
+        """The joint itself: one part, as those of a composition."""
+        return (self,)
 
     @property
     def nq(self) -> int:
@@ -75,7 +105,17 @@ class Fixed(Joint):
     """No motion: the body is merged with its parent for the dynamics and keeps its name, frame and outputs."""
 
     kind = "fixed"
-    neutral_q = initial_q = initial_v = ()
+    neutral_q = ()
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Nothing."""
+        return ()
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Nothing."""
+        return ()
 
     def steps(self, iq: int, iv: int) -> tuple:
         """Transformations from the parent, see the module."""
@@ -195,7 +235,11 @@ class Revolute(_OneAxis):
         if along is not None:
             k, sign = along
             before, last = _split_last(self.placement.steps(k), k)
-            after = ()
+            after: tuple[Screw, ...] = ()
+        elif isinstance(self.placement, Mdh):
+            raise ValueError(
+                f"joint axis is {self.axis}, but a joint placed by mdh moves about z; leave axis out or use origin"
+            )
         else:  # turn the axis onto z, move about z, turn back
             k, sign = 2, 1.0
             A = _frame_with_z(self.axis)

@@ -1,18 +1,33 @@
-"""Recordings: their store on disk and in memory, quantities by name, checks."""
+"""Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
 from ._checks import STATISTICS, Check, CheckResult
-from ._quantities import place
+from ._compare import RecordingComparison, VariableDifference, compare_recordings
+from ._folder import FolderInUse, RunFolder
+from ._quantities import find_quantity
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
+from ._summary import STORED_ENERGIES, Summary, summarise
+
+open = load_recording
+"""`hm.recording.open(path)` is the same function as `load_recording`."""
 
 __all__ = [
     "STATISTICS",
+    "STORED_ENERGIES",
     "Check",
     "CheckResult",
+    "FolderInUse",
     "MemoryRecorder",
+    "RecordingComparison",
     "RecordingError",
     "RecordingWriter",
+    "RunFolder",
+    "Summary",
     "Variable",
+    "VariableDifference",
+    "compare_recordings",
+    "find_quantity",
     "load_recording",
-    "place",
+    "open",
     "save_recording",
+    "summarise",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.values import finite
 
-from ._quantities import place
+from ._quantities import find_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -20,28 +20,28 @@ __all__ = ["STATISTICS", "Check", "CheckResult"]
 
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "last": ("last value of {}", lambda x: x[-1]),
-    "min": ("lowest value of {}", np.min),
-    "max": ("highest value of {}", np.max),
+    "min": ("minimum of {}", np.min),
+    "max": ("maximum of {}", np.max),
     "mean": ("mean of {}", np.mean),
     "rms": ("root mean square of {}", lambda x: np.sqrt(np.mean(x * x))),
-    "max_abs": ("largest size of {}", lambda x: np.max(np.abs(x))),
+    "max_abs": ("maximum |{}|", lambda x: np.max(np.abs(x))),
 }
-"""What a check can look at, in words and as a function of the samples."""
+"""Statistics that a check can use, in words and as a function of the samples."""
 
 
 class CheckResult(NamedTuple):
-    """What a check has found."""
+    """The result of a check."""
 
     name: str
     """Name of the check."""
     passed: bool
     """Whether the value is within its limits."""
     value: float
-    """What was found; NaN where there was nothing to look at."""
+    """The statistic; NaN where there are no samples."""
     limit: str
     """What it must be, in words: "below 0.3"."""
     text: str
-    """What was looked at, in words."""
+    """The statistic and its quantity, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Check:
     above: float | None = None
     """The statistic must be above this."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         label = f"check {self.name!r}"
         if self.statistic not in STATISTICS:
             raise ValueError(f"{label}: statistic is {self.statistic!r}, must be one of {', '.join(STATISTICS)}")
@@ -82,9 +82,10 @@ class Check:
         Args:
             dataset: The recording.
         """
-        variables = {"time": (), **{str(name): v.dims[1:] for name, v in dataset.data_vars.items()}}
+        variables: dict[str, tuple[str, ...]] = {"time": ()}
+        variables |= {str(name): tuple(map(str, v.dims[1:])) for name, v in dataset.data_vars.items()}
         labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
-        head, index = place(self.quantity, variables, labels)
+        head, index = find_quantity(self.quantity, variables, labels)
         chosen = dataset["time"].values >= self.after
         x = np.asarray(dataset[head].values, dtype=float)[(chosen, *index)] - self.target
         words, function = STATISTICS[self.statistic]
@@ -92,7 +93,7 @@ class Check:
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
-        text += "" if x.size else "; the run ended before"
+        text += "" if x.size else "; the run ended before that"
         return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text)
 
     @property

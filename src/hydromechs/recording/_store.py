@@ -11,10 +11,10 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MemoryRecorder", "RecordingError", "RecordingWriter", "Variable", "load_recording", "save_recording"]
 
 MARK = "hydromechs_recording"
-"""Attribute that says that a store is a recording of ours; its value is the version of the layout."""
+"""Attribute that marks a store as a HydroMechs recording; its value is the version of the layout."""
 FOLDER_NAME = "recording.zarr"
 """Name of the recording in the folder of a run."""
 HEADER_SIZE = 512
@@ -54,7 +54,7 @@ class Variable:
     dtype: str = "float64"
     """Type of the numbers: "float64", "float32", "int32", "int8" or "bool"."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.dims or self.dims[0] != "time" or "time" in self.dims[1:]:
             raise ValueError(f"variable {self.name!r}: dims are {self.dims}, the first (and only the first) must be 'time'")
         if not self.name or any(c in self.name for c in "/\\.") or self.name == "time":
@@ -104,14 +104,14 @@ class RecordingWriter:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         schema: Sequence[Variable],
         coords: Mapping[str, Sequence[str]],
-        attrs: Mapping,
+        attrs: Mapping[str, Any],
         *,
         overwrite: bool = False,
         chunk: int = 1024,
-    ):
+    ) -> None:
         """Create the store, with no samples in it.
 
         Args:
@@ -119,7 +119,7 @@ class RecordingWriter:
             schema: The variables, without `time`.
             coords: Names of the entries along each dimension other than time.
             attrs: Attributes of the dataset, anything that JSON can hold.
-            overwrite: Replace a recording of ours at this path. Anything else there is never replaced.
+            overwrite: Replace a HydroMechs recording at this path. Anything else there is never replaced.
             chunk: Samples in one file of a variable.
         """
         self.path = Path(path)
@@ -165,8 +165,8 @@ class RecordingWriter:
             raise
         self.samples += n
 
-    def close(self, attrs: Mapping | None = None) -> None:
-        """Finish the recording: write the attributes once more, with `finished` = 1 unless told otherwise.
+    def close(self, attrs: Mapping[str, Any] | None = None) -> None:
+        """Finish the recording: write the attributes once more, with `finished` = 1 unless `attrs` says otherwise.
 
         Args:
             attrs: Attributes to add or to replace.
@@ -186,7 +186,7 @@ class RecordingWriter:
         """Type of each variable, `time` last."""
         return {**{v.name: np.dtype(v.dtype) for v in self._schema}, "time": np.dtype("float64")}
 
-    def _create(self, name: str, dims: Sequence[str], attrs: Mapping) -> None:
+    def _create(self, name: str, dims: Sequence[str], attrs: Mapping[str, Any]) -> None:
         (self.path / name).mkdir()
         _write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
 
@@ -220,7 +220,7 @@ class RecordingWriter:
             return
         start = self.samples
         suffix = ".0" * (values.ndim - 1)
-        data = memoryview(values.reshape(-1).view(np.uint8))
+        data = memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         while data:
             chunk, offset = divmod(start, self._chunk)
             rows = min(self._chunk - offset, len(data) // row)
@@ -234,7 +234,7 @@ class RecordingWriter:
             start, data = start + rows, data[rows * row :]
 
     @contextlib.contextmanager
-    def _clear_errors(self, what: str):
+    def _clear_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except OSError as e:
@@ -247,7 +247,7 @@ class RecordingWriter:
 class MemoryRecorder:
     """Keeps a recording in memory; same interface as `RecordingWriter`."""
 
-    def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping):
+    def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]) -> None:
         """Start with no samples.
 
         Args:
@@ -273,8 +273,8 @@ class MemoryRecorder:
         self._blocks.append({name: values.copy() for name, values in arrays.items()})
         self.samples += n
 
-    def close(self, attrs: Mapping | None = None) -> None:
-        """Finish the recording, with attribute `finished` = 1 unless told otherwise.
+    def close(self, attrs: Mapping[str, Any] | None = None) -> None:
+        """Finish the recording, with attribute `finished` = 1 unless `attrs` says otherwise.
 
         Args:
             attrs: Attributes to add or to replace.
@@ -295,7 +295,7 @@ class MemoryRecorder:
         return xarray.Dataset(variables, coords={**coords, "time": ("time", time, TIME_ATTRS)}, attrs=dict(self._attrs))
 
 
-def load_recording(path: str | os.PathLike) -> xarray.Dataset:
+def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
     """The recording at a path, in memory.
 
     A recording whose run was killed, or goes on, gives the samples that are complete.
@@ -311,17 +311,17 @@ def load_recording(path: str | os.PathLike) -> xarray.Dataset:
         return _load_zarr(inner if inner.is_dir() else path)
     if path.suffix == ".nc":
         return _load_netcdf(path)
-    raise RecordingError(f"{path} is no recording: give a Zarr folder, a NetCDF file (.nc), or a folder with {FOLDER_NAME}")
+    raise RecordingError(f"{path} is not a recording: give a Zarr folder, a NetCDF file (.nc), or a folder with {FOLDER_NAME}")
 
 
-def save_recording(ds: xarray.Dataset, path: str | os.PathLike, *, overwrite: bool = False) -> Path:
+def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Save a recording; what was saved as Zarr or NetCDF loads again exactly.
 
     Args:
         ds: The recording.
         path: Where; the suffix chooses the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
             `.csv`: table of all variables over time, columns like `position.vehicle.x`, for other programs; not loaded again.
-        overwrite: Replace a file, or a recording of ours, at this path.
+        overwrite: Replace a file, or a HydroMechs recording, at this path.
 
     Returns:
         The path.
@@ -329,7 +329,7 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike, *, overwrite: bo
     path = Path(path)
     writers = {".zarr": _save_zarr, ".nc": _save_netcdf, ".csv": _save_csv}
     if path.suffix not in writers:
-        raise RecordingError(f"cannot save {path}: suffix {path.suffix!r} is none of {', '.join(writers)}")
+        raise RecordingError(f"cannot save {path}: suffix {path.suffix!r} is not one of {', '.join(writers)}")
     _check_free(path, overwrite)
     partial = path.with_name(path.name + ".partial")
     try:
@@ -347,9 +347,9 @@ def _check_free(path: Path, overwrite: bool) -> None:
     """An error unless nothing is at the path, or something that an overwriting caller may replace."""
     if not (path.exists() or path.is_symlink()):
         return
-    ours = path.is_file() if path.suffix in (".nc", ".csv") else _is_recording(path)
+    ours = path.is_file() if path.suffix in (".nc", ".csv") else is_recording(path)
     if not ours:
-        raise RecordingError(f"{path} exists and is no recording: it stays as it is, give another path")
+        raise RecordingError(f"{path} exists and is not a recording: it stays as it is, give another path")
     if not overwrite:
         raise RecordingError(f"{path} exists: give another path, or overwrite=True")
 
@@ -362,14 +362,15 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _is_recording(path: Path) -> bool:
+def is_recording(path: Path) -> bool:
+    """Whether a folder is a HydroMechs recording."""
     try:
         return MARK in json.loads((path / ".zattrs").read_text())
     except (OSError, ValueError):
         return False
 
 
-def _plain(attrs: Mapping) -> dict:
+def _plain(attrs: Mapping[str, Any]) -> dict:
     """Attributes as they come back from a file: NumPy numbers and arrays, tuples and paths become what JSON has for them."""
     text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
     return json.loads(text)
@@ -408,17 +409,18 @@ def _load_zarr(path: Path) -> xarray.Dataset:
 
     try:
         group = zarr.open_group(str(path), mode="r")
-        attrs = dict(group.attrs)
-        time = group["time"]
+        attrs: dict[str, Any] = dict(group.attrs)
+        time: Any = group["time"]
     except (OSError, KeyError, ValueError) as e:
-        raise RecordingError(f"{path} is no recording: it is not a Zarr store with a variable `time`") from e
+        raise RecordingError(f"{path} is not a recording: it is not a Zarr store with a variable `time`") from e
     order = attrs.pop(ORDER, [])
     n = time.shape[0]  # before any other variable: a run that goes on writes it last
     variables = {}
-    for name, array in group.arrays():
-        own = dict(array.attrs)
-        dims = own.pop("_ARRAY_DIMENSIONS", None) or array.metadata.dimension_names
-        values = array[:n] if dims and dims[0] == "time" else array[...]
+    stored: Any
+    for name, stored in group.arrays():
+        own: dict[str, Any] = dict(stored.attrs)
+        dims = own.pop("_ARRAY_DIMENSIONS", None) or stored.metadata.dimension_names
+        values = stored[:n] if dims and dims[0] == "time" else stored[...]
         variables[name] = (tuple(dims), np.asarray(values), own)
     coords = {name: variables.pop(name) for name in list(variables) if variables[name][0] == (name,)}
     names = [*(name for name in order if name in variables), *sorted(set(variables) - set(order))]
@@ -464,9 +466,9 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
     except (OSError, TypeError, ValueError) as e:
         raise RecordingError(f"{path} cannot be read as NetCDF 3: {e}") from e
     extra = json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}"))
-    for name, e in extra.get("empty", {}).items():
-        ds[name] = (e["dims"], np.empty(e["shape"], e["dtype"]), e["attrs"])
-        if e["dims"] == [name]:
+    for name, empty in extra.get("empty", {}).items():
+        ds[name] = (empty["dims"], np.empty(empty["shape"], empty["dtype"]), empty["attrs"])
+        if empty["dims"] == [name]:
             ds = ds.set_coords(name)
     for name, dtype in extra.get("dtypes", {}).items():
         if ds[name].dtype.str != dtype:
@@ -489,7 +491,7 @@ def _save_csv(ds: xarray.Dataset, path: Path) -> None:
         if variable.dims[:1] != ("time",):
             continue
         labels = [[str(c) for c in ds[d].values] if d in ds.coords else map(str, range(ds.sizes[d])) for d in variable.dims[1:]]
-        names = [name]
+        names = [str(name)]
         for axis in labels:
             entries = list(axis)
             names = [f"{before}.{entry}" for before in names for entry in entries]

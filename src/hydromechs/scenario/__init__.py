@@ -2,6 +2,18 @@
 
 from ._assemble import ModelStart, assemble
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
+from ._run import RunInterrupted, RunResult, run_scenario
 from ._scenario import Scenario, code_faults
 
-__all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec", "ModelStart", "Scenario", "assemble", "code_faults"]
+__all__ = [
+    "CONTROLLERS",
+    "ComponentSpec",
+    "ControllerSpec",
+    "ModelStart",
+    "RunInterrupted",
+    "RunResult",
+    "Scenario",
+    "assemble",
+    "code_faults",
+    "run_scenario",
+]

@@ -17,7 +17,7 @@ from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named
 from hydromechs.model import Fault, Model, State, joints
 from hydromechs.model.component import Component
-from hydromechs.recording import Check, place
+from hydromechs.recording import Check, find_quantity
 from hydromechs.simulation import Controller, Event, Plant, Simulation, as_controller, components_of, coordinates, schema
 from hydromechs.values import nearest, positive, whole
 
@@ -146,7 +146,7 @@ class Scenario:
         return Plant(model=self.model, environment=self.environment, components=acting, seed=self.seed)
 
     @cached_property
-    def _known_plant(self) -> Plant:
+    def known_plant(self) -> Plant:
         """What is simulated, but for components that are only named: to look at without running code."""
         return self._built([c for c in self.components if isinstance(c, Component)])
 
@@ -154,7 +154,7 @@ class Scenario:
     def plant(self) -> Plant:
         """What is simulated; runs the code that components name."""
         if all(isinstance(c, Component) for c in self.components):
-            return self._known_plant
+            return self.known_plant
         return self._built([c.make() if isinstance(c, ComponentSpec) else c for c in self.components])
 
     def control(self) -> Controller | None:
@@ -195,7 +195,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
-        plant = scenario._known_plant
+        plant = scenario.known_plant
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [*out, Fault((), words_of(e))]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
@@ -316,7 +316,7 @@ def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable[[tuple[s
             if not judged(variables.get(item.quantity.partition(".")[0])):
                 continue
             try:
-                place(item.quantity, variables, labels)
+                find_quantity(item.quantity, variables, labels)
             except KeyError as e:
                 out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {e.args[0]}"))
     return out

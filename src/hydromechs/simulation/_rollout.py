@@ -196,7 +196,7 @@ def _model_rollout(
     flat = [_flat(x, leads[name], batch, worlds) for name, x in arrays.items()]
     starts = [_worlds(x, batch, worlds) for x in (q, v)]
     propagator = _stepper(dyn, method, tuple(names)).propagator
-    path = propagator.march(0.0, *starts, flat, dt, steps, record)
+    path = propagator.march(0.0, 0, *starts, flat, dt, steps, record)
     rows = steps // record
     q_all, v_all = (
         np.concatenate([start[:, None], part], axis=1).reshape(*batch, rows + 1, part.shape[-1])
@@ -241,7 +241,7 @@ def _stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepp
             threads=dyn.threads,
         )
 
-    return dyn.made(("rollout", method, names), make)
+    return dyn.kept(("rollout", method, names), make)
 
 
 # -- a plant ----------------------------------------------------------------------------------------------------------------
@@ -378,7 +378,7 @@ class _PlantRollout:
             some = last - n
             inputs = self._inputs(held, command if law is not None else None, data, opened, n, last)
             stride = record if n % record == 0 and some % record == 0 else 1
-            path = self.propagator.march(now, q, x, [inputs], dt, some, stride)
+            path = self.propagator.march(t, n, q, x, [inputs], dt, some, stride)
             numbers = n + stride * np.arange(1, path.q.shape[1] + 1)
             due = numbers % record == 0
             rows_q.append(path.q[:, due])

@@ -18,7 +18,7 @@ from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import place
+from hydromechs.recording import find_quantity
 from hydromechs.values import nearest, positive
 
 from ._build import components_of
@@ -145,9 +145,10 @@ class Simulation:
         self._quantities()  # names of events
         self._first = self.model.initial() if state is None else state
         self._first_commands = dict(commands or {})
-        self._first_memory = None if self.controller is None else np.array(self.controller.memory, dtype=float)
+        self._first_memory = np.zeros(0)
         if self.controller is not None:
             self.controller.start(self)
+            self._first_memory = np.array(self.controller.memory, dtype=float)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held = np.zeros(0), np.zeros(0)
         self.reset()
@@ -170,7 +171,7 @@ class Simulation:
         layout = self.plant.layout
         variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
         for event in self.events:
-            place(event.quantity, variables, coordinates(self.plant))
+            find_quantity(event.quantity, variables, coordinates(self.plant))
             held = [f"external.{body}.X" for body, _ in event.wrench]
             for what, names, known in (
                 ("command", [name for name, _ in event.command], layout.commands),
@@ -245,7 +246,7 @@ class Simulation:
         except (ValueError, KeyError):
             self._at, self._command, self._held = old
             raise
-        if self.controller is not None and self._first_memory is not None:
+        if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
         return self.state
 
@@ -497,7 +498,7 @@ class Simulation:
     def _look_at(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""
         variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
-        head, index = place(name, variables, coordinates(self.plant))
+        head, index = find_quantity(name, variables, coordinates(self.plant))
         if head == "time":
             return lambda at: at.t
         return lambda at: float(self._observed(at)[head][index])

@@ -18,7 +18,7 @@ from ._rotation import (
     rpy_from_matrix,
     skew,
 )
-from ._rotation_between import rotation_between
+from ._rotation_between import rotation_between, turn_between
 from ._semidefinite import PivotedSolution, pivoted_solve
 from ._stick_slip import stick_slip
 from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
@@ -60,5 +60,6 @@ __all__ = [
     "skew",
     "stick_slip",
     "tensor_matrix",
+    "turn_between",
     "where",
 ]

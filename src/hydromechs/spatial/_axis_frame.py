@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array
 
 __all__ = ["axis_frame"]
 
 
-def axis_frame(start, end) -> tuple[np.ndarray, np.ndarray, float, float]:
+def axis_frame(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array, float, float]:
     """Axes, foot and ends of the line from `start` to `end` [m], shape (3,) each.
 
     Returns:

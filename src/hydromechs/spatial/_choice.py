@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+from hydromechs.values import Array, Scalar
 
 __all__ = ["clamp", "floor", "lookup", "maximum", "minimum", "where"]
 
 
-def where(condition, a, b):
+def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """`a` where the condition holds, else `b`; scalars, floats or symbols."""
     if hasattr(condition, "where"):
         return condition.where(a, b)
     return a if condition else b
 
 
-def maximum(a, b):
+def maximum(a: Scalar, b: Scalar) -> Scalar:
     """The larger of two scalars, floats or symbols; NaN if one is NaN."""
     return where(a > b, a, where(b >= a, b, a + b))
 
 
-def minimum(a, b):
+def minimum(a: Scalar, b: Scalar) -> Scalar:
     """The smaller of two scalars, floats or symbols; NaN if one is NaN."""
     return where(a < b, a, where(b <= a, b, a + b))
 
 
-def clamp(x, lower, upper):
+def clamp(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
     """`x` between two bounds; scalars, floats or symbols."""
     return minimum(maximum(x, lower), upper)
 
 
-def floor(x):
+def floor(x: Scalar) -> Scalar:
     """The largest whole number not above a scalar, as a float or symbol."""
     if hasattr(x, "floor"):
         return x.floor()
     return float(math.floor(x)) if math.isfinite(x) else x
 
 
-def lookup(table, index):
+def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:
     """The entry of a table of constants at a whole number, held at the ends; its slope counts as zero.
 
     Args:

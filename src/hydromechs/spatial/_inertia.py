@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._rotation import cross, skew
+from hydromechs.values import Array, Scalar
+
+from ._rotation import Vector, cross, skew
 
 __all__ = ["force_cross", "motion_cross", "rigid_inertia", "tensor_matrix"]
 
 
-def motion_cross(V, W):
+def motion_cross(V: Vector, W: Vector) -> Array:
     """V × W for two motions V = (v, ω), W = (u, η): (ω × u + v × η, ω × η), shape (6,) (Featherstone 2008, sec. 2.9)."""
     v, w = V[:3], V[3:]
     return np.concatenate([cross(w, W[:3]) + cross(v, W[3:]), cross(w, W[3:])])
 
 
-def force_cross(V, h):
+def force_cross(V: Vector, h: Vector) -> Array:
     """V ×* h for a motion V = (v, ω) and a momentum or force h = (p, l): (ω × p, v × p + ω × l), shape (6,)."""
     v, w = V[:3], V[3:]
     return np.concatenate([cross(w, h[:3]), cross(v, h[:3]) + cross(w, h[3:])])
 
 
-def tensor_matrix(tensor):
+def tensor_matrix(tensor: Vector) -> Array:
     """3×3 matrix of the six numbers xx yy zz xy xz yz (the off-diagonal entries themselves, not their negatives)."""
     xx, yy, zz, xy, xz, yz = tensor
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def rigid_inertia(mass, com, tensor_com):
-    """6×6 inertia of a rigid body about its origin (seed 000 eq. 4, blocks swapped).
+def rigid_inertia(mass: Scalar, com: Vector, tensor_com: Array) -> Array:
+    """6×6 inertia of a rigid body about its origin (McMillan, Orin & McGhee 1995, eq. 4, blocks swapped).
 
         I = [[m 1, −h̃], [h̃, Ī]],   h = m s,   Ī = I_c + m (|s|² 1 − s sᵀ)
 

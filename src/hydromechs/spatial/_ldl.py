@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from hydromechs.values import Array, Scalar
+
+from ._rotation import Vector
 
 __all__ = ["Ldl", "ldl"]
 
@@ -12,16 +17,16 @@ __all__ = ["Ldl", "ldl"]
 class Ldl(NamedTuple):
     """Factors of A = L D Lᵀ, L unit lower triangular."""
 
-    lower: tuple
+    lower: tuple[tuple[Scalar, ...], ...]
     """Row i holds L[i][0..i-1]."""
-    inverse_diagonal: tuple
+    inverse_diagonal: tuple[Scalar, ...]
     """1 / D[i]."""
 
-    def solve(self, b):
+    def solve(self, b: Vector) -> Array:
         """x with A x = b, shape (n,): forward, scale, back."""
         return self.back(self.forward(b) * np.array(self.inverse_diagonal))
 
-    def forward(self, b):
+    def forward(self, b: Vector) -> Array:
         """L⁻¹ b, shape (n,)."""
         x = list(b)
         for i in range(len(x)):
@@ -29,7 +34,7 @@ class Ldl(NamedTuple):
                 x[i] = x[i] - self.lower[i][k] * x[k]
         return np.array(x)
 
-    def back(self, b):
+    def back(self, b: Vector) -> Array:
         """L⁻ᵀ b, shape (n,)."""
         x = list(b)
         for i in reversed(range(len(x))):
@@ -38,14 +43,14 @@ class Ldl(NamedTuple):
         return np.array(x)
 
 
-def ldl(A) -> Ldl:
+def ldl(A: Array | Sequence[Vector]) -> Ldl:
     """Factorize a symmetric positive definite matrix of floats or symbols, shape (n, n); only the lower triangle is read.
 
     d_j = a_jj − Σ_k l_jk² d_k,      l_ij = (a_ij − Σ_k l_ik d_k l_jk) / d_j
     """
     n = len(A)
-    L: list[list] = [[None] * i for i in range(n)]
-    scaled: list[list] = [[None] * i for i in range(n)]  # l_ik d_k
+    L: list[list[Scalar]] = [[None] * i for i in range(n)]
+    scaled: list[list[Scalar]] = [[None] * i for i in range(n)]  # l_ik d_k
     inverse = []
     for j in range(n):
         d = A[j][j]

@@ -6,8 +6,13 @@ Arrays hold floats or symbols; one world at a time.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array, Scalar
 
 __all__ = [
     "axis_rotation",
@@ -24,15 +29,17 @@ __all__ = [
     "skew",
 ]
 
-SNAP = 1e-15
-"""A cosine or sine this close to 0 is one of a multiple of 90°, rounded."""
+Vector: TypeAlias = Array | Sequence[Scalar]
+"""A row of floats or symbols."""
 
+SNAP = 1e-15
+"""A cosine or sine this close to 0 belongs to a multiple of 90°; the rest is rounding."""
 
 TINY = 1e-300
 """Vanishes beside any square of a number above 1e-142, and keeps √ and division finite at 0."""
 
 
-def norm(a):
+def norm(a: Vector) -> Scalar:
     """Euclidean length of a vector."""
     total = a[0] * a[0]
     for x in a[1:]:
@@ -40,7 +47,7 @@ def norm(a):
     return np.sqrt(total)
 
 
-def cross(a, b):
+def cross(a: Vector, b: Vector) -> Array:
     """Cross product a × b of two 3-vectors, shape (3,)."""
     return np.array(
         [
@@ -51,7 +58,7 @@ def cross(a, b):
     )
 
 
-def skew(a):
+def skew(a: Vector) -> Array:
     """Matrix ã with ã b = a × b, shape (3, 3)."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
@@ -66,7 +73,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
     return c, s
 
 
-def planar_rotation(axis: int, c, s):
+def planar_rotation(axis: int, c: Scalar, s: Scalar) -> Array:
     """Matrix of a rotation about coordinate axis 0, 1 or 2 with cosine `c` and sine `s`, child to parent, shape (3, 3)."""
     i, j = (axis + 1) % 3, (axis + 2) % 3
     R = [[0.0] * 3 for _ in range(3)]
@@ -76,20 +83,20 @@ def planar_rotation(axis: int, c, s):
     return np.array(R)
 
 
-def axis_rotation(axis, angle: float):
+def axis_rotation(axis: ArrayLike, angle: float) -> Array:
     """Rotation by a constant `angle` [rad] about a unit 3-vector `axis` (Rodrigues), shape (3, 3)."""
     c, s = cos_sin(angle)
     a = np.asarray(axis, dtype=float)
     return c * np.eye(3) + s * skew(a) + (1.0 - c) * np.outer(a, a)
 
 
-def matrix_from_rpy(rpy):
+def matrix_from_rpy(rpy: Vector) -> Array:
     """R = Rz(yaw) Ry(pitch) Rx(roll), the URDF and Fossen order, for constant angles [rad], shape (3, 3)."""
     roll, pitch, yaw = (cos_sin(float(a)) for a in rpy)
     return planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll)
 
 
-def rpy_from_matrix(R):
+def rpy_from_matrix(R: Array) -> Array:
     """Roll, pitch, yaw [rad] of a rotation matrix of floats, shape (3,); roll is 0 at pitch ±90°."""
     pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
     if math.hypot(R[0, 0], R[1, 0]) < 1e-12:
@@ -97,7 +104,7 @@ def rpy_from_matrix(R):
     return np.array([math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])])
 
 
-def quaternion_matrix(quaternion):
+def quaternion_matrix(quaternion: Vector) -> Array:
     """R(η, ε) = I + 2 η ε̃ + 2 ε̃² of a unit quaternion (η, ε), body to world, shape (3, 3)."""
     w, x, y, z = quaternion
     x2, y2, z2 = x + x, y + y, z + z
@@ -113,7 +120,7 @@ def quaternion_matrix(quaternion):
     )
 
 
-def quaternion_from_matrix(R):
+def quaternion_from_matrix(R: ArrayLike) -> Array:
     """Unit quaternions (..., 4) with w ≥ 0 of rotation matrices of floats (..., 3, 3), by the largest component (Shepperd)."""
     R = np.asarray(R, dtype=float)
     xx, yy, zz = (R[..., k, k] for k in range(3))
@@ -127,7 +134,7 @@ def quaternion_from_matrix(R):
     return np.where(q[..., :1] < 0.0, -q, q)
 
 
-def quaternion_product(a, b):
+def quaternion_product(a: Vector, b: Vector) -> Array:
     """Hamilton product a ⊗ b, shape (4,)."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
@@ -141,7 +148,7 @@ def quaternion_product(a, b):
     )
 
 
-def quaternion_exp(phi):
+def quaternion_exp(phi: Vector) -> Array:
     """exp(φ/2) of a rotation vector φ [rad] (3,): (cos |φ|/2, φ/|φ| sin |φ|/2), shape (4,); exact also at φ = 0."""
     half = 0.5 * np.sqrt(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2] + TINY)
     scale = 0.5 * np.sin(half) / half

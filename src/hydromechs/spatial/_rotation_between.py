@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.values import Array
+from hydromechs.values import Array, Scalar
 
 from ._choice import where
 from ._rotation import quaternion_product
 
-__all__ = ["rotation_between"]
+__all__ = ["rotation_between", "turn_between"]
 
 
 def rotation_between(a: Array, b: Array) -> Array:
-    """Rotation vector that leads from one unit quaternion to another, in the axes of the first, shape (3,).
+    """Rotation vector that leads from one unit quaternion to another, in the axes of the first [rad], shape (3,)."""
+    return turn_between(a, b)[0]
+
+
+def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
+    """Rotation vector (3,) that leads from one unit quaternion to another, in the axes of the first, and (θ/2) cot(θ/2).
 
     With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ comes from tan(θ/4) = |ε|/(1 + w), halved
     twice more by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, which ends at rounding for
-    tan(θ/16) < 0.2. So it is smooth at θ = 0, where θ/|ε| is not divided out, and has no function that a vector of lanes must
-    take apart.
+    tan(θ/16) < 0.2. So it is smooth at θ = 0, where θ/|ε| is not divided out, and needs no function that lanes would have to
+    compute one by one.
     """
     w, x, y, z = quaternion_product(np.array([a[0], -a[1], -a[2], -a[3]]), b)
     sign = where(w >= 0.0, 1.0, -1.0)
@@ -32,4 +37,4 @@ def rotation_between(a: Array, b: Array) -> Array:
     for k in reversed(range(12)):
         series = series * tangent + (-1.0) ** k / (2.0 * k + 1.0)
     factor = (16.0 * sign) * scale * series
-    return np.array([factor * x, factor * y, factor * z])
+    return np.array([factor * x, factor * y, factor * z]), 8.0 * scale * series * w

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array
 
 __all__ = ["PivotedSolution", "pivoted_solve"]
 
@@ -12,7 +15,7 @@ __all__ = ["PivotedSolution", "pivoted_solve"]
 class PivotedSolution(NamedTuple):
     """A solution of A x = b."""
 
-    x: np.ndarray
+    x: Array
     """One solution: unknowns that can have any value are 0, shape (n,)."""
     rank: float
     """Number of pivots that were taken."""
@@ -20,7 +23,7 @@ class PivotedSolution(NamedTuple):
     """The last of them over the first: about the inverse of the condition number."""
 
 
-def pivoted_solve(A, b, tolerance: float = 1e-12) -> PivotedSolution:
+def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12) -> PivotedSolution:
     """A solution of A x = b for a symmetric positive semidefinite matrix and b in its range.
 
     The largest diagonal entry that is left is the next pivot; elimination ends where it falls below `tolerance` times the
@@ -31,7 +34,7 @@ def pivoted_solve(A, b, tolerance: float = 1e-12) -> PivotedSolution:
         b: Right-hand side, shape (n,).
         tolerance: Pivot over the first one below which a row depends on those before.
     """
-    n = len(b)
+    n = np.size(b)
     M = np.column_stack([np.reshape(A, (n, n)), np.ravel(b)]).astype(float)
     order, rank, first, last = np.arange(n), 0, 0.0, 0.0
     for k in range(n):

@@ -1,16 +1,18 @@
-"""Dry friction with a stick phase: a spring and a damper, anchored through a slider that yields at a limit (seed 002)."""
+"""Dry friction with a stick phase: a spring and a damper, anchored through a slider that yields at a limit."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from hydromechs.values import Array, Scalar
+
 from ._choice import where
-from ._rotation import norm
+from ._rotation import Vector, norm
 
 __all__ = ["stick_slip"]
 
 
-def stick_slip(stiffness, damping, limit, s, v):
+def stick_slip(stiffness: Scalar, damping: Scalar, limit: Scalar, s: Vector, v: Vector) -> tuple[Array, Array]:
     """Force of a spring k and damper c in parallel, in series with a slider that yields at `limit`.
 
         trial = k s + c v,    f = trial · min(1, limit / |trial|),    ṡ = (f − k s) / c

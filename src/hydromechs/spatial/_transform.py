@@ -7,34 +7,36 @@ takes a parent frame to a child frame that sits at `p` with axes `R` (child to p
     force:     F = Xᵀ F',    f = R f',              n = R n' + p × f
     inertia:   I = Xᵀ I' X
 
-Three kinds are enough. An axial `Screw` turns and slides about one coordinate axis (thesis App. A: a pair of them is
-a set of modified Denavit-Hartenberg parameters, and each touches only the two other components); a `Shift` moves
+Three kinds are enough. An axial `Screw` turns and slides about one coordinate axis (McMillan 1994, App. A: a pair of
+them is a set of modified Denavit-Hartenberg parameters, and each changes only the two other components); a `Shift` moves
 without turning; a `Turn` turns by a general matrix. A `Path` is a sequence of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ._rotation import cross, planar_rotation
+from hydromechs.values import Array, Scalar
+
+from ._rotation import Vector, cross, planar_rotation
 
 __all__ = ["Path", "Screw", "Shift", "Turn", "pose_matrix", "shift_inertia", "shift_motion", "shift_wrench"]
 
 
-def shift_motion(V, p):
+def shift_motion(V: Array, p: Vector) -> Array:
     """Velocity or acceleration of the point `p` of a rigid body: (v + ω × p, ω), shape (6,)."""
     return np.concatenate([V[:3] + cross(V[3:], p), V[3:]])
 
 
-def shift_wrench(F, p):
+def shift_wrench(F: Array, p: Vector) -> Array:
     """Wrench about the point O of the wrench `F` that is given about the point P at `p` from O: (f, n + p × f), shape (6,)."""
     return np.concatenate([F[:3], F[3:] + cross(p, F[:3])])
 
 
-def shift_inertia(inertia, p):
+def shift_inertia(inertia: Array, p: Vector) -> Array:
     """6×6 inertia about O of the inertia given about the point P at `p` from O: Xᵀ I X with X = [[1, −p̃], [0, 1]].
 
     With I = [[A, B], [Bᵀ, D]]:  A' = A,  B' = B − A p̃,  D' = D + p̃ B' − Bᵀ p̃  (p̃ᵀ = −p̃). Shape (6, 6), symmetric.
@@ -48,50 +50,51 @@ def shift_inertia(inertia, p):
 
 
 class Screw(NamedTuple):
-    """Rotation about and translation along one coordinate axis (thesis eqs. A.6-A.7)."""
+    """Rotation about and translation along one coordinate axis (McMillan 1994, eqs. A.6-A.7)."""
 
     axis: int
     """Coordinate axis, 0, 1 or 2."""
-    distance: object
+    distance: Scalar
     """Translation along the axis [m]."""
-    cos: object
+    cos: Scalar
     """Cosine of the angle about the axis."""
-    sin: object
+    sin: Scalar
     """Sine of the angle about the axis."""
 
     @property
-    def R(self):
+    def R(self) -> Array:
         """Axes of the child in the parent, shape (3, 3)."""
         return planar_rotation(self.axis, self.cos, self.sin)
 
     @property
-    def p(self):
+    def p(self) -> Array:
         """Origin of the child in the parent [m], shape (3,)."""
         p = [0.0, 0.0, 0.0]
         p[self.axis] = self.distance
         return np.array(p)
 
-    def rotate(self, a):
-        """Rᵀ a: a 3-vector in the parent's axes to the child's [4M, 2A] (eq. A.9)."""
+    def rotate(self, a: Array) -> Array:
+        """Rᵀ a: a 3-vector in the parent's axes to the child's [4M, 2A] (McMillan 1994, eq. A.9)."""
         i, j = (self.axis + 1) % 3, (self.axis + 2) % 3
         out = [a[0], a[1], a[2]]
         out[i] = self.cos * a[i] + self.sin * a[j]
         out[j] = self.cos * a[j] - self.sin * a[i]
         return np.array(out)
 
-    def rotate_back(self, a):
+    def rotate_back(self, a: Array) -> Array:
         """R a: a 3-vector in the child's axes to the parent's [4M, 2A]."""
         return Screw(self.axis, self.distance, self.cos, -self.sin).rotate(a)
 
-    def rotate_inertia_back(self, inertia):
-        """R-congruence of a symmetric 6×6 matrix, block by block (thesis A.4.1, A.4.2)."""
+    def rotate_inertia_back(self, inertia: Array) -> Array:
+        """R-congruence of a symmetric 6×6 matrix, block by block (McMillan 1994, sec. A.4.1 and A.4.2)."""
         i, j, k = (self.axis + 1) % 3, (self.axis + 2) % 3, self.axis
         c, s = self.cos, self.sin
-        constant = isinstance(s, float)  # then s² and s c cost nothing; else w = difference · s − 2 K_ij c spares them
+        constant = isinstance(s, float)  # then s² and s c are free; else w = difference · s − 2 K_ij c avoids them
 
-        def symmetric(K):
-            K = [[K[0, 0], K[0, 1], K[0, 2]], [K[0, 1], K[1, 1], K[1, 2]], [K[0, 2], K[1, 2], K[2, 2]]]
-            out = [[None] * 3 for _ in range(3)]
+        def symmetric(block: Array) -> Array:
+            xx, xy, xz, yy, yz, zz = (block[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+            K = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+            out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
             difference = K[j][j] - K[i][i]
             if constant:
                 a, across = difference * (s * s) - K[i][j] * (2.0 * s * c), K[i][j] * (c * c - s * s) - difference * (s * c)
@@ -104,8 +107,8 @@ class Screw(NamedTuple):
             out[j][k] = out[k][j] = K[i][k] * s + K[j][k] * c
             return np.array(out)
 
-        def general(N):
-            out = [[None] * 3 for _ in range(3)]
+        def general(N: Array) -> Array:
+            out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
             difference, total = N[j, j] - N[i, i], N[i, j] + N[j, i]
             if constant:
                 a, b = difference * (s * s) - total * (s * c), difference * (s * c) + total * (s * s)
@@ -124,23 +127,23 @@ class Screw(NamedTuple):
 class Shift(NamedTuple):
     """Translation alone."""
 
-    p: object
+    p: Vector
     """Origin of the child in the parent [m], shape (3,)."""
 
     @property
-    def R(self):
+    def R(self) -> Array:
         """Axes of the child in the parent, shape (3, 3)."""
         return np.eye(3)
 
-    def rotate(self, a):
+    def rotate(self, a: Array) -> Array:
         """Rᵀ a."""
         return a
 
-    def rotate_back(self, a):
+    def rotate_back(self, a: Array) -> Array:
         """R a."""
         return a
 
-    def rotate_inertia_back(self, inertia):
+    def rotate_inertia_back(self, inertia: Array) -> Array:
         """R-congruence of a symmetric 6×6 matrix."""
         return inertia
 
@@ -148,20 +151,20 @@ class Shift(NamedTuple):
 class Turn(NamedTuple):
     """Rotation by a general matrix, after a translation."""
 
-    R: object
+    R: Array
     """Axes of the child in the parent, shape (3, 3)."""
-    p: object = (0.0, 0.0, 0.0)
+    p: Vector = (0.0, 0.0, 0.0)
     """Origin of the child in the parent [m], shape (3,)."""
 
-    def rotate(self, a):
+    def rotate(self, a: Array) -> Array:
         """Rᵀ a."""
         return self.R.T @ a
 
-    def rotate_back(self, a):
+    def rotate_back(self, a: Array) -> Array:
         """R a."""
         return self.R @ a
 
-    def rotate_inertia_back(self, inertia):
+    def rotate_inertia_back(self, inertia: Array) -> Array:
         """R-congruence of a symmetric 6×6 matrix."""
         R = self.R
         A = R @ inertia[:3, :3] @ R.T
@@ -175,45 +178,45 @@ class Path(NamedTuple):
     steps: Sequence[Screw | Shift | Turn]
     """From parent to child."""
 
-    def motion(self, V):
+    def motion(self, V: Array) -> Array:
         """X V: a motion vector of the parent frame to the child frame, shape (6,)."""
         for step in self.steps:
             V = shift_motion(V, step.p)
             V = np.concatenate([step.rotate(V[:3]), step.rotate(V[3:])])
         return V
 
-    def rotate(self, a):
+    def rotate(self, a: Array) -> Array:
         """Rᵀ a: a 3-vector in the parent's axes to the child's, shape (3,)."""
         for step in self.steps:
             a = step.rotate(a)
         return a
 
-    def rotate_back(self, a):
+    def rotate_back(self, a: Array) -> Array:
         """R a: a 3-vector in the child's axes to the parent's, shape (3,)."""
         for step in reversed(self.steps):
             a = step.rotate_back(a)
         return a
 
-    def point_back(self, x):
+    def point_back(self, x: Array) -> Array:
         """p + R x: a point of the child frame in the parent frame [m], shape (3,)."""
         for step in reversed(self.steps):
             x = np.asarray(step.p) + step.rotate_back(x)
         return x
 
-    def force_back(self, F):
+    def force_back(self, F: Array) -> Array:
         """Xᵀ F: a wrench in the child frame to the parent frame, shape (6,)."""
         for step in reversed(self.steps):
             F = np.concatenate([step.rotate_back(F[:3]), step.rotate_back(F[3:])])
             F = shift_wrench(F, step.p)
         return F
 
-    def inertia_back(self, inertia):
+    def inertia_back(self, inertia: Array) -> Array:
         """Xᵀ I X: a symmetric 6×6 inertia in the child frame to the parent frame, shape (6, 6)."""
         for step in reversed(self.steps):
             inertia = shift_inertia(step.rotate_inertia_back(inertia), step.p)
         return inertia
 
-    def pose(self):
+    def pose(self) -> tuple[Array, Array]:
         """Axes R (3, 3) and origin p (3,) [m] of the child in the parent."""
         R, p = np.eye(3), np.zeros(3)
         for step in self.steps:
@@ -222,22 +225,22 @@ class Path(NamedTuple):
         return R, p
 
 
-def pose_matrix(R, p):
+def pose_matrix(R: Array, p: Vector) -> Array:
     """Homogeneous 4×4 pose of axes `R` and origin `p`."""
     return np.array([[*R[0], p[0]], [*R[1], p[1]], [*R[2], p[2]], [0.0, 0.0, 0.0, 1.0]])
 
 
-def _times_skew(A, p):
+def _times_skew(A: Array, p: Vector) -> Array:
     """A p̃, row by row: a (p̃) = (a × p)ᵀ for a row a, shape (3, 3)."""
     return np.array([cross(A[0], p), cross(A[1], p), cross(A[2], p)])
 
 
-def _symmetric(entry):
+def _symmetric(entry: Callable[[int, int], Scalar]) -> Array:
     """The symmetric 3×3 matrix whose upper triangle is `entry(i, j)`, each computed once."""
     xx, xy, xz, yy, yz, zz = (entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _blocks(A, B, D):
+def _blocks(A: Array, B: Array, D: Array) -> Array:
     """The symmetric matrix [[A, B], [Bᵀ, D]], shape (6, 6)."""
     return np.concatenate([np.concatenate([A, B], axis=1), np.concatenate([B.T, D], axis=1)])

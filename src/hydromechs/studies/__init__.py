@@ -1,26 +1,40 @@
-"""Studies: the papers' tables, benchmarks, comparisons with other codes."""
+"""Studies: the papers' tables, benchmarks, comparisons with other codes. They measure and return data; `cli` prints it."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
 _LATER = {
-    "QUICK": "._decoupled",
+    "ALGORITHMS": "._count",
+    "Agreement": "._backends",
+    "BackendComparison": "._backends",
+    "CROSSCHECK_TOLERANCE": "._crosscheck:TOLERANCE",
+    "ClosedFormCount": "._count_tables",
+    "Comparison": "._count",
+    "Crosscheck": "._crosscheck",
+    "DecoupledCases": "._decoupled",
+    "Difference": "._crosscheck",
+    "FULL_DECOUPLED": "._decoupled",
+    "KINDS": "._count",
+    "QUICK_DECOUPLED": "._decoupled",
+    "StarCount": "._count_tables",
+    "closed_form_counts": "._count_tables",
+    "compare_all_backends": "._backends",
+    "compare_backends": "._backends",
     "compare_with_papers": "._count",
+    "crosscheck": "._crosscheck",
+    "decoupled_parts": "._decoupled",
+    "error_text": "._decoupled",
+    "measure_blocks": "._block_study",
     "measure_decoupled": "._decoupled",
     "measure_dynamics": "._bench",
     "measure_gpu": "._bench_gpu",
     "measure_papers": "._papers",
     "measure_simulation": "._bench_simulation",
     "model_counts": "._count",
+    "papers_pair": "._count",
+    "peers": ".peers:",
+    "plot_blocks": "._block_study",
     "plot_decoupled": "._decoupled",
-    "print_backends": "._backends",
-    "print_counts": "._count",
-    "print_crosscheck": "._crosscheck",
-    "print_decoupled": "._decoupled",
-    "print_dynamics": "._bench",
-    "print_gpu": "._bench_gpu",
-    "print_papers": "._count",
-    "print_papers_tables": "._papers",
-    "print_simulation": "._bench_simulation",
+    "star_counts": "._count_tables",
 }
 
 __all__ = sorted(_LATER)

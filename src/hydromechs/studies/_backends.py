@@ -6,21 +6,18 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.equations import FLOW, FUNCTIONS, export_c, shape_of
 from hydromechs.model import Model
 
-__all__ = ["Agreement", "compare_backends", "print_backends"]
+__all__ = ["Agreement", "BackendComparison", "compare_all_backends", "compare_backends"]
 
 WORLDS = 9  # no multiple of 4 or 8
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fPIC", "-shared")
@@ -29,7 +26,7 @@ TOLERANCE = 1e-12
 
 
 class Agreement(NamedTuple):
-    """How far one back end is from the floats on one equation of one model."""
+    """Difference of one back end from the floats on one equation of one model."""
 
     backend: str
     """The back end."""
@@ -62,7 +59,7 @@ def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreeme
             for lanes, threads in ((1, 1), (4, 1), (8, 1), (8, 2)):
                 backend = f"{lanes} lane{'s' * (lanes > 1)}" + f", {threads} threads" * (threads > 1)
                 dyn = traced if lanes == 1 else traced.on(lanes=lanes, threads=threads)
-                for made in dyn._made.values():
+                for made in dyn._made.values():  # noqa: SLF001 (no public way to set the share)
                     made.share = 1  # share even a few worlds between the threads
                 result = getattr(dyn, method)(*arrays, **options)
                 result = result if isinstance(result, tuple) else (result,)
@@ -79,7 +76,7 @@ def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreeme
                 yield Agreement("C", name, _relative(result, reference), allowed)
 
 
-def _relative(results, reference) -> float:
+def _relative(results: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
     return max(
         float(np.abs(x - y).max(initial=0) / max(1.0, np.abs(y).max(initial=0)))
         for x, y in zip(results, reference, strict=True)
@@ -97,24 +94,37 @@ def _compile_c(model: Model, folder: Path) -> tuple[ctypes.CDLL, str] | None:
     return ctypes.CDLL(str(target)), source.stem
 
 
-def print_backends(trees: int, seed: int, console: Console) -> bool:
-    """Compare on the library and on random trees and print the largest differences; whether all pass."""
+class BackendComparison(NamedTuple):
+    """What a comparison of the back ends on many models has found."""
+
+    models: int
+    """Number of library models."""
+    trees: int
+    """Number of random trees."""
+    equations: int
+    """Number of equations compared on each."""
+    found: dict[str, list[Agreement]]
+    """Agreements by back end; there is no "C" without a C compiler."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every difference is within what is allowed for it."""
+        return all(a.relative <= a.allowed for agreements in self.found.values() for a in agreements)
+
+
+def compare_all_backends(trees: int, seed: int, *, track: Callable[[list], Iterable] = iter) -> BackendComparison:
+    """Compare machine code with floats on the models of the library and on random trees.
+
+    Args:
+        trees: How many random trees.
+        seed: Seed of the trees.
+        track: Goes through a list, for a progress bar.
+    """
     found: dict[str, list[Agreement]] = {}
     generators = np.random.default_rng(seed).spawn(trees)
     models = [library.load(name) for name in library.names()]
-    for k in track(range(len(models) + trees), description="comparing", console=console):
+    for k in track(list(range(len(models) + trees))):
         model = models[k] if k < len(models) else library.random_tree(generators[k - len(models)], max_bodies=4)
         for agreement in compare_backends(model, np.random.default_rng([seed, k])):
             found.setdefault(agreement.backend, []).append(agreement)
-    table = Table(title=f"{len(models)} library models and {trees} random trees, {len(FUNCTIONS)} equations", box=None)
-    for column in ("back end", "comparisons", "largest difference", "in", "median", "all within"):
-        table.add_column(column)
-    for backend, agreements in found.items():
-        worst = max(agreements, key=lambda a: a.relative / a.allowed)
-        median = float(np.median([a.relative for a in agreements]))
-        good = "1e-12 (times the condition for accelerations)" if all(a.relative <= a.allowed for a in agreements) else "NO"
-        table.add_row(backend, str(len(agreements)), f"{worst.relative:.1e}", worst.equation, f"{median:.0e}", good)
-    console.print(table)
-    if "C" not in found:
-        console.print("C was left out: there is no C compiler (gcc or cc) here", highlight=False)
-    return all(a.relative <= a.allowed for agreements in found.values() for a in agreements)
+    return BackendComparison(len(models), trees, len(FUNCTIONS), found)

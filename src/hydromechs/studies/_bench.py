@@ -1,6 +1,6 @@
 """Times of forward dynamics on this machine: ours in water, other codes dry, growth with the links, compile times.
 
-All rows of a table are timed in turns, round after round, so that a slow spell of the machine meets all of them; of each the
+All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
 minimum and the median over the rounds are kept, and ratios are those of the minima.
 """
 
@@ -10,99 +10,29 @@ import ctypes
 import gc
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
+from ._machine import dry_model, machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
-from .peers._common import axis_of, joint_parts, placement_pose
+from .peers._common import axis_of, placement_pose
 
-__all__ = [
-    "machine",
-    "measure_dynamics",
-    "print_dynamics",
-    "print_heading",
-    "print_targets",
-    "random_states",
-    "table_of",
-    "target",
-    "versions",
-]
-
-PACKAGES = ("hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco", "cupy-cuda12x", "cupy-cuda13x", "cupy")
-
-
-def machine() -> dict:
-    """What the times were taken on."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-        cpu = names[0] if names else cpu
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "load": load,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of those packages that are there."""
-    out = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            out[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    if "hydromechs" not in out:  # run from the source tree
-        out["hydromechs"] = hm.__version__
-    return out
-
-
-def target(what: str, needed: str, measured: float | None, held: bool | None) -> dict:
-    """One goal: what it is, what is needed, what was measured, and whether it held in this run (None: not measured)."""
-    return {"what": what, "needed": needed, "measured": measured, "held": held}
-
-
-def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, v, τ of n random states: unit quaternions, joints within their limits; shapes (n, nq), (n, nv), (n, nv)."""
-    rng = np.random.default_rng(seed)
-    columns = []
-    for body in model.bodies:
-        for part in joint_parts(body.joint):
-            match part:
-                case joints.Free() | joints.Ball():
-                    x = rng.normal(size=(n, part.nq))
-                    x[:, -4:] /= np.linalg.norm(x[:, -4:], axis=1, keepdims=True)
-                case joints.Revolute() | joints.Prismatic():
-                    x = rng.uniform(*(part.limits or ((-np.pi, np.pi) if part.kind == "revolute" else (-1.0, 1.0))), (n, 1))
-                case _:
-                    continue
-            columns.append(x)
-    q = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else np.zeros((n, 0))
-    return q, rng.normal(size=(n, model.nv)), 10.0 * rng.normal(size=(n, model.nv))
-
+__all__ = ["FastMujoco", "measure_dynamics"]
 
 # -- timing ---------------------------------------------------------------------------------------------------------------
 
@@ -114,9 +44,9 @@ class _Row:
     key: str
     """Name in the report."""
     what: str
-    """What it is, for people."""
+    """Description."""
     water: bool
-    """Whether the water is in it."""
+    """Whether it includes the water."""
     run: Callable[[], object]
     """Does `evaluations` evaluations."""
     evaluations: int
@@ -125,7 +55,7 @@ class _Row:
     """Threads that it uses."""
 
 
-def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict]:
+def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict[str, Any]]:
     """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns."""
     times: dict[str, list[float]] = {row.key: [] for row in rows}
     for row in rows:  # compile, touch the memory, start threads
@@ -184,12 +114,12 @@ def _separate(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
     return [tuple(x.copy() for x in state) for state in zip(*arrays, strict=True)]
 
 
-def _each(call: Callable, states: list) -> None:
+def _each(call: Callable[..., object], states: list[tuple[np.ndarray, ...]]) -> None:
     for q, v, tau in states:
         call(q, v, tau)
 
 
-def _each_fresh(call: Callable, states: list) -> None:
+def _each_fresh(call: Callable[..., object], states: list[tuple[np.ndarray, ...]]) -> None:
     for q, v, tau in states:
         call(q.copy(), v.copy(), tau.copy())
 
@@ -197,10 +127,10 @@ def _each_fresh(call: Callable, states: list) -> None:
 # -- others ---------------------------------------------------------------------------------------------------------------
 
 
-class _FastPinocchio(PinocchioPeer):
+class FastPinocchio(PinocchioPeer):
     """With the joint types for coordinate axes, which are faster than those for any axis."""
 
-    def _joint(self, part):
+    def _joint(self, part: joints.Joint) -> Any:
         if isinstance(part, joints.Revolute | joints.Prismatic):
             axis = axis_of(part)
             letter = "R" if isinstance(part, joints.Revolute) else "P"
@@ -211,8 +141,8 @@ class _FastPinocchio(PinocchioPeer):
 
 
 def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
-    """Pinocchio's `aba` from Python and in its own C++ loop, and how far it is from ours."""
-    peer = _FastPinocchio(dry)
+    """Pinocchio's `aba` from Python and in its own C++ loop, and its difference from ours."""
+    peer = FastPinocchio(dry)
     pin, model, data = peer.pin, peer.model, peer.data
     q, v, tau = random_states(dry, max(n, calls))
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
@@ -220,10 +150,10 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
     q, v, tau = (_scattered(x, at) for x, at in ((q, peer.q_of), (v, peer.v_of), (tau, peer.v_of)))
     states = _separate(q[:calls], v[:calls], tau[:calls])
 
-    def aba(q, v, tau):
+    def aba(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return pin.aba(model, data, q, v, tau)
 
-    def each():
+    def each() -> None:
         f = pin.aba
         for q, v, tau in states:
             f(model, data, q, v, tau)
@@ -242,7 +172,7 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
                     "pinocchio_loop" if count == 1 else "pinocchio_threads",
                     f"Pinocchio aba in its own C++ loop{_threads(count)}",
                     False,
-                    lambda count=count: pin.abaInParallel(count, pool, *columns, out),
+                    partial(pin.abaInParallel, count, pool, *columns, out),
                     n,
                     count,
                 )
@@ -250,19 +180,19 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
     return rows, difference
 
 
-class _FastMujoco(MujocoPeer):
+class FastMujoco(MujocoPeer):
     """With MuJoCo's own free joint where it means the same, and without all stages that do nothing here."""
 
     OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
 
-    def __init__(self, model):
+    def __init__(self, model: Model) -> None:
         super().__init__(model)
         flags = self.mujoco.mjtDisableBit
         for name in self.OFF.split():
             if hasattr(flags, f"mjDSBL_{name}"):
                 self.model.opt.disableflags |= int(getattr(flags, f"mjDSBL_{name}"))
 
-    def _add(self, handle, part, R, p, name):
+    def _add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
         on_world = handle.parent is None or handle.parent.name == "world"
         if isinstance(part, joints.Free) and on_world and np.array_equal(placement_pose(part), np.eye(4)):
             handle.add_joint(name=f"{name}/0", type=self.mujoco.mjtJoint.mjJNT_FREE)
@@ -272,14 +202,14 @@ class _FastMujoco(MujocoPeer):
 
 
 def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
-    """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and how far it is from ours."""
-    peer = _FastMujoco(dry)
+    """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and its difference from ours."""
+    peer = FastMujoco(dry)
     mujoco, model, data = peer.mujoco, peer.model, peer.data
     q, v, tau = random_states(dry, n)
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
     difference = _relative(peer.forward_dynamics(q[0], v[0], tau[0]), ours)  # leaves the state in `data`
 
-    def each():
+    def each() -> None:
         f = mujoco.mj_forward
         for _ in range(calls):
             f(model, data)
@@ -301,7 +231,7 @@ def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Ro
         batch.bind("qacc")
         key = "mujoco_batch" if count == 1 else "mujoco_threads"
         what = f"MuJoCo mj_forward in its own Batch{_threads(count)}"
-        rows.append(_Row(key, what, False, lambda batch=batch: batch.forward(), n, count))
+        rows.append(_Row(key, what, False, batch.forward, n, count))
     return rows, difference
 
 
@@ -309,16 +239,18 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
     """A compiled loop that calls `mj_forward` n times on the peer's data; None where the library's symbol is not found."""
     import llvmlite.binding as llvm
 
-    libraries = sorted(p for p in Path(peer.mujoco.__file__).parent.iterdir() if p.name.startswith(("libmujoco", "mujoco.dll")))
+    folder = Path(str(peer.mujoco.__file__)).parent
+    libraries = sorted(p for p in folder.iterdir() if p.name.startswith(("libmujoco", "mujoco.dll")))
     if not libraries or not hasattr(peer.model, "_address"):
         return None
     function = ctypes.cast(ctypes.CDLL(str(libraries[0])).mj_forward, ctypes.c_void_p).value
+    addresses = peer.model._address, peer.data._address  # noqa: SLF001 (MuJoCo's way to give them)
     text = f"""
     define void @loop(i64 %n) {{
     entry:
       %f = inttoptr i64 {function} to ptr
-      %m = inttoptr i64 {peer.model._address} to ptr
-      %d = inttoptr i64 {peer.data._address} to ptr
+      %m = inttoptr i64 {addresses[0]} to ptr
+      %d = inttoptr i64 {addresses[1]} to ptr
       br label %body
     body:
       %i = phi i64 [0, %entry], [%next, %body]
@@ -334,13 +266,18 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), llvm.Target.from_default_triple().create_target_machine())
     engine.finalize_object()
     compiled = ctypes.CFUNCTYPE(None, ctypes.c_int64)(engine.get_function_address("loop"))
-    return lambda n, keep=(engine, peer): compiled(n)  # the engine owns the code
+
+    def loop(n: int) -> None:
+        _ = engine  # owns the code
+        compiled(n)
+
+    return loop
 
 
-def _scattered(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Our coordinates at another code's places, shape (n, size)."""
+def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Our coordinates in the order of another code, shape (n, size)."""
     out = np.empty_like(values)
-    out[:, places] = values
+    out[:, indices] = values
     return out
 
 
@@ -373,7 +310,7 @@ print(json.dumps({"load_model_s": loaded - begin, "import_compiler_s": imported 
 """
 
 
-def _compile_times(source: str, repeats: int) -> dict:
+def _compile_times(source: str, repeats: int) -> dict[str, dict[str, float]]:
     """Seconds until the first result of forward dynamics in a new process, with an empty cache and with a filled one."""
     runs: dict[str, list[dict]] = {"cold": [], "cached": []}
     for _ in range(repeats):
@@ -390,7 +327,7 @@ def _compile_times(source: str, repeats: int) -> dict:
 # -- the whole report -----------------------------------------------------------------------------------------------------
 
 
-def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
+def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict[str, Any]:
     """All measurements of `hydromechs bench dynamics`.
 
     Args:
@@ -402,7 +339,7 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
     rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (60, 16384, 262144, 2048, 4096, 512)
     threads = min(2, os.cpu_count() or 1)
     lanes = compiler.native_lanes()
-    dry = Model(name=f"{model.name}_dry", world=model.world, bodies=[replace(b, hydro=None) for b in model.bodies])
+    dry = dry_model(model)
     rows = [
         _batch_row("ours_one_lane", "ours, one lane, compiled loop", model, n, 1),
         _batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, n, 1, fluid=True),
@@ -450,7 +387,7 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict:
     }
 
 
-def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict]:
+def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict[str, Any]]:
     """General chains on a vehicle in water: times of one lane and of the machine's lanes."""
     lanes = compiler.native_lanes()
     rows = []
@@ -473,22 +410,24 @@ def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict]:
     ]
 
 
-def _targets(times: dict, chains: list, compiling: dict, threads: int) -> list[dict]:
-    """The goals of the project for this command, and whether they held."""
+def _targets(
+    times: dict[str, dict[str, Any]], chains: list[dict[str, Any]], compiling: dict[str, dict[str, float]], threads: int
+) -> list[dict[str, Any]]:
+    """The goals of the project for this command, and whether they were met."""
 
     def fastest(prefix: str) -> float | None:
         """Of another code's single-threaded rows, nanoseconds."""
         found = [r["minimum_ns"] for key, r in times.items() if key.startswith(prefix) and r["threads"] == 1]
         return min(found) if found else None
 
-    def at_least(what: str, factor: float, of: float | None, ours: float) -> dict:
-        value = None if of is None else of / ours
+    def at_least(what: str, factor: float, of: float | None, ours: float | None) -> dict[str, Any]:
+        value = None if of is None or ours is None else of / ours
         return target(what, f"≥ {factor:g}", value, None if value is None else value >= factor)
 
     def ns(key: str) -> float | None:
         return times[key]["minimum_ns"] if key in times else None
 
-    one, lanes = ns("ours_one_lane"), min(ns("ours_4_lanes"), ns("ours_8_lanes"))
+    one, lanes = ns("ours_one_lane"), min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes"))
     peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
     out = [at_least(f"one lane in water, faster than {name} dry", 3, fastest(key), one) for name, key in peers]
     out += [at_least(f"lanes in water, per core, faster than {name} dry", 10, fastest(key), lanes) for name, key in peers]
@@ -506,77 +445,3 @@ def _targets(times: dict, chains: list, compiling: dict, threads: int) -> list[d
     out.append(target("cold compile of forward dynamics [s]", "< 3", cold, cold < 3.0))
     out.append(target("the same from the cache [s]", "< 0.1", cached, cached < 0.1))
     return out
-
-
-def print_dynamics(report: dict, console: Console) -> None:
-    """Print a report of `measure_dynamics` as tables."""
-    print_heading(report, console)
-    m = report["model"]
-    console.print(
-        Text(
-            f"Forward dynamics of {m['name']}: {m['bodies']} bodies, {m['degrees_of_freedom']} degrees of freedom; "
-            f"[M, A] {list(m['operations'])} in moving water, {list(m['operations_dry'])} dry.\n"
-            f"Minimum and median of {report['rounds']} rounds; ratios of minima."
-        )
-    )
-    table = table_of("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
-    for row in report["times"].values():
-        table.add_row(
-            row["what"],
-            "in water" if row["water"] else "dry",
-            f"{row['minimum_ns']:.0f}",
-            f"{row['median_ns']:.0f}",
-            f"{row['ratio']:.2f}",
-            str(row["threads"]),
-            str(row["batch"]),
-        )
-    console.print(table)
-    for name in report["missing"]:
-        console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
-    for name, difference in report["relative_difference_to_ours_dry"].items():
-        console.print(Text(f"{name} differs from ours dry by {difference:.1e} of the largest acceleration"))
-    lanes = report["chains"][0]["lanes"]
-    table = table_of(">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns")
-    for c in report["chains"]:
-        numbers = (c["one_lane_ns"], c["one_lane_ns_per_link"], c["lanes_ns"], c["lanes_ns_per_link"])
-        table.add_row(str(c["links"]), *(f"{x:.1f}" for x in numbers))
-    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
-    console.print(table)
-    table = table_of("", ">empty cache\ns", ">filled cache\ns")
-    for key, what in (
-        ("single_s", "from hm.compile to the first result of one state"),
-        ("batch_s", f"then to the first result of a batch, {lanes} lanes"),
-        ("import_compiler_s", "import of CasADi and LLVM before that"),
-        ("load_model_s", "import of hydromechs and reading of the model"),
-    ):
-        table.add_row(what, f"{report['compile']['cold'][key]:.3f}", f"{report['compile']['cached'][key]:.3f}")
-    console.print(Text("\nCompile times in a new process"))
-    console.print(table)
-    print_targets(report, console)
-
-
-def print_heading(report: dict, console: Console) -> None:
-    """Print machine and versions of a report."""
-    where = report["machine"]
-    load = "" if where["load"] is None else f", load {where['load']:.2f} before and {where['load_after']:.2f} after"
-    console.print(Text(f"{where['cpu']}, {where['cores']} cores{load}; {where['system']}; {where['date']}"))
-    console.print(Text(", ".join(f"{name} {number}" for name, number in report["versions"].items()) + "\n"))
-
-
-def print_targets(report: dict, console: Console) -> None:
-    """Print the goals of a report and whether they held."""
-    table = table_of("goal", ">needed", ">measured", "held in this run")
-    for t in report["targets"]:
-        measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
-        held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
-        table.add_row(Text(t["what"]), t["needed"], measured, "a quick run says nothing" if report["quick"] else held)
-    console.print()
-    console.print(table)
-
-
-def table_of(*columns: str) -> Table:
-    """An empty table; a column whose name starts with > is one of numbers."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
-    return table

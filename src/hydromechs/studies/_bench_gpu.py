@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 import hydromechs as hm
 from hydromechs.compiler import CudaKernel, trace
 from hydromechs.model import Model
 
-from ._bench import machine, print_heading, print_targets, random_states, table_of, target, versions
+from ._machine import machine, random_states, target, versions
 
-__all__ = ["measure_gpu", "print_gpu"]
+__all__ = ["measure_gpu"]
 
 LAUNCHES = 20
-"""Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's way to it."""
+"""Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's overhead."""
 
 LAYOUTS = ("row-major", "world-fastest")
 """Arrays of shape (B, n): in C order, and in Fortran order."""
@@ -38,7 +37,7 @@ LANES = {
 """Float32 and float64 multiply-adds per clock and multiprocessor, by compute capability (CUDA C programming guide)."""
 
 
-def measure_gpu(model: Model, *, quick: bool = False) -> dict:
+def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
     """All measurements of `hydromechs bench gpu`.
 
     Args:
@@ -107,7 +106,7 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict:
     }
 
 
-def _device(cupy) -> dict:
+def _device(cupy: Any) -> dict[str, Any]:
     """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
     attributes = cupy.cuda.Device().attributes
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
@@ -130,7 +129,7 @@ def _device(cupy) -> dict:
     }
 
 
-def _arrays(cupy, kernel, model: Model, n: int, layout: str) -> list:
+def _arrays(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str) -> list[Any]:
     """Random states on the GPU, shape (n, size) each, in a layout."""
     order = "F" if layout == "world-fastest" else "C"
     distinct = min(n, 4096)
@@ -139,7 +138,7 @@ def _arrays(cupy, kernel, model: Model, n: int, layout: str) -> list:
     return [cupy.asarray(cupy.tile(x, (n // distinct, 1)), order=order) for x in on_gpu]
 
 
-def _time(cupy, kernel, model: Model, n: int, layout: str, repeats: int) -> list[float]:
+def _time(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str, repeats: int) -> list[float]:
     """Milliseconds of one launch on resident arrays, by CUDA events around a graph of launches."""
     arrays = _arrays(cupy, kernel, model, n, layout)
     out = cupy.empty((n, model.nv), dtype=kernel.precision, order="F" if layout == "world-fastest" else "C")
@@ -164,15 +163,15 @@ def _time(cupy, kernel, model: Model, n: int, layout: str, repeats: int) -> list
     return times
 
 
-def _difference(cupy, kernel, model: Model, n: int = 256) -> float:
+def _difference(cupy: Any, kernel: CudaKernel, model: Model, n: int = 256) -> float:
     """Largest difference of the GPU from CasADi's float64 over the state's largest acceleration, of n states, both layouts."""
     expected = np.stack([kernel.program(*state)[0] for state in zip(*random_states(model, n), strict=True)])
     found = np.stack([cupy.asnumpy(kernel(*_arrays(cupy, kernel, model, n, layout))).astype(float) for layout in LAYOUTS])
     return float((np.abs(found - expected) / np.abs(expected).max(axis=1, keepdims=True)).max())
 
 
-def _targets(codes: list, runs: list) -> list[dict]:
-    """The goals of the project for an H200, and whether they held."""
+def _targets(codes: list[dict[str, Any]], runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The goals of the project for an H200, and whether they were met."""
     out = []
     for precision, needed in (("float32", 5e9), ("float64", 1e9)):
         best = max(r["per_second"] for r in runs if r["precision"] == precision)
@@ -184,42 +183,3 @@ def _targets(codes: list, runs: list) -> list[dict]:
         seconds = code["compile_s"]
         out.append(target(f"{code['precision']}: compile time [s]", "< 5", seconds, seconds < 5.0))
     return out
-
-
-def print_gpu(report: dict, console: Console) -> None:
-    """Print a report of `measure_gpu` as tables."""
-    print_heading(report, console)
-    d, m = report["device"], report["model"]
-    peak = (
-        "unknown peak" if d["peak_float32"] is None else f"peak {d['peak_float32']:.3g} and {d['peak_float64']:.3g} per second"
-    )
-    console.print(
-        Text(
-            f"{d['name']}, {d['multiprocessors']} multiprocessors at {1e-9 * d['clock_hz']:.2f} GHz, {peak} in float32 and "
-            f"float64, memory {1e-12 * d['memory_bytes_per_s']:.2f} TB/s\n"
-            f"Forward dynamics of {m['name']} in still water, {m['degrees_of_freedom']} degrees of freedom: "
-            f"{m['operations']} operations, {m['numbers']} numbers in and out per evaluation"
-        )
-    )
-    table = table_of("", ">compile\ns", ">registers", ">local memory\nbytes", ">difference\nto CasADi")
-    for c in report["kernels"]:
-        numbers = (f"{c['compile_s']:.2f}", str(c["registers"]), str(c["local_bytes"]))
-        table.add_row(c["precision"], *numbers, f"{c['relative_difference_to_casadi']:.1e}")
-    console.print(table)
-    table = table_of(
-        "",
-        ">batch",
-        "layout",
-        ">ms",
-        ">median\nms",
-        ">evaluations\nper second",
-        ">of peak\narithmetic",
-        ">of memory\nbandwidth",
-    )
-    for r in report["runs"]:
-        shares = ("–" if x is None else f"{x:.1%}" for x in (r["fraction_of_peak"], r["fraction_of_bandwidth"]))
-        milliseconds = (f"{r['minimum_ms']:.4f}", f"{r['median_ms']:.4f}")
-        table.add_row(r["precision"], str(r["batch"]), r["layout"], *milliseconds, f"{r['per_second']:.3g}", *shares)
-    console.print()
-    console.print(table)
-    print_targets(report, console)

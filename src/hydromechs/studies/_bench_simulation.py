@@ -6,27 +6,28 @@ import os
 import statistics
 import tempfile
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 import hydromechs as hm
 from hydromechs import compiler
+from hydromechs.model import Model
 from hydromechs.recording import RecordingWriter
 
-from ._bench import machine, print_heading, print_targets, random_states, table_of, target, versions
+from ._machine import dry_model, machine, random_states, target, versions
 
-__all__ = ["measure_simulation", "print_simulation"]
+__all__ = ["measure_simulation"]
 
 MODEL = "tiburon_titan2"
 SCENARIO = "station_keeping"
 STEP = 1e-3
 
 
-def measure_simulation(*, quick: bool = False) -> dict:
+def measure_simulation(*, quick: bool = False) -> dict[str, Any]:
     """Time rollouts and the scenario `station_keeping` and compare with what is asked for.
 
     Args:
@@ -39,7 +40,7 @@ def measure_simulation(*, quick: bool = False) -> dict:
     q, v, _ = random_states(model, worlds)
     v = 0.2 * v
     tau = np.zeros(model.nv)
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for key, what, n, k, lane, thread in (
         ("one", "one world, one lane", 1, steps, 1, 1),
         ("lanes", f"{worlds} worlds, {lanes} lanes, one thread", worlds, max(4, steps // 40), lanes, 1),
@@ -47,7 +48,8 @@ def measure_simulation(*, quick: bool = False) -> dict:
     ):
         dyn = hm.compile(model, lanes=lane, threads=thread)
         hm.rollout(dyn, q[:n], v[:n], tau, STEP, 2, record=2)
-        times = [_timed(lambda d=dyn, n=n, k=k: hm.rollout(d, q[:n], v[:n], tau, STEP, k, record=k)) for _ in range(rounds)]
+        march = partial(hm.rollout, dyn, q[:n], v[:n], tau, STEP, k, record=k)
+        times = [_timed(march) for _ in range(rounds)]
         best = min(times)
         rows[key] = {
             "what": what,
@@ -86,13 +88,13 @@ def measure_simulation(*, quick: bool = False) -> dict:
     }
 
 
-def _timed(call) -> float:
+def _timed(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
-def _scenario(repeats: int, duration: float | None) -> dict:
+def _scenario(repeats: int, duration: float | None) -> dict[str, Any]:
     """The shipped scenario as `hydromechs run` does it, recording to disk."""
     from hydromechs.library import load_scenario
 
@@ -109,6 +111,7 @@ def _scenario(repeats: int, duration: float | None) -> dict:
             runs.append(sim.run(duration or scenario.duration, recorder=lambda *a, p=path: RecordingWriter(p, *a)))
     best = max(runs, key=lambda r: r.real_time_factor)
     return {
+        "name": SCENARIO,
         "duration": scenario.duration if duration is None else duration,
         "wall_time": best.wall_time,
         "real_time_factor": best.real_time_factor,
@@ -117,15 +120,15 @@ def _scenario(repeats: int, duration: float | None) -> dict:
     }
 
 
-def _mujoco(model, steps: int, rounds: int) -> float | None:
+def _mujoco(model: Model, steps: int, rounds: int) -> float | None:
     """Microseconds of one RK4 step of MuJoCo for the same tree, dry, called from Python; None without MuJoCo."""
     try:
         import mujoco
     except ModuleNotFoundError:
         return None
-    from ._bench import _FastMujoco
+    from ._bench import FastMujoco
 
-    peer = _FastMujoco(hm.Model(name="dry", world=model.world, bodies=[replace(b, hydro=None) for b in model.bodies]))
+    peer = FastMujoco(dry_model(model))
     peer.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     peer.model.opt.timestep = STEP
     data = mujoco.MjData(peer.model)
@@ -135,25 +138,3 @@ def _mujoco(model, steps: int, rounds: int) -> float | None:
             mujoco.mj_step(peer.model, data)
 
     return min(_timed(march) for _ in range(rounds)) / (steps // 2) * 1e6
-
-
-def print_simulation(report: dict, console: Console) -> None:
-    """Print a report of `measure_simulation` as tables."""
-    print_heading(report, console)
-    table = table_of("Rollouts, RK4, step 1 ms, in water", ">x real time\nbest", ">x real time\nmedian", ">ns per\nevaluation")
-    for row in report["rollouts"].values():
-        factors = (row["real_time_factor"], row["median_factor"], row["ns_per_evaluation"])
-        table.add_row(row["what"], *(f"{x:.4g}" for x in factors))
-    console.print(table)
-    s = report["scenario"]
-    console.print(
-        Text(
-            f"\n{SCENARIO}: {s['duration']:g} s in {s['wall_time']:.3f} s with its recording: {s['real_time_factor']:.0f} x "
-            f"real time (median {s['median_factor']:.0f}); set up and compiled in {s['compile_time']:.2f} s"
-        )
-    )
-    if report["mujoco_step_us"] is not None:
-        ours = report["rollouts"]["one"]["ns_per_evaluation"] * 4e-3  # four evaluations
-        theirs = report["mujoco_step_us"]
-        console.print(Text(f"MuJoCo's RK4 step of the same tree, dry: {theirs:.2f} µs; ours in water: {ours:.2f} µs\n"))
-    print_targets(report, console)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from hydromechs.equations import BranchesOnLanes
 from hydromechs.integrators import BlockSteps, DormandPrince, SlidingBlock, Stepper, method_named
 from hydromechs.library import star
 
-__all__ = ["BENCHMARK", "arms", "draw", "lane_ratio", "measure", "time_to"]
+__all__ = ["BENCHMARK", "arms", "lane_ratio", "measure_blocks", "plot_blocks", "time_to"]
 
 T = 5.0
 """Time that is simulated [s]."""
@@ -44,10 +46,10 @@ class Runner:
         acceleration: v̇ of (q, v, tau).
     """
 
-    def __init__(self, model: hm.Model, method, acceleration):
+    def __init__(self, model: hm.Model, method: Any, acceleration: Callable[..., np.ndarray]) -> None:
         nv = model.nv
 
-        def ydot(t, q, y, tau):
+        def ydot(t: Any, q: Any, y: Any, tau: Any) -> np.ndarray:
             here = dynamics.retract(model, q, y[:nv])
             return np.concatenate([dynamics.chart_rate(model, here, y[:nv], y[nv:]), acceleration(here, y[nv:], tau)])
 
@@ -66,7 +68,7 @@ class Runner:
             path = self.blocks.run(0.0, 0.0, self.q, self.v, [self.tau], h, n, n)
             return path.q[0, -1], path.x[0, -1]
         if isinstance(self.method, DormandPrince):
-            Q, X, _, _ = self.blocks._started(0.0, 0.0, self.q, self.v, [self.tau], h, n)
+            Q, X, _, _ = self.blocks._started(0.0, 0.0, self.q, self.v, [self.tau], h, n)  # noqa: SLF001 (its Dormand-Prince)
             return Q[0, -1], X[0, -1]
         march = self.stepper.march
         end = march([np.zeros(1), self.q, self.v], [np.array([h]), np.zeros(1), self.tau], n, stride=n).ends
@@ -82,16 +84,18 @@ class Runner:
         return best
 
 
-def measure(model: hm.Model, tell=lambda text: None, repeat: int = 300) -> dict[str, np.ndarray]:
+def measure_blocks(
+    model: hm.Model, report: Callable[[str], object] = lambda line: None, repeat: int = 300
+) -> dict[str, np.ndarray]:
     """For each method rows of (steps, error at the end, wall time [s]).
 
     Args:
         model: The mechanism.
-        tell: Called with a line for each method.
+        report: Called with a line for each method.
         repeat: Runs of which the shortest counts.
     """
 
-    def plain(q, v, tau):
+    def plain(q: Any, v: Any, tau: Any) -> np.ndarray:
         return hm.forward_dynamics(model, q, v, tau)
 
     beside = BranchesOnLanes(model).forward_dynamics
@@ -118,10 +122,11 @@ def measure(model: hm.Model, tell=lambda text: None, repeat: int = 300) -> dict[
         rows = []
         for n in COUNTS:
             q, v = runner.run(T / n, n)
-            error = np.hypot(np.linalg.norm(dynamics.difference(model, exact[0], q)), np.linalg.norm(v - exact[1]))
+            with np.errstate(all="ignore"):  # the longest steps may diverge
+                error = np.hypot(np.linalg.norm(dynamics.difference(model, exact[0], q)), np.linalg.norm(v - exact[1]))
             rows.append((n, error, some + (n - 100) * each))
         out[name] = np.array(rows)
-        tell(f"{name:32s} {1e6 * each:6.3f} us a step")
+        report(f"{name:32s} {1e6 * each:6.3f} µs per step")
     return out
 
 
@@ -133,39 +138,30 @@ def time_to(rows: np.ndarray, error: float) -> float:
     return np.nan
 
 
-def draw(results: dict[str, np.ndarray], path: Path) -> None:
+def plot_blocks(results: dict[str, np.ndarray], path: Path) -> None:
     """Two panels: one point after another as in the thesis, and with lanes."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from hydromechs.viewer import figure
 
     colors = {"B1PC5": "#0072b2", "B2PC5": "#009e73", "B4PC5": "#d55e00", "B4PC7": "#cc79a7", "B6PC7": "#e69f00"}
     colors |= {"Runge": "#8c8c8c", "Dormand": "#000000"}
     styles = {"one": "-", "points": "-", "arms": "--"}
-    figure, (left, right) = plt.subplots(1, 2, figsize=(13.0, 4.8), sharex=True, sharey=True, constrained_layout=True)
-    for name, rows in results.items():
-        first, how = name.split(",")[0], (name.split(", ")[1:] or ["one"])[0].split()[0]
-        color = colors[first.split("-")[0]]
-        good = rows[(rows[:, 1] < 0.1) & (rows[:, 1] > 3e-13)]
-        for axes in (left, right):
-            serial = how == "one"
-            if axes is left and (not serial or first.startswith(("Runge", "Dormand"))):
-                continue
-            if axes is right and serial and not first.startswith(("Runge", "Dormand")) and first != "B1PC5":
-                continue
-            style = {"color": color, "linestyle": styles[how], "marker": "o", "markersize": 3.5, "linewidth": 1.6}
-            axes.loglog(1e3 * good[:, 2], good[:, 1], label=first if axes is left else name, **style)
-    for axes, title in ((left, "One point after another (thesis Fig. 14)"), (right, "On the lanes of one core")):
-        axes.axhline(BENCHMARK, color="#bbbbbb", linewidth=1.0)
-        axes.set(xlabel="wall time for 5 s [ms]", title=title)
-        axes.grid(True, color="#e4e4e4")
-        axes.spines[["top", "right"]].set_visible(False)
-    left.set(ylabel="error of (q, v) at the end")
-    left.legend(frameon=False, fontsize=8)
-    right.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with figure(path, height=4.6, width=12.4) as fig:
+        left, right = fig.subplots(1, 2, sharex=True, sharey=True)
+        for name, rows in results.items():
+            first, how = name.split(",")[0], (name.split(", ")[1:] or ["one"])[0].split()[0]
+            serial, known = how == "one", first.startswith(("Runge", "Dormand"))
+            good = rows[(rows[:, 1] < 0.1) & (rows[:, 1] > 3e-13)]
+            style = dict(color=colors[first.split("-")[0]], linestyle=styles[how], marker="o", markersize=3.5, linewidth=1.6)
+            if serial and not known:
+                left.loglog(1e3 * good[:, 2], good[:, 1], label=first, **style)
+            if not serial or known or first == "B1PC5":
+                right.loglog(1e3 * good[:, 2], good[:, 1], label=name, **style)
+        for axes, title in ((left, "One point after another (thesis Fig. 14)"), (right, "On the lanes of one core")):
+            axes.axhline(BENCHMARK, color="#bbbbbb", linewidth=1.0)
+            axes.set(xlabel="wall time for 5 s [ms]", title=title)
+        left.set(ylabel="error of (q, v) at the end")
+        left.legend(fontsize=8)
+        right.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def lane_ratio(model: hm.Model, points: int = 4, repeat: int = 2000) -> float:

@@ -6,14 +6,11 @@ left out. Their numbers are those of McMillan, Orin, McGhee 1995 (seed 000) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from hydromechs import dynamics
 from hydromechs.compiler import trace
@@ -23,7 +20,7 @@ from hydromechs.library import load, serial_chain, star
 from hydromechs.model import Body, Inertia, Model, joints
 from hydromechs.spatial import Path, Screw
 
-__all__ = ["ALGORITHMS", "Comparison", "arms_on_load", "compare_with_papers", "model_counts", "print_counts", "print_papers"]
+__all__ = ["ALGORITHMS", "KINDS", "Comparison", "arms_on_load", "compare_with_papers", "model_counts", "papers_pair"]
 
 ALGORITHMS = {
     "articulated_body": "forward dynamics",
@@ -33,7 +30,8 @@ ALGORITHMS = {
 }
 """What `hm.operation_count` knows, and what each gives."""
 
-COLUMNS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
+KINDS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
+"""Kinds of operations that are counted."""
 
 
 class Comparison(NamedTuple):
@@ -48,7 +46,7 @@ class Comparison(NamedTuple):
     papers: tuple[int, int]
     """[M, A] of the papers."""
     ours: tuple[int, int] | None
-    """[M, A] of ours; None where we do not have the algorithm yet."""
+    """Our [M, A]; None where we do not have the algorithm yet."""
 
     @property
     def ratio(self) -> tuple[float, float] | None:
@@ -59,24 +57,12 @@ class Comparison(NamedTuple):
 def model_counts(model: Model) -> dict[str, dict[str, int]]:
     """Operations of every algorithm for a model, by name and kind."""
     counts = {name: operation_count(model, name) for name in ALGORITHMS}
-    return {name: {kind: getattr(count, kind) for kind in COLUMNS} for name, count in counts.items()}
+    return {name: {kind: getattr(count, kind) for kind in KINDS} for name, count in counts.items()}
 
 
-def print_counts(model: Model, console: Console) -> None:
-    """Print the operation counts of a model as a table."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("algorithm", "gives"):
-        table.add_column(column)
-    for column in ("multiplications", "divisions", "square roots", "additions", "sines, cosines", "others", "[M, A]"):
-        table.add_column(column, justify="right")
-    for name, count in model_counts(model).items():
-        papers = (count["multiplications"] + count["divisions"] + count["square_roots"], count["additions"])
-        table.add_row(name, ALGORITHMS[name], *(str(count[kind]) for kind in COLUMNS), Text(_pair(papers)))
-    wet = any(body.hydro is not None for body in model.bodies)
-    where = "in water that moves and accelerates" if wet else "without water"
-    console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
-    console.print(table)
-    console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))
+def papers_pair(count: Mapping[str, int]) -> tuple[int, int]:
+    """[M, A] of one entry of `model_counts`: divisions and square roots among the multiplications."""
+    return count["multiplications"] + count["divisions"] + count["square_roots"], count["additions"]
 
 
 # -- ours beside the papers' ----------------------------------------------------------------------------------------------
@@ -132,12 +118,12 @@ def compare_with_papers() -> Iterator[Comparison]:
 def _chains(N: int = 6) -> Iterator[Comparison]:
     section = f"Articulated bodies, general chain of {N} revolute joints"
     cases = (
-        ("fixed base, dry", _fixed_base, dict(base="fixed", wet=False)),
-        ("mobile base, dry", _mobile_base, dict(base="free", wet=False)),
-        ("mobile base, with hydrodynamics", _hydrodynamics, dict(base="free", wet=True)),
+        ("fixed base, dry", _fixed_base, "fixed", False),
+        ("mobile base, dry", _mobile_base, "free", False),
+        ("mobile base, with hydrodynamics", _hydrodynamics, "free", True),
     )
-    ours = {what: (_count(serial_chain(N, **kind)), _count(serial_chain(N + 1, **kind))) for what, _, kind in cases}
-    for what, formula, _ in cases:
+    ours = {what: tuple(_count(serial_chain(n, base=base, wet=wet)) for n in (N, N + 1)) for what, _, base, wet in cases}
+    for what, formula, _, _ in cases:
         yield Comparison(section, what, "1995, Table II", formula(N), ours[what][0])
     yield Comparison(section, cases[0][0], "thesis, Table 30", (224 * N - 254, 205 * N - 241), ours[cases[0][0]][0])
     yield Comparison(section, cases[2][0], "thesis, Table 19", (377 * N + 132, 333 * N + 95), ours[cases[2][0]][0])
@@ -146,8 +132,8 @@ def _chains(N: int = 6) -> Iterator[Comparison]:
         section, "the same, acceleration of the base given", "thesis, Table 19", (377 * N - 265, 333 * N - 265), arm
     )
     section = "Articulated bodies, per added link"
-    for what, formula, _ in cases:
-        added = _difference(*reversed(ours[what]))
+    for what, formula, _, _ in cases:
+        added = _difference(ours[what][1], ours[what][0])
         yield Comparison(section, what, "1995, Table II", _difference(formula(N + 1), formula(N)), added)
 
 
@@ -168,10 +154,10 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
     section = "Closed chains: arms on fixed bases that hold one load with rigid grasps, dry"
     model, load, holdings = arms_on_load(m, N)
 
-    def closed(q, v, tau):
+    def closed(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         kin = dynamics.kinematics(model, q, v)
         force = [dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
-        inertia = [r.matrix for r in model.rigid]
+        inertia = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
         return dynamics.closed_chain_dynamics(model, kin, kin.zeta, tau, inertia, force, load, holdings).vdot
 
     ours = trace(closed, {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}).count().papers
@@ -184,7 +170,7 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
         (dynamics.dual_arm_without_detection, "thesis, Table 9", (374, 284)),
     ):
 
-        def two_arms(A, B, x, y, f, method=method):
+        def two_arms(A: Any, B: Any, x: Any, y: Any, f: Any, method: Callable[..., Any] = method) -> Any:
             return method(_symmetric(A, range(6)), _symmetric(B, range(6)), x, y, I_r, f)
 
         ours = trace(two_arms, {"A": (21,), "B": (21,), "x": (6,), "y": (6,), "f": (6,)}).count().papers
@@ -205,7 +191,7 @@ def arms_on_load(m: int, n: int) -> tuple[Model, int, list]:
             parent = None if body.parent is None else f"arm{k}_{body.parent}"
             bodies.append(replace(body, name=f"arm{k}_{body.name}", parent=parent))
     inertia = Inertia(mass=4.0, tensor=(0.1, 0.2, 0.3, 0.0, 0.0, 0.0))
-    model = Model(name=f"{m}_arms_of_{n}", bodies=[*bodies, Body(name="load", joint=joints.Free(), inertia=inertia)])
+    model = Model(name=f"{m}_arms_of_{n}", bodies=(*bodies, Body(name="load", joint=joints.Free(), inertia=inertia)))
     rng, holdings = np.random.default_rng(0), []
     for k in range(m):
         d, theta, a, alpha = rng.uniform(0.1, 0.4), rng.uniform(-2.0, 2.0), rng.uniform(0.1, 0.4), rng.uniform(0.3, 1.2)
@@ -225,17 +211,17 @@ def _appendix_a() -> Iterator[Comparison]:
     """Transformations by one set of MDH parameters with a moving θ, traced."""
     section = "Transformations by MDH parameters, revolute joint"
 
-    def count(function: Callable, **shapes) -> tuple[int, int]:
-        def traced(cs, **arrays):
+    def count(function: Callable[..., Any], **shapes: tuple[int, ...]) -> tuple[int, int]:
+        def traced(cs: np.ndarray, **arrays: np.ndarray) -> Any:
             alpha, a, d = 0.7, 0.3, 0.2
             return function((Screw(0, a, np.cos(alpha), np.sin(alpha)), Screw(2, d, cs[0], cs[1])), **arrays)
 
         return trace(traced, {"cs": (2,), **shapes}).count().papers
 
-    def rotated(steps, x):
+    def rotated(steps: Sequence[Screw], x: np.ndarray) -> np.ndarray:
         return Path([Screw(s.axis, 0.0, s.cos, s.sin) for s in steps]).inertia_back(_symmetric(x, range(3, 6)))
 
-    def congruence(steps, x, rows):
+    def congruence(steps: Sequence[Screw], x: np.ndarray, rows: Iterable[int]) -> np.ndarray:
         return Path(steps).inertia_back(_symmetric(x, rows))
 
     cases = (
@@ -250,18 +236,18 @@ def _appendix_a() -> Iterator[Comparison]:
         yield Comparison(section, what, "thesis, App. A", papers, ours)
 
 
-def _symmetric(x, rows) -> np.ndarray:
+def _symmetric(x: Iterable[Any], rows: Iterable[int]) -> np.ndarray:
     """The symmetric 6×6 matrix with the upper triangle `x` in some rows and columns, else zeros."""
     out = np.full((6, 6), 0.0, dtype=object)
-    entries = iter(x)
-    for i in rows:
-        for j in rows:
+    entries, chosen = iter(x), list(rows)
+    for i in chosen:
+        for j in chosen:
             if j >= i:
                 out[i, j] = out[j, i] = next(entries)
     return out
 
 
-def _rigid(steps, x) -> tuple:
+def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
     """First and second moments in the parent's frame of a rigid body of known mass with moments x[:3] and x[3:]."""
     J = PseudoInertia(2.0, x[:3], _symmetric(x[3:], range(3, 6))[3:, 3:])
     return moved_back(steps, J)[1:]
@@ -276,33 +262,5 @@ def _real_arms() -> Iterator[Comparison]:
         ("rexrov2_oberon7", _hydrodynamics, "with hydrodynamics"),
     ):
         model = load(name)
-        joints = sum(body.joint.nv for body in model.bodies if body.joint.kind != "free")
-        yield Comparison(section, f"{name}, N = {joints}", f"1995, Table II, {table}", formula(joints), _count(model))
-
-
-def print_papers(comparisons: list[Comparison], console: Console) -> None:
-    """Print comparisons, a table for each section."""
-    console.print(
-        Text(
-            "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
-            "angles, offsets, centres of mass and inertias; in water also full added mass, buoyancy and strip drag on all\n"
-            "bodies, and the water moves and accelerates. Ours are counted in the traced programs."
-        )
-    )
-    for section in dict.fromkeys(c.section for c in comparisons):
-        table = Table(title=Text(section, "bold"), title_justify="left", box=None, pad_edge=False, header_style="bold")
-        for column in ("what", "where"):
-            table.add_column(column, overflow="fold")
-        for column in ("papers", "ours", "ours / papers"):
-            table.add_column(column, justify="right", no_wrap=True)
-        for c in comparisons:
-            if c.section == section:
-                ours = "not yet" if c.ours is None else _pair(c.ours)
-                ratio = "" if c.ratio is None else f"{c.ratio[0]:.3f}, {c.ratio[1]:.3f}"
-                table.add_row(c.what, c.source, *map(Text, (_pair(c.papers), ours, ratio)))
-        console.print()
-        console.print(table)
-
-
-def _pair(count: tuple[int, int]) -> str:
-    return f"[{count[0]}, {count[1]}]"
+        N = sum(body.joint.nv for body in model.bodies if not isinstance(body.joint, joints.Free))
+        yield Comparison(section, f"{name}, N = {N}", f"1995, Table II, {table}", formula(N), _count(model))

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._style import COLOURS, GREY, RED, curves, figure, grid_panels, shade, time_panels
+from ._style import COLOURS, GREY, INK, RED, curves, figure, grid_panels, shade, time_panels
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_recording", "plot_variable"]
 
 FORCE_CAUSES = ("thrust", "drag", "added_mass", "contact", "external")
 """Causes of forces that get a curve of their own; weight and buoyancy are shown as their sum."""
+CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "grasps", "external")
+"""Causes of work in the order of their colours."""
 MOST_CURVES = 10
 """More curves than this in one panel cannot be told apart; the largest are shown."""
 
 
-def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike) -> list[Path]:
+def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
     """Draw the pictures of a recording that have something to show.
 
     Args:
@@ -30,7 +33,7 @@ def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike) -> list[Path]:
         folder: Where the PNG files go; it is created.
 
     Returns:
-        The files, in the order in which one would look at them: of path, attitude, velocity, joints, actuators, commands,
+        The files, in the order of a report: of path, attitude, velocity, joints, actuators, commands,
         forces, energy, contact, water those that apply.
     """
     folder = Path(folder)
@@ -45,7 +48,9 @@ def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike) -> list[Path]:
     return out
 
 
-def plot_variable(ds: xarray.Dataset, name: str, out: str | os.PathLike, select: Mapping | None = None) -> Path:
+def plot_variable(
+    ds: xarray.Dataset, name: str, out: str | os.PathLike[str], select: Mapping[str, str | Sequence[str]] | None = None
+) -> Path:
     """Draw one variable over time, one panel for each entry of its first dimension, one curve for each of its last.
 
     Args:
@@ -66,10 +71,10 @@ def plot_variable(ds: xarray.Dataset, name: str, out: str | os.PathLike, select:
         if dim not in data.dims[1:]:
             raise ValueError(f"{name!r} has no dimension {dim!r}; it has {', '.join(map(str, data.dims[1:])) or 'time only'}")
         labels = [wanted] if isinstance(wanted, str) else list(wanted)
-        known = [str(x) for x in data[dim].values]
+        entries = [str(x) for x in data[dim].values]
         for label in labels:
-            if label not in known:
-                raise ValueError(f"{dim} {label!r} is not in the recording; there are {', '.join(known)}")
+            if label not in entries:
+                raise ValueError(f"{dim} {label!r} is not in the recording; there are {', '.join(entries)}")
         data = data.sel({dim: labels})
     if data.size == 0:
         raise ValueError(f"{name!r} has no entries in this recording")
@@ -195,7 +200,7 @@ def _path(ds: xarray.Dataset, out: Path) -> bool:
     return True
 
 
-def _square(ax) -> None:
+def _square(ax: Axes) -> None:
     """Equal scales and a square field around the curves, at least 0.2 m wide."""
     ax.set_aspect("equal", adjustable="box")
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
@@ -204,7 +209,7 @@ def _square(ax) -> None:
     ax.set_ylim(0.5 * (y0 + y1) - half, 0.5 * (y0 + y1) + half)
 
 
-def _span(ax, least: float) -> None:
+def _span(ax: Axes, least: float) -> None:
     """Widen the axis of values to at least `least`."""
     low, high = ax.get_ylim()
     if high - low < least:
@@ -341,13 +346,20 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
         stored["total"] = sum(stored.values())
     parts = [("Energy stored, change since the start", stored), ("Work done on the mechanism, by cause", work)]
     if _has(ds, "energy_residual"):
-        parts.append(("Audit: energy that no cause explains", {"residual": ds["energy_residual"].values}))
+        parts.append(("Audit: energy not accounted for", {"residual": ds["energy_residual"].values}))
     parts = [(title, series) for title, series in parts if series]
     with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
         panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)
         for ax, (_, series) in zip(panels, parts, strict=True):
-            curves(ax, time, series, colours={"residual": GREY, "total": "#1d2b33"})
+            curves(ax, time, series, colours={"residual": GREY, "total": INK, **_cause_colours(work)})
     return True
+
+
+def _cause_colours(causes: Iterable[str]) -> dict[str, str]:
+    """A colour for each cause: the same in every report for those that we know, one that is free for others."""
+    known = dict(zip(CAUSES, COLOURS, strict=False))
+    free = [c for c in COLOURS if c not in {known.get(cause) for cause in causes}]
+    return known | {cause: free[k % len(free)] for k, cause in enumerate(c for c in causes if c not in known)}
 
 
 def _contact(ds: xarray.Dataset, out: Path) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from hydromechs.recording import CheckResult, Summary
 
 from ._report_style import CSS
 
@@ -22,10 +24,10 @@ CAPTIONS = {
     "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
     "velocity": ("Velocities", "How fast the vehicle moved and turned, along and about its own axes."),
     "joints": ("Joints", "Positions and rates of the joints, and the torques that drives, friction and stops put on them."),
-    "actuators": ("Thrusters and drives", "What each actuator delivered. Shaded red: it was asked for more than it can give."),
+    "actuators": ("Thrusters and drives", "What each actuator delivered. Shaded red: the command was beyond its limit."),
     "commands": ("Commands", "What the controller asked of each actuator. Shaded red: the actuator was at its limit."),
-    "forces": ("Forces by cause", "What pushed the vehicle. The water's part is drag and added mass."),
-    "energy": ("Energy", "Where energy was stored, who did the work, and what the books cannot explain."),
+    "forces": ("Forces by cause", "What acted on the vehicle. Drag and added mass are the water's part."),
+    "energy": ("Energy", "Where energy was stored, what did the work, and what the audit cannot account for."),
     "contact": ("Contact", "How hard the bodies touched the ground or each other, and how far apart they were."),
     "water": ("Water", "How fast the water itself moved where the vehicle was: current, gusts and waves."),
 }
@@ -33,18 +35,25 @@ CAPTIONS = {
 MIME = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 PASSED = '<span class="badge good">✓ passed</span>'
 FAILED = '<span class="badge bad">✗ failed</span>'
-STORED = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
+STORED = {
+    "kinetic_energy_body": "kinetic energy of the bodies",
+    "kinetic_energy_fluid": "kinetic energy of the water",
+    "potential_energy": "potential energy",
+    "elastic_energy": "elastic energy",
+}
+"""Stored energies in words."""
+AUDIT_CLOSES = 0.01
+"""Residual over energy exchanged up to which the audit is said to close."""
 
 
-def write_report(ds: xarray.Dataset, summary: Mapping, plots: Sequence[str | os.PathLike], path: str | os.PathLike) -> Path:
+def write_report(
+    ds: xarray.Dataset, summary: Summary, plots: Sequence[str | os.PathLike[str]], path: str | os.PathLike[str]
+) -> Path:
     """Write the report of a run as one HTML file: no scripts, no links, pictures inside.
 
     Args:
-        ds: The recording; its attributes and stored energies are shown.
-        summary: What to tell. `title`, `description`, `model`, `duration` [s], `wall_time` [s], `real_time_factor`;
-            `late_steps` (a number, or None for a run without pacing); `checks`, a list of `{name, passed, value, limit, text}`;
-            `audit`, the work of each cause [J]; `residual` [J], `residual_relative`; `setup`, a list of (label, text);
-            `messages`, a list of warnings; and, if there is one, `position_error` [m]. What is not there is not shown.
+        ds: The recording; its attributes are shown.
+        summary: What the run came to; parts that it does not have are left out.
         plots: Pictures, as from `plot_recording`, in the order to show them.
         path: The file to write.
 
@@ -52,14 +61,14 @@ def write_report(ds: xarray.Dataset, summary: Mapping, plots: Sequence[str | os.
         The path.
     """
     path = Path(path)
-    title = str(summary.get("title") or ds.attrs.get("title") or "Simulation")
+    title = summary.title or str(ds.attrs.get("title") or "Simulation")
     sections = [
         _head(ds, summary, title),
         _cards(summary),
         _messages(ds, summary),
-        _checks(summary.get("checks") or []),
+        _checks(summary.checks),
         _plots([Path(p) for p in plots]),
-        _audit(ds, summary),
+        _audit(summary),
         _setup(ds, summary),
     ]
     text = PAGE.format(title=escape(title), css=CSS, body="\n".join(s for s in sections if s), foot=_foot(ds))
@@ -87,10 +96,12 @@ PAGE = """<!DOCTYPE html>
 """
 
 
-def _head(ds: xarray.Dataset, summary: Mapping, title: str) -> str:
-    checks = summary.get("checks") or []
-    passed = sum(bool(c["passed"]) for c in checks)
-    if ds.attrs.get("finished") == 0:
+def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
+    checks = summary.checks
+    passed = sum(c.passed for c in checks)
+    if summary.diverged is not None:
+        verdict = ("bad", "Run diverged")
+    elif ds.attrs.get("finished") == 0:
         verdict = ("bad", "Run did not finish")
     elif not checks:
         verdict = ("none", "Run finished, no checks set")
@@ -98,7 +109,7 @@ def _head(ds: xarray.Dataset, summary: Mapping, title: str) -> str:
         verdict = ("good", "Check passed" if passed == 1 else f"All {passed} checks passed")
     else:
         verdict = ("bad", f"{len(checks) - passed} of {len(checks)} checks failed")
-    description = escape(str(summary.get("description") or "")).replace("\n\n", "</p><p>")
+    description = escape(summary.description).replace("\n\n", "</p><p>")
     return (
         f'<header><p class="brand">HydroMechs simulation report</p><h1>{escape(title)}</h1>'
         f'<p class="verdict {verdict[0]}">{verdict[1]}</p>'
@@ -107,52 +118,57 @@ def _head(ds: xarray.Dataset, summary: Mapping, title: str) -> str:
     )
 
 
-def _sentences(ds: xarray.Dataset, summary: Mapping) -> str:
+def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
     """The run in a few plain sentences."""
     out = []
-    duration, wall, factor = (summary.get(k) for k in ("duration", "wall_time", "real_time_factor"))
-    model = summary.get("model") or ds.attrs.get("model")
+    model = summary.model or ds.attrs.get("model")
     of = f" of <b>{escape(str(model))}</b>" if model else ""
-    if duration is not None:
-        took = f" in {_seconds(wall)} of computing" if wall is not None else ""
-        speed = ""
+    if summary.duration is not None:
+        took = f" in {_seconds(summary.wall_time)} of computing" if summary.wall_time is not None else ""
+        factor, speed = summary.real_time_factor, ""
         if factor is not None and math.isfinite(factor) and factor > 0:
             speed = f", {_number(factor, 3)} times as fast as real time"
-        out.append(f"The computer simulated {_seconds(duration)}{of}{took}{speed}.")
-    checks = summary.get("checks") or []
-    failed = [escape(str(c["name"])) for c in checks if not c["passed"]]
-    if checks and not failed:
-        out.append("Everything that was to be checked at the end is within its limit.")
+        out.append(f"The computer simulated {_seconds(summary.duration)}{of}{took}{speed}.")
+    if summary.diverged is not None:
+        out.append("Then the run diverged: its last samples, its checks and its energies mean little.")
+        return " ".join(out)
+    failed = [escape(c.name) for c in summary.checks if not c.passed]
+    if summary.checks and not failed:
+        out.append("All checks are within their limits.")
     elif failed:
         limits = "its limit" if len(failed) == 1 else "their limits"
         out.append(f"Not within {limits}: {', '.join(failed)}.")
-    relative = summary.get("residual_relative")
+    relative = summary.residual_relative
     if relative is not None and math.isfinite(relative):
-        out.append(f"Energy is accounted for to {_percent(relative)} of what was exchanged.")
+        if relative <= AUDIT_CLOSES:
+            out.append(f"The energy audit closes to within {_percent(relative)} of the energy exchanged.")
+        else:
+            out.append(
+                f"The energy audit does not close: {_percent(relative)} of the energy exchanged is not accounted for. "
+                "Is the step too long?"
+            )
     return " ".join(out)
 
 
-def _cards(summary: Mapping) -> str:
+def _cards(summary: Summary) -> str:
     cards = []
-    if summary.get("duration") is not None:
-        cards.append(("Simulated time", _seconds(summary["duration"]), ""))
-    if summary.get("real_time_factor") is not None:
-        wall = summary.get("wall_time")
-        note = f"{_seconds(wall)} of computing" if wall is not None else ""
-        cards.append(("Speed", f"{_number(summary['real_time_factor'], 3)} ×", f"real time; {note}" if note else "real time"))
-    if summary.get("late_steps") is not None:
-        late = summary["late_steps"]
-        cards.append(("Late steps", _number(late), "missed their moment in real time" if late else "kept pace with real time"))
-    checks = summary.get("checks") or []
-    if checks:
-        cards.append(("Checks passed", f"{sum(bool(c['passed']) for c in checks)} of {len(checks)}", ""))
-    error = _position_error(summary)
+    if summary.duration is not None:
+        cards.append(("Simulated time", _seconds(summary.duration), ""))
+    if summary.real_time_factor is not None:
+        note = f"{_seconds(summary.wall_time)} of computing" if summary.wall_time is not None else ""
+        cards.append(("Speed", f"{_number(summary.real_time_factor, 3)} ×", f"real time; {note}" if note else "real time"))
+    if summary.late_steps is not None:
+        note = "in real time" if summary.late_steps else "kept pace with real time"
+        cards.append(("Missed deadlines", _number(summary.late_steps), note))
+    if summary.checks:
+        cards.append(("Checks passed", f"{sum(c.passed for c in summary.checks)} of {len(summary.checks)}", ""))
+    error = next((c for c in summary.checks if "position" in c.name.lower() and isinstance(c.value, int | float)), None)
     if error is not None:
-        cards.append(("Largest position error", f"{_number(error[0], 3)} m", error[1]))
-    if summary.get("residual") is not None:
-        relative = summary.get("residual_relative")
-        note = f"{_percent(relative)} of what was exchanged" if relative is not None else ""
-        cards.append(("Energy residual", f"{_number(summary['residual'], 2)}&nbsp;J", note))
+        cards.append(("Position error", f"{_number(error.value, 3)} m", f"must be {escape(error.limit)} m"))
+    if summary.residual is not None and summary.diverged is None:
+        relative = summary.residual_relative
+        note = f"{_percent(relative)} of the energy exchanged" if relative is not None else ""
+        cards.append(("Energy residual", f"{_number(summary.residual, 2)}&nbsp;J", note))
     items = "".join(
         f'<div class="card"><div class="label">{label}</div><div class="value">{value}</div>'
         f'<div class="note">{note}</div></div>'
@@ -161,19 +177,8 @@ def _cards(summary: Mapping) -> str:
     return f'<section class="cards">{items}</section>' if cards else ""
 
 
-def _position_error(summary: Mapping) -> tuple[float, str] | None:
-    """The largest position error [m] with a note, from the summary or from a check of that name."""
-    if summary.get("position_error") is not None:
-        return summary["position_error"], ""
-    for check in summary.get("checks") or []:
-        if "position" in str(check["name"]).lower() and isinstance(check.get("value"), int | float):
-            limit = check.get("limit")
-            return check["value"], f"limit {_number(limit, 3)} m" if isinstance(limit, int | float) else ""
-    return None
-
-
-def _messages(ds: xarray.Dataset, summary: Mapping) -> str:
-    messages = [str(m) for m in summary.get("messages") or []]
+def _messages(ds: xarray.Dataset, summary: Summary) -> str:
+    messages = list(summary.messages)
     if ds.attrs.get("finished") == 0:
         messages.insert(0, "The run did not come to its end; the report shows what was recorded.")
     if not messages:
@@ -182,13 +187,12 @@ def _messages(ds: xarray.Dataset, summary: Mapping) -> str:
     return f'<section class="messages"><h2>Worth knowing</h2><ul>{items}</ul></section>'
 
 
-def _checks(checks: Sequence[Mapping]) -> str:
+def _checks(checks: Sequence[CheckResult]) -> str:
     if not checks:
         return ""
     rows = "".join(
-        f"<tr><td>{PASSED if c['passed'] else FAILED}</td>"
-        f"<td><b>{escape(str(c['name']))}</b>{_note(c.get('text'))}</td>"
-        f'<td class="n">{_value(c.get("value"))}</td><td class="n">{_value(c.get("limit"))}</td></tr>'
+        f"<tr><td>{PASSED if c.passed else FAILED}</td><td><b>{escape(c.name)}</b>{_note(c.text)}</td>"
+        f'<td class="n">{_value(c.value)}</td><td class="n">{_value(c.limit)}</td></tr>'
         for c in checks
     )
     return (
@@ -197,14 +201,14 @@ def _checks(checks: Sequence[Mapping]) -> str:
     )
 
 
-def _note(text) -> str:
+def _note(text: str) -> str:
     return f'<div class="note">{escape(str(text))}</div>' if text else ""
 
 
 def _plots(plots: Sequence[Path]) -> str:
     if not plots:
         return ""
-    return '<section class="plots"><h2>What happened</h2>' + "".join(_figure(p) for p in plots) + "</section>"
+    return '<section class="plots"><h2>Plots</h2>' + "".join(_figure(p) for p in plots) + "</section>"
 
 
 def _figure(path: Path) -> str:
@@ -218,47 +222,46 @@ def _figure(path: Path) -> str:
     )
 
 
-def _audit(ds: xarray.Dataset, summary: Mapping) -> str:
+def _audit(summary: Summary) -> str:
     """Work by cause with bars, then what was stored, then the rest."""
-    audit = {str(k): float(v) for k, v in (summary.get("audit") or {}).items()}
-    if not audit:
+    if not summary.work:
         return ""
-    largest = max((abs(v) for v in audit.values() if math.isfinite(v)), default=0.0) or 1.0
+    largest = max((abs(v) for v in summary.work.values() if math.isfinite(v)), default=0.0) or 1.0
     rows = []
-    for cause, work in audit.items():
+    for cause, work in summary.work.items():
         width = 50.0 * min(1.0, abs(work) / largest) if math.isfinite(work) else 0.0
         side = "left:50%" if work >= 0 else f"left:{50.0 - width:.2f}%"
         bar = f'<div class="bar"><i class="{"in" if work >= 0 else "out"}" style="{side};width:{width:.2f}%"></i></div>'
         rows.append(f'<tr><td>{escape(_words(cause))}</td><td class="bars">{bar}</td><td class="n">{_number(work)}</td></tr>')
-    rows.append(f'<tr class="sum"><td colspan="2">Sum of all work</td><td class="n">{_number(sum(audit.values()))}</td></tr>')
-    stored = _stored_change(ds)
-    if stored is not None:
-        rows.append(f'<tr><td colspan="2">Change of stored energy</td><td class="n">{_number(stored)}</td></tr>')
-    if summary.get("residual") is not None:
+    rows.append(_audit_row("Sum of all work", summary.total_work, "sum"))
+    for name, change in summary.stored.items():
+        if change:
+            rows.append(_audit_row(f"Change of {STORED.get(name, _words(name))}", change))
+    if summary.stored:
+        rows.append(_audit_row("Change of stored energy", summary.stored_change, "sum"))
+    if summary.residual is not None:
         note = ""
-        if summary.get("residual_relative") is not None:
-            note = f'<span class="note">, {_percent(summary["residual_relative"])} of what was exchanged</span>'
-        residual = _number(summary["residual"], 2)
-        rows.append(f'<tr class="sum"><td colspan="2">Residual{note}</td><td class="n">{residual}</td></tr>')
+        if summary.residual_relative is not None:
+            note = f'<span class="note">, {_percent(summary.residual_relative)} of the energy exchanged</span>'
+        rows.append(
+            f'<tr class="sum"><td colspan="2">Maximum residual{note}</td><td class="n">{_number(summary.residual, 2)}</td></tr>'
+        )
     return (
         '<section><h2>Energy audit</h2><p class="caption">Work that each cause did on the mechanism and the water around it. '
         "Right of the line: energy put in. Left: energy taken out. The sum should equal the change of kinetic, potential and "
-        "elastic energy. The residual is the difference, the error of the calculation.</p>"
+        "elastic energy. The residual is their difference, the error of the calculation; the maximum over the run is shown.</p>"
         '<table class="audit"><thead><tr><th>Cause</th><th class="bars"></th><th class="n">Work [J]</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></section>"
     )
 
 
-def _stored_change(ds: xarray.Dataset) -> float | None:
-    """Change of kinetic, potential and elastic energy over the recording [J]."""
-    if ds.sizes.get("time", 0) == 0 or not all(name in ds for name in STORED[:3]):
-        return None
-    return float(sum(ds[name].values[-1] - ds[name].values[0] for name in STORED if name in ds))
+def _audit_row(label: str, energy: float, kind: str = "") -> str:
+    row = f'<tr class="{kind}">' if kind else "<tr>"
+    return f'{row}<td colspan="2">{escape(label)}</td><td class="n">{_number(energy)}</td></tr>'
 
 
-def _setup(ds: xarray.Dataset, summary: Mapping) -> str:
-    setup = summary.get("setup") or []
-    rows = "".join(f"<tr><th>{escape(str(label))}</th><td>{escape(str(text))}</td></tr>" for label, text in setup)
+def _setup(ds: xarray.Dataset, summary: Summary) -> str:
+    rows = "".join(f"<tr><th>{escape(str(label))}</th><td>{escape(str(text))}</td></tr>" for label, text in summary.setup)
     scenario = str(ds.attrs.get("scenario") or "").strip()
     file = f"<details><summary>The scenario file</summary><pre>{escape(scenario)}</pre></details>" if scenario else ""
     if not rows and not file:
@@ -280,14 +283,14 @@ def _words(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _value(x) -> str:
+def _value(x: object) -> str:
     if x is None or x == "":
         return "–"
     return _number(x) if isinstance(x, int | float) and not isinstance(x, bool) else escape(str(x))
 
 
-def _number(x, digits: int = 4) -> str:
-    """A number for people: a few digits, powers of ten written out."""
+def _number(x: float, digits: int = 4) -> str:
+    """A number as text: a few digits, powers of ten written out."""
     x = float(x)
     if not math.isfinite(x):
         return "not finite" if math.isnan(x) else ("∞" if x > 0 else "−∞")
@@ -310,7 +313,7 @@ def _percent(ratio: float) -> str:
     return f"{_number(100.0 * ratio, 2)} %" if abs(ratio) >= 1e-6 or ratio == 0 else f"{_number(ratio, 2)}"
 
 
-def _seconds(x) -> str:
+def _seconds(x: float) -> str:
     x = float(x)
     if not math.isfinite(x) or abs(x) < 600:
         return f"{_number(x, 3)} s"

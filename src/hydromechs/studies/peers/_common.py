@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from hydromechs.model import Mdh, joints
+from hydromechs.model import Mdh, Model, joints
 
 __all__ = ["axis_of", "depth_first", "import_peer", "joint_parts", "placement_pose", "swap"]
 
@@ -21,23 +23,23 @@ def import_peer(name: str) -> ModuleType:
         raise ModuleNotFoundError("crosscheck needs DART, Pinocchio and MuJoCo: pip install 'hydromechs[dev]'") from None
 
 
-def joint_parts(joint) -> tuple:
+def joint_parts(joint: joints.Joint | joints.Composite) -> tuple[Any, ...]:
     """The elementary joints of a joint."""
     return joint.parts if isinstance(joint, joints.Composite) else (joint,)
 
 
-def placement_pose(joint) -> np.ndarray:
+def placement_pose(joint: joints.Joint) -> np.ndarray:
     """Pose of a joint frame on its parent before motion, shape (4, 4).
 
     From the definition of the parameters and nothing of ours, so that the other codes notice a wrong placement.
     """
-    place = joint.placement
-    if isinstance(place, Mdh):
-        branch = _rotation(2, place.branch_theta) @ _translation((0.0, 0.0, place.branch_d))
-        across = _rotation(0, place.alpha) @ _translation((place.a, 0.0, 0.0))
-        return branch @ across @ _rotation(2, place.theta) @ _translation((0.0, 0.0, place.d))
-    roll, pitch, yaw = place.rpy
-    return _translation(place.xyz) @ _rotation(2, yaw) @ _rotation(1, pitch) @ _rotation(0, roll)
+    placement = joint.placement
+    if isinstance(placement, Mdh):
+        branch = _rotation(2, placement.branch_theta) @ _translation((0.0, 0.0, placement.branch_d))
+        across = _rotation(0, placement.alpha) @ _translation((placement.a, 0.0, 0.0))
+        return branch @ across @ _rotation(2, placement.theta) @ _translation((0.0, 0.0, placement.d))
+    roll, pitch, yaw = placement.rpy
+    return _translation(placement.xyz) @ _rotation(2, yaw) @ _rotation(1, pitch) @ _rotation(0, roll)
 
 
 def _rotation(axis: int, angle: float) -> np.ndarray:
@@ -49,14 +51,14 @@ def _rotation(axis: int, angle: float) -> np.ndarray:
     return T
 
 
-def _translation(p) -> np.ndarray:
+def _translation(p: Sequence[float]) -> np.ndarray:
     """Homogeneous matrix of a translation by `p` [m], shape (4, 4)."""
     T = np.eye(4)
     T[:3, 3] = p
     return T
 
 
-def axis_of(joint) -> np.ndarray:
+def axis_of(joint: joints.Revolute | joints.Prismatic) -> np.ndarray:
     """Unit axis of a revolute or prismatic joint in its frame, shape (3,)."""
     return np.array(joint.axis) / np.linalg.norm(joint.axis)
 
@@ -66,7 +68,7 @@ def swap(V: np.ndarray) -> np.ndarray:
     return np.concatenate([V[3:], V[:3]])
 
 
-def depth_first(model) -> list[int]:
+def depth_first(model: Model) -> list[int]:
     """Indices of the bodies with every subtree in a row, as some codes want them."""
     order: list[int] = []
     stack = [i for i in reversed(range(model.nb)) if model.parent[i] < 0]

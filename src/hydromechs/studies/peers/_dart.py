@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from hydromechs.hydro import Motion, added_mass
-from hydromechs.model import joints
+from hydromechs.model import Model, joints
 from hydromechs.spatial import quaternion_matrix
 
 from ._common import axis_of, import_peer, joint_parts, placement_pose, swap
@@ -18,7 +20,7 @@ __all__ = ["DartPeer"]
 
 
 @contextlib.contextmanager
-def _quiet():
+def _quiet() -> Iterator[None]:
     """Silence what C++ writes to the terminal."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -38,13 +40,13 @@ def _quiet():
 class DartPeer:
     """DART's skeleton of a model. Gravity acts on the rigid masses, drag and buoyancy are left out."""
 
-    def __init__(self, model):
+    def __init__(self, model: Model) -> None:
         dartpy = import_peer("dartpy")
         self.dart, self.model = dartpy, model
         self.skeleton = dartpy.dynamics.Skeleton(model.name)
         self.skeleton.setGravity([0.0, 0.0, 0.0])
-        self.parts: list[tuple] = []  # (DART joint, ours, slice of q, slice of v)
-        self.nodes: list = []
+        self.parts: list[tuple[Any, Any, slice, slice]] = []  # (DART joint, ours, slice of q, slice of v)
+        self.nodes: list[Any] = []
         rest = Motion(np.zeros(6), np.zeros(3), np.eye(3), np.zeros(3), 0.0, model.world.water_density)
         for i, body in enumerate(model.bodies):
             node = None if model.parent[i] < 0 else self.nodes[model.parent[i]]
@@ -59,14 +61,14 @@ class DartPeer:
             self._set_inertia(node, inertia)
             self.nodes.append(node)
 
-    def _set_inertia(self, node, matrix: np.ndarray) -> None:
+    def _set_inertia(self, node: Any, matrix: np.ndarray) -> None:
         order = [3, 4, 5, 0, 1, 2]
         inertia = self.dart.dynamics.Inertia()
         with _quiet():  # DART warns of every entry that a rigid body would not have
             inertia.setSpatialTensor(matrix[np.ix_(order, order)])
             node.setInertia(inertia)
 
-    def _add(self, parent, part, q: slice, v: slice):
+    def _add(self, parent: Any, part: joints.Joint, q: slice, v: slice) -> Any:
         kind = {
             joints.Free: "Free",
             joints.Fixed: "Weld",
@@ -84,7 +86,7 @@ class DartPeer:
         return node
 
     @staticmethod
-    def _axes(part) -> np.ndarray:
+    def _axes(part: joints.Joint) -> np.ndarray:
         """Motion subspace of an elementary joint, angular first, shape (6, n)."""
         match part:
             case joints.Free():

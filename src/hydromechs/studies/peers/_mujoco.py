@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hydromechs.model import joints
+from hydromechs.model import Model, joints
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
 from ._common import axis_of, import_peer, joint_parts, placement_pose
@@ -18,7 +20,7 @@ class MujocoPeer:
     A free joint is three slides and a ball, whose linear velocities are in the axes of the joint frame.
     """
 
-    def __init__(self, model):
+    def __init__(self, model: Model) -> None:
         mujoco = import_peer("mujoco")
         self.mujoco, self.ours = mujoco, model
         spec = mujoco.MjSpec()
@@ -26,7 +28,7 @@ class MujocoPeer:
         spec.compiler.autolimits = False
         spec.option.gravity = model.world.gravity_vector
         spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-        handles: list = []
+        handles: list[Any] = []
         self.names: list[tuple[str, int, int]] = []  # joints in our order, with their numbers of coordinates
         for i, body in enumerate(model.bodies):
             parent = spec.worldbody if model.parent[i] < 0 else handles[model.parent[i]]
@@ -44,7 +46,7 @@ class MujocoPeer:
             handles.append(handle)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
-        # places of our coordinates in theirs
+        # indices of our coordinates in theirs
         self.q_of, self.v_of = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
         iq = iv = 0
         for name, nq, nv in self.names:
@@ -53,7 +55,7 @@ class MujocoPeer:
             self.v_of[iv : iv + nv] = joint.dofadr[0] + np.arange(nv)
             iq, iv = iq + nq, iv + nv
 
-    def _add(self, handle, part, R: np.ndarray, p: np.ndarray, name: str) -> None:
+    def _add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
         kind = self.mujoco.mjtJoint
         match part:
             case joints.Free():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hydromechs.model import joints
+from hydromechs.model import Model, joints
 from hydromechs.spatial import tensor_matrix
 
 from ._common import axis_of, depth_first, import_peer, joint_parts, placement_pose
@@ -15,12 +17,12 @@ __all__ = ["PinocchioPeer"]
 class PinocchioPeer:
     """Pinocchio's model and data of a mechanism without water."""
 
-    def __init__(self, model):
+    def __init__(self, model: Model) -> None:
         pin = import_peer("pinocchio")
         self.pin = pin
         self.model = pin.Model()
         self.model.gravity = pin.Motion(np.concatenate([model.world.gravity_vector, np.zeros(3)]))
-        carrier: dict[int, tuple[int, object]] = {}  # joint and pose on it of each body
+        carrier: dict[int, tuple[int, Any]] = {}  # joint and pose on it of each body
         order: list[int] = []
         for i in depth_first(model):
             body = model.bodies[i]
@@ -42,7 +44,7 @@ class PinocchioPeer:
             self.model.appendBodyToJoint(joint, pin.Inertia(m.mass, np.array(m.com), tensor_matrix(m.tensor)), pose)
             carrier[i] = (joint, pose)
         self.data = self.model.createData()
-        # places of our coordinates in theirs
+        # indices of our coordinates in theirs
         self.v_of = np.zeros(model.nv, dtype=int)
         self.q_of = np.zeros(model.nq, dtype=int)
         for joint, i in enumerate(order, start=1):
@@ -56,7 +58,7 @@ class PinocchioPeer:
                 self.q_of[at : at + part.nq] = iq + where
                 at, iq = at + part.nq, iq + part.nq
 
-    def _joint(self, part):
+    def _joint(self, part: joints.Joint) -> Any:
         match part:
             case joints.Free():
                 return self.pin.JointModelFreeFlyer()
@@ -68,9 +70,9 @@ class PinocchioPeer:
                 return self.pin.JointModelPrismaticUnaligned(axis_of(part))
         raise TypeError(f"no Pinocchio joint for {part!r}")
 
-    def _to(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
-        out = np.empty(len(places))
-        out[places] = values
+    def _to(self, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        out = np.empty(len(indices))
+        out[indices] = values
         return out
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -1,0 +1,335 @@
+"""Rewrite the tables of the documentation: what stands between `<!-- table: NAME -->` and `<!-- end -->`.
+
+python docs/make_tables.py                      counts are made anew, times come from docs/data
+python docs/make_tables.py --check              says what is out of date and ends with status 1
+python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
+                                                docs/data; also: papers, gpu
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hydromechs import studies
+
+DOCS = Path(__file__).parent
+DATA = DOCS / "data"
+COMMANDS = {
+    "dynamics": ("bench", "dynamics", "--json"),
+    "gpu": ("bench", "gpu", "--json"),
+    "papers": ("papers", "--json"),
+}
+"""Commands whose reports are kept in docs/data, because they measure times."""
+BLOCK = re.compile(r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
+
+
+def pair(count: Sequence[int] | None) -> str:
+    """[M, A]."""
+    return "" if count is None else f"[{count[0]}, {count[1]}]"
+
+
+@cache
+def comparisons() -> tuple[studies.Comparison, ...]:
+    """Our counts beside the papers'."""
+    return tuple(studies.compare_with_papers())
+
+
+@cache
+def report(name: str) -> dict[str, Any]:
+    """A report that is kept in docs/data."""
+    return json.loads((DATA / f"{name}.json").read_text())
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------------
+
+
+def _beside(found: Iterable[studies.Comparison]) -> str:
+    heads = ("what", "where", "papers", "ours", "ours / papers")
+    rows = [(c.what, c.source, pair(c.papers), pair(c.ours), ", ".join(f"{x:.2f}" for x in c.ratio or ())) for c in found]
+    return table(heads, rows)
+
+
+def counts_papers() -> str:
+    """All comparisons but those of real mechanisms, a table for each section."""
+    sections = dict.fromkeys(c.section for c in comparisons() if not c.section.startswith("Real"))
+    return "\n".join(f"**{s}**\n\n{_beside(c for c in comparisons() if c.section == s)}" for s in sections)
+
+
+def counts_real() -> str:
+    """Real mechanisms."""
+    return _beside(c for c in comparisons() if c.section.startswith("Real"))
+
+
+def _thesis(rows: Sequence[tuple[str, str, str]]) -> str:
+    """Rows (label, section, what) of the comparisons with the thesis."""
+    found = []
+    for label, section, what in rows:
+        (c,) = [c for c in comparisons() if c.section.startswith(section) and c.what == what and c.source.startswith("thesis")]
+        found.append((label, pair(c.papers), pair(c.ours)))
+    return table(("", "thesis", "ours"), found)
+
+
+def counts_closed_chains() -> str:
+    """Arms on one load."""
+    return _thesis(
+        [
+            ("four arms of six joints, dry", "Closed chains", "m = 4 arms of N = 6"),
+            ("two arms, Method I", "Closed chains", "two arms, load only, method I"),
+            ("two arms, Method II", "Closed chains", "two arms, load only, method II, also singular"),
+        ]
+    )
+
+
+def counts_star_steps() -> str:
+    """What the star's steps give elsewhere."""
+    return _thesis(
+        [
+            ("star of 6 × 3, forward dynamics", "Articulated bodies, vehicle", "m = 6, N = 3, on land, by composite bodies"),
+            ("chain of 6, inverse dynamics", "Fixed-base", "inverse dynamics"),
+            ("chain of 6, mass matrix", "Fixed-base", "mass matrix"),
+            ("rigid inertia across one joint", "Transformations", "rigid inertia"),
+        ]
+    )
+
+
+def counts_star_sizes() -> str:
+    """Composite against articulated bodies."""
+    rows = [(c.joints, pair(c.composite), pair(c.articulated)) for c in studies.star_counts()]
+    return table(("N", "composite bodies", "articulated bodies"), rows)
+
+
+def counts_closed_form() -> str:
+    """Closed form against articulated bodies."""
+    heads = ("model", "`forward_dynamics`", "`closed_form_dynamics`", "`coriolis_matrix`", "`coriolis_matrix_lagrange`")
+    return table(heads, [(c.model, *map(pair, c[1:])) for c in studies.closed_form_counts()])
+
+
+def counts_decoupled() -> str:
+    """With the base's acceleration given."""
+    return _thesis(
+        [
+            ("full dynamics", "Articulated bodies, general", "mobile base, with hydrodynamics"),
+            ("`arm_dynamics`", "Articulated bodies, general", "the same, acceleration of the base given"),
+        ]
+    )
+
+
+# -- times ------------------------------------------------------------------------------------------------------------------
+
+
+def _where(data: dict[str, Any]) -> str:
+    """Machine, date and versions of a report."""
+    machine, names = data["machine"], {"pin": "Pinocchio", "mujoco": "MuJoCo", "python": "Python", "numpy": "NumPy"}
+    load = (
+        f", load {machine['load']:.2f} before and {machine['load_after']:.2f} after" if machine.get("load") is not None else ""
+    )
+    versions = ", ".join(f"{names.get(name, name)} {number}" for name, number in data["versions"].items())
+    return f"{machine['date'][:10]}, {machine['cpu']}, {machine['cores']} cores{load}; {versions}.\n"
+
+
+def dynamics_machine() -> str:
+    """Where the times were taken."""
+    data = report("dynamics")
+    model = data["model"]
+    return _where(data) + (
+        f"Model `{model['name']}`, {model['bodies']} bodies, {model['degrees_of_freedom']} degrees of freedom. "
+        f"Nanoseconds per evaluation, {data['rounds']} rounds.\n"
+    )
+
+
+def dynamics_times() -> str:
+    """One model in all ways."""
+    rows = [
+        (
+            row["what"],
+            "in water" if row["water"] else "dry",
+            f"{row['minimum_ns']:.0f}",
+            f"{row['median_ns']:.0f}",
+            f"{row['ratio']:.2f}",
+            row["batch"],
+        )
+        for row in report("dynamics")["times"].values()
+    ]
+    return table(("", "", "minimum", "median", "time / ours on one lane", "batch"), rows)
+
+
+def dynamics_chains() -> str:
+    """Growth with the links."""
+    chains = report("dynamics")["chains"]
+    keys = ("one_lane_ns", "one_lane_ns_per_link", "lanes_ns", "lanes_ns_per_link")
+    heads = ("links", "one lane", "per link", f"{chains[0]['lanes']} lanes", "per link")
+    return table(heads, [(c["links"], *(f"{c[k]:.0f}" if c[k] >= 100 else f"{c[k]:.1f}" for k in keys)) for c in chains])
+
+
+def dynamics_compile() -> str:
+    """Compile times."""
+    times = report("dynamics")["compile"]
+    rows = [
+        (what, f"{times['cold'][key]:.3f}", f"{times['cached'][key]:.3f}")
+        for key, what in (
+            ("single_s", "from `hm.compile` to the first result of one state"),
+            ("batch_s", "then to the first result of a batch"),
+            ("import_compiler_s", "import of the compiler before that"),
+            ("load_model_s", "import of `hydromechs` and reading of the model"),
+        )
+    ]
+    return table(("seconds in a new process", "empty cache", "filled cache"), rows)
+
+
+def _goals(data: dict[str, Any]) -> str:
+    held = {True: "yes", False: "**no**", None: "not measured"}
+    rows = [
+        (t["what"], t["needed"], "–" if t["measured"] is None else f"{t['measured']:.3g}", held[t["held"]])
+        for t in data["targets"]
+    ]
+    return table(("goal", "needed", "measured", "met in this run"), rows)
+
+
+def dynamics_goals() -> str:
+    """Goals of the project."""
+    return _goals(report("dynamics"))
+
+
+def gpu_machine() -> str:
+    """The GPU."""
+    data = report("gpu")
+    device, cuda = data["device"], divmod(data["device"]["cuda_runtime"], 1000)
+    return (
+        f"{data['machine']['date'][:10]}, {device['name']}, {device['multiprocessors']} multiprocessors at "
+        f"{1e-9 * device['clock_hz']:.2f} GHz, CUDA {cuda[0]}.{cuda[1] // 10}; `{data['model']['name']}`, "
+        f"{data['model']['operations']} operations.\n"
+    )
+
+
+def gpu_kernels() -> str:
+    """Code of the kernels."""
+    rows = [
+        (k["precision"], f"{k['compile_s']:.2f}", k["registers"], k["local_bytes"], f"{k['relative_difference_to_casadi']:.0e}")
+        for k in report("gpu")["kernels"]
+    ]
+    return table(("", "compile, s", "registers", "local memory, bytes", "difference from CasADi"), rows)
+
+
+def gpu_runs() -> str:
+    """Rates."""
+
+    def percent(x: float | None) -> str:
+        return "–" if x is None else f"{100 * x:.0f} %"
+
+    heads = ("", "batch", "layout", "ms", "evaluations per second", "of peak arithmetic", "of memory bandwidth")
+    rows = [
+        (
+            r["precision"],
+            r["batch"],
+            r["layout"],
+            f"{r['minimum_ms']:.3f}",
+            f"{r['per_second']:.2e}",
+            percent(r["fraction_of_peak"]),
+            percent(r["fraction_of_bandwidth"]),
+        )
+        for r in report("gpu")["runs"]
+    ]
+    return table(heads, rows)
+
+
+def papers_machine() -> str:
+    """Where the papers' experiments were repeated."""
+    return _where(report("papers"))
+
+
+def papers_table_5() -> str:
+    """Slowdown of larger blocks."""
+    rows = [
+        (r["method"], f"{r['theirs_s']:.3f}", f"{r['theirs_slowdown']:.3f}", f"{r['ours_ms']:.2f}", f"{r['ours_slowdown']:.2f}")
+        for r in report("papers")["table_5"]
+    ]
+    return table(("thesis, Table 5", "theirs, s", "theirs, relative", "ours, ms", "ours, relative"), rows)
+
+
+def papers_table_6() -> str:
+    """Speedups."""
+    rows = [
+        (r["method"], r["theirs_what"], f"{r['theirs']:.2f}", r["ours_what"], f"{r['ours']:.2f}")
+        for r in report("papers")["table_6"]
+    ]
+    return table(("thesis, Table 6", "theirs, four processors", "speedup", "ours, lanes of one core", "speedup"), rows)
+
+
+def papers_lanes() -> str:
+    """Gains over the best serial method."""
+    data = report("papers")
+    gains = sorted(data["speedup_over_best_serial"].items(), key=lambda item: -item[1])
+    rows = [(name, f"{gain:.2f}", f"{data['orders'][name]:.1f}") for name, gain in gains]
+    best = data["best_serial"]
+    return table((f"over {best}, {data['times_ms'][best]:.2f} ms", "times as fast", "order found"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        counts_papers, counts_real, counts_closed_chains, counts_star_steps, counts_star_sizes, counts_closed_form,
+        counts_decoupled,
+        dynamics_machine, dynamics_times, dynamics_chains, dynamics_compile, dynamics_goals,
+        gpu_machine, gpu_kernels, gpu_runs, papers_machine, papers_table_5, papers_table_6, papers_lanes,
+    )
+}  # fmt: skip
+"""What makes each table, by its name in the documents."""
+
+
+def renewed(text: str) -> str:
+    """A document with all its tables made anew."""
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["name"] not in TABLES:
+            raise ValueError(f"no table {match['name']!r}; there are {', '.join(TABLES)}")
+        return f"{match['head']}\n{TABLES[match['name']]()}\n{match['foot']}"
+
+    return BLOCK.sub(replaced, text)
+
+
+def measure(name: str) -> None:
+    """Run a command and keep its report."""
+    script = "from hydromechs.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script, *COMMANDS[name]], check=True, stdout=subprocess.PIPE, text=True)
+    data = json.loads(done.stdout)
+    data.pop("counts", None)  # those are made anew
+    DATA.mkdir(exist_ok=True)
+    (DATA / f"{name}.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
+def main() -> int:
+    """Rewrite the tables, or say which are out of date."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing; status 1 if a table is out of date")
+    parser.add_argument("--measure", nargs="*", choices=COMMANDS, default=[], help="commands to run first")
+    options = parser.parse_args()
+    for name in options.measure:
+        measure(name)
+    stale = 0
+    for page in sorted(DOCS.glob("*.md")):
+        old = page.read_text()
+        new = renewed(old) if BLOCK.search(old) else old
+        if new != old:
+            stale += 1
+            print(f"{page}: {'out of date: make docs-tables' if options.check else 'rewritten'}")
+            if not options.check:
+                page.write_text(new)
+    return int(options.check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

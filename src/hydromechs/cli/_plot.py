@@ -1,0 +1,93 @@
+"""`hydromechs plot` and `compare`: pictures of one recording, or of two over each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from hydromechs.recording import RecordingComparison, compare_recordings, load_recording
+
+from ._tables import table_of
+
+__all__ = ["compare", "plot"]
+
+
+def plot(recording: str, variable: str, out: str, select: list[str], console: Console) -> None:
+    """Plots of a recording: one variable, or all that a report has.
+
+    Args:
+        recording: Path of a recording or of the folder of a run.
+        variable: Name of a variable; all plots if empty.
+        out: File for one variable, folder for all.
+        select: Entries to show, as body=vehicle or xyz=x,z.
+        console: Where to print.
+    """
+    from hydromechs.viewer import plot_recording, plot_variable
+
+    ds = load_recording(recording)
+    if variable:
+        chosen: dict[str, list[str]] = {}
+        for item in select:
+            dim, equals, names = item.partition("=")
+            if not equals:
+                raise ValueError(f"--select {item!r}: write it as body=vehicle or xyz=x,z")
+            chosen[dim] = names.split(",")
+        paths = [plot_variable(ds, variable, Path(out or f"{variable}.png"), chosen or None)]
+    else:
+        paths = plot_recording(ds, Path(out or "plots"))
+    for path in paths:
+        console.print(Text(str(path)), soft_wrap=True)
+
+
+def compare(
+    first: str,
+    second: str,
+    console: Console,
+    *,
+    out: str = "",
+    quantities: list[str] | None = None,
+    tolerance: float | None = None,
+) -> bool:
+    """Compare two recordings: print the largest difference of each variable, draw both; whether they are within tolerance.
+
+    Args:
+        first: Path of a recording or of the folder of a run.
+        second: Path of another one.
+        console: Where to print.
+        out: File for the picture; none if empty.
+        quantities: What to draw, as position.vehicle.x; what differs most unless given.
+        tolerance: Largest relative difference that is accepted; any if None.
+    """
+    datasets = load_recording(first), load_recording(second)
+    comparison = compare_recordings(*datasets)
+    _print_comparison(comparison, (first, second), console)
+    if out:
+        from hydromechs.viewer import plot_comparison
+
+        drawn = plot_comparison(*datasets, comparison, out, labels=(first, second), quantities=tuple(quantities or ()))
+        console.print(Text(str(drawn)), soft_wrap=True)
+    return tolerance is None or comparison.largest <= tolerance
+
+
+def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], console: Console) -> None:
+    how = ", the second interpolated at the times of the first" if comparison.interpolated else ""
+    console.print(Text(f"from {comparison.begin:g} to {comparison.end:g} s, {comparison.samples} samples{how}"))
+    if comparison.equal:
+        console.print(Text(f"all {len(comparison.differences)} variables are the same to the last bit"))
+    else:
+        table = table_of("variable", ">maximum\ndifference", "unit", ">of the\nmaximum", "at", ">time\ns")
+        for d in comparison.differences:
+            if d.maximum:
+                share = f"{d.relative:.1e}" if d.scale else "–"
+                cells = (d.name, f"{d.maximum:.3g}", d.units, share, ".".join(d.entry), f"{d.time:g}")
+                table.add_row(*map(Text, cells))
+        console.print(table)
+        same = sum(d.maximum == 0.0 for d in comparison.differences)
+        if same:
+            console.print(Text(f"{same} more variables are the same to the last bit"))
+    for name, only in zip(names, (comparison.only_first, comparison.only_second), strict=True):
+        if only:
+            rest = f" and {len(only) - 6} more" if len(only) > 6 else ""
+            console.print(Text(f"only in {name}: {', '.join(only[:6])}{rest}"))

@@ -1,0 +1,99 @@
+"""Operation counts and the papers' tables, theirs beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hydromechs.model import Model
+from hydromechs.studies import ALGORITHMS, KINDS, Comparison, model_counts, papers_pair
+
+from ._tables import table_of
+
+__all__ = ["pair_text", "print_counts", "print_papers", "print_papers_tables"]
+
+
+def print_counts(model: Model, console: Console) -> None:
+    """Print the operation counts of a model: a column for each algorithm, a row for each kind of operation.
+
+    Args:
+        model: The mechanism.
+        console: Where to print.
+    """
+    counts = model_counts(model)
+    table = table_of("", *(f">{name}\n{ALGORITHMS[name].replace('poses and ', '')}" for name in counts))
+    for kind in KINDS:
+        table.add_row(kind.replace("s_c", "s, c").replace("_", " "), *(str(count[kind]) for count in counts.values()))
+    table.add_row("[M, A]", *(Text(pair_text(papers_pair(count))) for count in counts.values()), style="bold")
+    wet = any(body.hydro is not None for body in model.bodies)
+    where = "in water that moves and accelerates" if wet else "without water"
+    console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
+    console.print(table)
+    console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))
+
+
+def print_papers(comparisons: Sequence[Comparison], console: Console) -> None:
+    """Print comparisons, a table for each section."""
+    console.print(
+        Text(
+            "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
+            "angles, offsets, centres of mass and inertias; in water also full added mass, buoyancy and strip drag on all\n"
+            "bodies, and the water moves and accelerates. Ours are counted in the traced programs."
+        )
+    )
+    for section in dict.fromkeys(c.section for c in comparisons):
+        table = Table(title=Text(section, "bold"), title_justify="left", box=None, pad_edge=False, header_style="bold")
+        for column in ("what", "where"):
+            table.add_column(column, overflow="fold")
+        for column in ("papers", "ours", "ours / papers"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for c in comparisons:
+            if c.section == section:
+                ours = "not yet" if c.ours is None else pair_text(c.ours)
+                ratio = "" if c.ratio is None else f"{c.ratio[0]:.3f}, {c.ratio[1]:.3f}"
+                table.add_row(c.what, c.source, *map(Text, (pair_text(c.papers), ours, ratio)))
+        console.print()
+        console.print(table)
+
+
+def pair_text(count: tuple[int, int] | list[int]) -> str:
+    """[M, A] as text."""
+    return f"[{count[0]}, {count[1]}]"
+
+
+def print_papers_tables(report: dict[str, Any], console: Console) -> None:
+    """Print a report of `measure_papers`.
+
+    Args:
+        report: The report.
+        console: Where to print.
+    """
+    counts = [
+        Comparison(*(tuple(c[k]) if isinstance(c[k], list) else c[k] for k in Comparison._fields)) for c in report["counts"]
+    ]
+    print_papers(counts, console)
+    console.print(
+        Text(
+            f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, on one core", "bold"
+        )
+    )
+    table = table_of(
+        "Table 5: block size, points one after another", ">theirs, s", ">theirs, slowdown", ">ours, ms", ">ours, slowdown"
+    )
+    for row in report["table_5"]:
+        seconds = (f"{row['theirs_s']:.3f}", f"{row['theirs_slowdown']:.3f}", f"{row['ours_ms']:.3f}")
+        table.add_row(row["method"], *seconds, f"{row['ours_slowdown']:.3f}")
+    console.print(table)
+    table = table_of("Table 6: over the serial B1PC5", "theirs", ">4 processors", "ours", ">lanes of one core")
+    for row in report["table_6"]:
+        table.add_row(row["method"], row["theirs_what"], f"{row['theirs']:.2f}", row["ours_what"], f"{row['ours']:.2f}")
+    console.print(table)
+    console.print(Text(f"Four points on lanes take {report['four_points_over_one']:.2f} times as long as one."))
+    best = report["best_serial"]
+    console.print(Text(f"\nThe best serial method is {best}, {report['times_ms'][best]:.3f} ms. On lanes, over that:"))
+    for name, gain in sorted(report["speedup_over_best_serial"].items(), key=lambda pair: -pair[1]):
+        console.print(Text(f"  {name:34s} {gain:5.2f}   (order {report['orders'][name]:.1f})"))

@@ -1,0 +1,38 @@
+"""Tables and headings that the commands share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["print_heading", "print_targets", "table_of"]
+
+
+def print_heading(report: dict[str, Any], console: Console) -> None:
+    """Print machine and versions of a report."""
+    where = report["machine"]
+    load = "" if where["load"] is None else f", load {where['load']:.2f} before and {where['load_after']:.2f} after"
+    console.print(Text(f"{where['cpu']}, {where['cores']} cores{load}; {where['system']}; {where['date']}"))
+    console.print(Text(", ".join(f"{name} {number}" for name, number in report["versions"].items()) + "\n"))
+
+
+def print_targets(report: dict[str, Any], console: Console) -> None:
+    """Print the goals of a report and whether they were met."""
+    table = table_of("goal", ">needed", ">measured", "met in this run")
+    for t in report["targets"]:
+        measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
+        held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
+        table.add_row(Text(t["what"]), t["needed"], measured, "not judged in a quick run" if report["quick"] else held)
+    console.print()
+    console.print(table)
+
+
+def table_of(*columns: str) -> Table:
+    """An empty table; a column whose name starts with > is one of numbers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
+    return table

@@ -1,0 +1,172 @@
+"""Every operation of a program in one table: its meaning in floats, CasADi, LLVM and C, and what it counts as.
+
+Comparisons and logic give 1 or 0. NaN counts as true, compares as in IEEE 754, and min and max give their second argument
+unless the first is smaller or larger; the sign of NaN is NaN. A program also holds constants, inputs, calls and their results,
+which are not operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["FLAGS", "KINDS", "Intrinsic", "Kind", "Library", "Lines", "OfPair"]
+
+FLAGS = "contract nsz arcp reassoc"
+"""Fast-math flags of LLVM; never nnan or ninf: divergence must stay visible."""
+
+
+class Lines(NamedTuple):
+    """Instructions of LLVM, each a new value; the last is the result."""
+
+    text: tuple[str, ...]
+    """In braces: `T` type, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits` type of conditions, 0, 1, ... values of
+    the lines before."""
+
+
+class Intrinsic(NamedTuple):
+    """One of LLVM's own functions, for any number of lanes."""
+
+    name: str
+    """Its name between "llvm." and the type."""
+
+
+class Library(NamedTuple):
+    """A function of the C library, called lane by lane."""
+
+    name: str
+    """Its name."""
+
+
+class OfPair(NamedTuple):
+    """One of the two results of our own sine and cosine, which are computed together."""
+
+    place: int
+    """0 for the sine, 1 for the cosine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One operation: a row of the table."""
+
+    name: str
+    """Its name in programs."""
+    arity: int
+    """Number of operands, 1 or 2."""
+    floats: Callable[..., Any]
+    """Its meaning: a function of `np.float64`."""
+    casadi: tuple[str, ...]
+    """Names of CasADi's codes that mean it; the first one is used to write it."""
+    llvm: Lines | Intrinsic | Library | OfPair
+    """How LLVM computes it."""
+    c: str
+    """How C computes it; in braces: operands `a` and `b`, `zero`, `one`, and `f`, the suffix of single-precision functions."""
+    count: str = "others"
+    """Field of `OperationCount` in which it counts; empty if it is free."""
+    commutes: bool = False
+    """Whether the operands may be exchanged."""
+    method: str = ""
+    """Method of an object that NumPy's function of the same meaning calls."""
+
+
+def _truth(test: int) -> str:
+    """The line that turns the condition in line `test` into 1 or 0."""
+    return f"select {{bits}} {{{test}}}, {{T}} {{one}}, {{T}} {{zero}}"
+
+
+def _arithmetic(name: str, floats: Callable[..., Any], sign: str, count: str, commutes: bool = False) -> Kind:
+    llvm = Lines((f"f{name} {FLAGS} {{T}} {{a}}, {{b}}",))
+    return Kind(name, 2, floats, (f"OP_{name.upper()}",), llvm, f"{{a}} {sign} {{b}}", count, commutes)
+
+
+def _comparison(name: str, floats: Callable[..., Any], how: str, sign: str, commutes: bool = False) -> Kind:
+    llvm = Lines((f"fcmp {how} {{T}} {{a}}, {{b}}", _truth(0)))
+    c = f"{{a}} {sign} {{b}} ? {{one}} : {{zero}}"
+    return Kind(name, 2, floats, (f"OP_{name.upper()}",), llvm, c, commutes=commutes)
+
+
+def _logic(name: str, floats: Callable[..., Any], sign: str) -> Kind:
+    tests = "fcmp une {T} {a}, {zero}", "fcmp une {T} {b}, {zero}"
+    llvm = Lines((*tests, f"{name} {{bits}} {{0}}, {{1}}", _truth(2)))
+    c = f"({{a}} != {{zero}}) {sign} ({{b}} != {{zero}}) ? {{one}} : {{zero}}"
+    return Kind(name, 2, floats, (f"OP_{name.upper()}",), llvm, c, commutes=True)
+
+
+def _extreme(name: str, floats: Callable[..., Any], how: str, sign: str) -> Kind:
+    llvm = Lines((f"fcmp {how} {{T}} {{a}}, {{b}}", "select {bits} {0}, {T} {a}, {T} {b}"))
+    return Kind(name, 2, floats, (f"OP_F{name.upper()}",), llvm, f"{{a}} {sign} {{b}} ? {{a}} : {{b}}")
+
+
+def _function(name: str, floats: Callable[..., Any], method: str) -> Kind:
+    """A function of one number that the C library has under the same name."""
+    return Kind(name, 1, floats, (f"OP_{name.upper()}",), Library(name), f"{name}{{f}}({{a}})", method=method)
+
+
+_TABLE = (
+    _arithmetic("add", np.add, "+", "additions", commutes=True),
+    _arithmetic("sub", np.subtract, "-", "additions"),
+    _arithmetic("mul", np.multiply, "*", "multiplications", commutes=True),
+    _arithmetic("div", np.divide, "/", "divisions"),
+    Kind("neg", 1, np.negative, ("OP_NEG",), Lines((f"fneg {FLAGS} {{T}} {{a}}",)), "-{a}", count=""),
+    Kind("sqrt", 1, np.sqrt, ("OP_SQRT",), Intrinsic("sqrt"), "sqrt{f}({a})", "square_roots", method="sqrt"),
+    Kind("abs", 1, np.abs, ("OP_FABS",), Intrinsic("fabs"), "fabs{f}({a})", count=""),
+    Kind("floor", 1, np.floor, ("OP_FLOOR",), Intrinsic("floor"), "floor{f}({a})", method="floor"),
+    Kind("sin", 1, np.sin, ("OP_SIN",), OfPair(0), "sin{f}({a})", "sines_cosines", method="sin"),
+    Kind("cos", 1, np.cos, ("OP_COS",), OfPair(1), "cos{f}({a})", "sines_cosines", method="cos"),
+    _function("tan", np.tan, "tan"),
+    _function("exp", np.exp, "exp"),
+    _function("log", np.log, "log"),
+    _function("tanh", np.tanh, "tanh"),
+    _function("asin", np.arcsin, "arcsin"),
+    _function("acos", np.arccos, "arccos"),
+    _function("atan", np.arctan, "arctan"),
+    _function("sinh", np.sinh, "sinh"),
+    _function("cosh", np.cosh, "cosh"),
+    Kind("pow", 2, np.power, ("OP_POW", "OP_CONSTPOW"), Library("pow"), "pow{f}({a}, {b})"),
+    Kind("atan2", 2, np.arctan2, ("OP_ATAN2",), Library("atan2"), "atan2{f}({a}, {b})", method="arctan2"),
+    _comparison("lt", lambda a, b: np.float64(a < b), "olt", "<"),
+    _comparison("le", lambda a, b: np.float64(a <= b), "ole", "<="),
+    _comparison("eq", lambda a, b: np.float64(a == b), "oeq", "==", commutes=True),
+    _comparison("ne", lambda a, b: np.float64(a != b), "une", "!=", commutes=True),
+    _logic("and", lambda a, b: np.float64(a != 0.0 and b != 0.0), "&&"),
+    _logic("or", lambda a, b: np.float64(a != 0.0 or b != 0.0), "||"),
+    Kind(
+        "not",
+        1,
+        lambda a: np.float64(a == 0.0),
+        ("OP_NOT",),
+        Lines(("fcmp oeq {T} {a}, {zero}", _truth(0))),
+        "{a} == {zero} ? {one} : {zero}",
+    ),
+    Kind(
+        "if_else_zero",
+        2,
+        lambda a, b: b if a != 0.0 else np.float64(0.0),
+        ("OP_IF_ELSE_ZERO",),
+        Lines(("fcmp une {T} {a}, {zero}", "select {bits} {0}, {T} {b}, {T} {zero}")),
+        "{a} != {zero} ? {b} : {zero}",
+    ),
+    _extreme("min", lambda a, b: a if a < b else b, "olt", "<"),
+    _extreme("max", lambda a, b: a if a > b else b, "ogt", ">"),
+    Kind(
+        "sign",
+        1,
+        np.sign,
+        ("OP_SIGN",),
+        Lines(
+            (
+                "fcmp ogt {T} {a}, {zero}",
+                "fcmp olt {T} {a}, {zero}",
+                "select {bits} {1}, {T} {minus_one}, {T} {a}",
+                "select {bits} {0}, {T} {one}, {T} {2}",
+            )
+        ),
+        "{a} > {zero} ? {one} : {a} < {zero} ? -{one} : {a}",
+    ),
+)
+
+KINDS = {kind.name: kind for kind in _TABLE}
+"""The table, by name."""

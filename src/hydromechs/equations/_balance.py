@@ -1,0 +1,154 @@
+"""The balance of forces of every body: dynamics and hydrodynamics put together. All equations of motion start from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs import dynamics, hydro
+from hydromechs.dynamics import Bias, Kinematics
+from hydromechs.hydro import LocalSurface, Motion
+from hydromechs.model import Model, RigidBody
+from hydromechs.spatial import cross
+from hydromechs.values import Array
+
+from . import _arguments as arguments
+
+__all__ = ["Balance", "balance", "forces_on_bodies", "in_water", "total_inertias"]
+
+
+class Balance(NamedTuple):
+    """What the recursions need of every body."""
+
+    kin: Kinematics
+    """Kinematics, relative to the water where this is uniform."""
+    bias: Sequence[Bias]
+    """Bias accelerations."""
+    inertia: list[Array | None]
+    """Rigid and added inertia, shape (6, 6) each, or None."""
+    force: list[Array]
+    """All forces but gravity, joints and inertia times acceleration, shape (6,) each."""
+    motions: list[Motion] | None
+    """Motion of each body in the water; None for a dry mechanism."""
+
+
+def balance(
+    model: Model,
+    q: Array,
+    v: Array,
+    fluid_velocity: ArrayLike | None,
+    fluid_acceleration: ArrayLike | None,
+    wrench: ArrayLike | None,
+    surface: Sequence[LocalSurface] | None = None,
+) -> Balance:
+    """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None.
+        fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None.
+        wrench: External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None.
+        surface: The free surface at each body; None if there is none.
+    """
+    v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
+    a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
+    motions: list[Motion] | None = None
+    if model.wet:
+        kin, motions = in_water(model, q, v, v_f, a_f, surface)
+    else:
+        kin = dynamics.kinematics(model, q, v)
+    bias, inertia, force = forces_on_bodies(model, kin, motions, uniform=v_f.ndim == 1)
+    external = arguments.wrenches(model, wrench)
+    if external is not None:
+        force = [F + external[i] for i, F in enumerate(force)]
+    return Balance(kin, bias, inertia, force, motions)
+
+
+def in_water(
+    model: Model,
+    q: Array,
+    v: Array,
+    fluid_velocity: Array,
+    fluid_acceleration: Array,
+    surface: Sequence[LocalSurface] | None = None,
+) -> tuple[Kinematics, list[Motion]]:
+    """Kinematics, and the motion of every body and of the water around it.
+
+    A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes.
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3).
+        fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3).
+        surface: The free surface at each body; None if there is none.
+    """
+    gravity = model.world.gravity_vector
+    uniform = fluid_velocity.ndim == 1
+    kin = dynamics.kinematics(model, q, v, fluid_velocity if uniform else np.zeros(3))
+    velocities = list(kin.V)
+    if not uniform:
+        for i, R in enumerate(kin.R_WB):
+            velocities[i] = velocities[i] - np.concatenate([R.T @ fluid_velocity[i], np.zeros(3)])
+    if fluid_acceleration.ndim == 1:
+        a_fg = dynamics.world_vector(model, kin, fluid_acceleration - gravity)
+    else:
+        a_fg = [R.T @ (fluid_acceleration[i] - gravity) for i, R in enumerate(kin.R_WB)]
+    return kin, hydro.body_motions(model, kin, velocities, a_fg, surface)
+
+
+def forces_on_bodies(
+    model: Model, kin: Kinematics, motions: Sequence[Motion] | None, *, uniform: bool
+) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
+    """Bias accelerations, inertias and forces of all bodies.
+
+    A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
+    with derivatives of numbers as accelerations the velocity products of rigid and added inertia are one: −V ×* (I + I^A) V.
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics.
+        motions: Motion of each body in the water; None for a dry mechanism.
+        uniform: Whether `kin` has velocities relative to the water, which moves the same at all bodies.
+    """
+    if motions is None:
+        force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
+        return kin.zeta, [None if r is None else r.matrix for r in model.rigid], force
+    inertia: list[Array | None] = []
+    force = []
+    for body, motion, rigid, V in zip(model.bodies, motions, model.rigid, kin.V, strict=True):
+        I, F = None if rigid is None else rigid.matrix, np.zeros(6)
+        if body.hydro is not None:
+            M_A = hydro.added_mass(body, motion)
+            F = hydro.water_wrench(body, motion, M_A)
+            if not uniform:  # seen from the world, the water's velocity turns in body axes
+                carried = V[:3] - motion.velocity[:3]
+                F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
+                F = F if I is None else F + dynamics.velocity_force(I, V)
+            I = M_A if I is None else I + M_A
+            if uniform:  # the observer drifts along: one velocity for both inertias
+                F = F + dynamics.velocity_force(I, V)
+        elif I is not None:
+            F = dynamics.velocity_force(I, V)
+        inertia.append(I)
+        force.append(F)
+    return kin.c, inertia, force
+
+
+def total_inertias(rigid: Sequence[RigidBody | None], added: Sequence[Array | None]) -> list[Array | None]:
+    """Rigid and added inertia of each body together, shape (6, 6) each, None where there is neither.
+
+    Args:
+        rigid: Rigid inertia of each body, or None.
+        added: Added mass of each body, shape (6, 6), or None.
+    """
+    out: list[Array | None] = []
+    for r, M_A in zip(rigid, added, strict=True):
+        out.append(M_A if r is None else r.matrix if M_A is None else r.matrix + M_A)
+    return out

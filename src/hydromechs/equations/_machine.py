@@ -1,0 +1,286 @@
+"""Programs of a model's equations, traced and compiled on demand, and how they are called: single states, batches, options."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs import compiler
+from hydromechs.compiler import Argument, Compiled, Program, Recipe
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Model
+from hydromechs.values import Array
+
+from ._arguments import model_of
+from ._identity import identity_of
+from ._parameters import parameter_value, with_parameters
+from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
+
+__all__ = ["CompiledEquations", "Parameters"]
+
+
+Parameters: TypeAlias = Mapping[str, ArrayLike]
+"""Values of open parameters by name."""
+
+
+class CompiledEquations:
+    """Equations of one model by name, each traced and compiled when it is first asked for.
+
+    Args:
+        model: The mechanism.
+        lanes: As in `hm.compile`.
+        threads: As in `hm.compile`.
+        parameters: As in `hm.compile`.
+    """
+
+    def __init__(self, model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> None:
+        self.model = model_of(model)
+        self.lanes = compiler.native_lanes() if lanes is None else _whole(lanes, "lanes", "1, 4 or 8")
+        if self.lanes not in (1, 4, 8):
+            raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
+        self.threads = _whole(threads, "threads", "a whole number of at least 1")
+        if self.threads < 1:
+            raise ValueError(f"threads is {threads!r}, must be a whole number of at least 1")
+        parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+        for a in parameters:
+            if any(b != a and b.startswith(f"{a}.") for b in parameters) or parameters.count(a) > 1:
+                raise ValueError(f"parameter {a!r} is named twice, or a part of it is too")
+        self.parameters = {name: parameter_value(self.model, name) for name in parameters}
+        """Names and values of the parameters that stayed inputs."""
+        # code of a user's own, in a class or a handler, can only be known by its trace
+        self._identity = identity_of(self.model)
+        self._made: dict[tuple, Compiled] = {}
+        self._kept: dict[tuple, Any] = {}
+
+    def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
+        """Sent to another process, it is compiled there, or taken from the cache."""
+        parameters = tuple(self.parameters)
+        return partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters), (self.model,)
+
+    def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
+        """The same equations on other lanes and threads; what is traced already is shared.
+
+        Args:
+            lanes: Worlds per vector operation; as they are unless given.
+            threads: Threads that share a batch; as they are unless given.
+        """
+        lanes, threads = lanes or self.lanes, threads or self.threads
+        other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters))
+        for key, made in self._made.items():
+            other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
+        return other
+
+    def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What was made of this model under a key, made now if it was not.
+
+        Args:
+            key: What it is.
+            make: Makes it.
+        """
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    # -- making programs --------------------------------------------------------------------------------------------------
+
+    def _compiled(
+        self, name: str, equation: Equation | None = None, extra: tuple[Argument, ...] = (), variant: str = ""
+    ) -> Compiled:
+        """An equation compiled, by name unless given, with further inputs; `variant` tells apart what these do not."""
+        key = (name, extra, variant)
+        if key in self._made:
+            return self._made[key]
+        known = EQUATIONS | FORMULATIONS
+        if equation is None and name not in known:
+            raise KeyError(f"no equation {name!r}; there are {', '.join(known)}")
+        equation = equation or known[name]
+
+        def traced(**arrays: Array) -> Any:
+            values = {p: arrays.pop(p) for p in self.parameters}
+            if not values:
+                return equation.function(self.model, **arrays)
+            try:
+                return equation.function(with_parameters(self.model, values), **arrays)
+            except (TypeError, ValueError) as error:
+                raise UnsupportedFeature(
+                    f"one of {', '.join(values)} decides the structure of the program; it must stay a number"
+                ) from error
+
+        inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
+        opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
+        outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
+        identity = None if self._identity is None else f"{self._identity} {variant}"
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity)
+        return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
+
+    def _run(
+        self,
+        name: str,
+        arrays: tuple[ArrayLike, ...],
+        options: Mapping[str, ArrayLike | None],
+        parameters: Parameters | None,
+        out: Array | Sequence[Array] | None,
+    ) -> list[Array]:
+        """An equation for arrays and for those of the optional ones that are not None; `out` is an array, a tuple or None."""
+        given, extra = self._options(arrays, options)
+        return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
+
+    def _values(self, parameters: Parameters | None) -> list[ArrayLike]:
+        """Values of all open parameters, those of the caller in place of the model's."""
+        if not parameters:
+            return list(self.parameters.values())
+        unknown = set(parameters) - set(self.parameters)
+        if unknown:
+            known = ", ".join(self.parameters) or "none; name them in hm.compile(model, parameters=[...])"
+            raise KeyError(f"no parameter {sorted(unknown)[0]!r}; there are {known}")
+        return list({**self.parameters, **parameters}.values())
+
+    def _call(
+        self,
+        compiled: Compiled,
+        arrays: Sequence[ArrayLike],
+        parameters: Parameters | None,
+        out: Array | Sequence[Array] | None,
+    ) -> list[Array]:
+        """Run with the parameters' values appended: straight into machine code if all arrays are as it wants them."""
+        arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
+        outs: list[Any] | None = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
+        recipe = compiled.recipe
+        if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # one state, most likely
+            results = outs or [np.empty(a.shape) for a in recipe.outputs]
+            if len(results) == len(recipe.outputs) and compiled.single()(*arrays, *results) == 0:
+                return results
+        return compiled(arrays, outs)
+
+    def _options(
+        self, others: tuple[ArrayLike, ...], options: Mapping[str, ArrayLike | None]
+    ) -> tuple[list[Array], tuple[Argument, ...]]:
+        """Those of the optional arrays that were given, and their arguments.
+
+        A fluid is uniform or has one row per body. Where rows could be either worlds or bodies, the caller must say.
+        """
+        given = {name: _numbers(x, name) for name, x in options.items() if x is not None}
+        if not given:
+            return [], ()
+        nb, arguments = self.model.nb, []
+        batch = max((np.shape(x)[:-1] for x in others), key=len)
+        for name, x in given.items():
+            shape = shape_of(name, self.model)
+            if name in FLUID and x.ndim >= 2:
+                if x.shape[:-1] == batch and x.shape[-2] == nb > 1:
+                    raise ValueError(
+                        f"{name} of shape {x.shape} could mean {nb} worlds or {nb} bodies; "
+                        f"write {(*batch, 1, 3)} for worlds or {(*[1] * len(batch), nb, 3)} for bodies"
+                    )
+                if x.shape[-2] == nb:
+                    shape = (nb, 3)
+                elif x.shape[-2] == 1 and x.ndim > len(batch) + 1:
+                    given[name] = x[..., 0, :]
+            arguments.append(Argument(name, shape))
+        return list(given.values()), tuple(arguments)
+
+    def program(self, name: str, inputs: Sequence[str] = ()) -> Program:
+        """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ...
+
+        Args:
+            name: Name of the equation.
+            inputs: Optional inputs that it takes too: "fluid_velocity", "fluid_acceleration", "wrench".
+        """
+        return self._with_inputs(name, inputs).program
+
+    def _with_inputs(self, name: str, inputs: Sequence[str]) -> Compiled:
+        unknown = [x for x in inputs if x not in (*FLUID, "wrench")]
+        if unknown:
+            raise KeyError(f"no optional input {unknown[0]!r}; there are {', '.join(FLUID)}, wrench")
+        return self._compiled(name, extra=tuple(Argument(x, shape_of(x, self.model)) for x in inputs))
+
+    def casadi(self, name: str, inputs: Sequence[str] = ()) -> Any:
+        """A CasADi function of flat arguments, for optimal control.
+
+        Args:
+            name: Name of the equation, as in `program`.
+            inputs: Optional inputs, as in `program`.
+        """
+        return self.program(name, inputs).casadi_function
+
+    def differentiate(
+        self, name: str, wrt: str | Sequence[str], *, output: str | None = None, inputs: Sequence[str] = ()
+    ) -> Callable[..., Any]:
+        """A compiled function for ∂ output / ∂ wrt, of the equation's inputs, each of shape (..., size, size).
+
+        Args:
+            name: Name of the equation, as in `program`.
+            wrt: Name of an input or parameter, or several; several give a tuple.
+            output: Name of the result, as in `program`; the first unless given.
+            inputs: Optional inputs, as in `program`.
+        """
+        names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        make = lambda p: compiler.jacobian_program(p, names, output=output)  # noqa: E731
+        return self._function(name, inputs, f"jacobian {names} {output}", make, single=isinstance(wrt, str))
+
+    def jvp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
+        """A compiled Jacobian-vector product of an equation; the direction comes after its inputs.
+
+        Args:
+            name: Name of the equation, as in `program`.
+            wrt: Name of an input or parameter.
+            output: As in `differentiate`.
+            inputs: As in `differentiate`.
+        """
+        make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
+        return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
+
+    def vjp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
+        """A compiled vector-Jacobian product of an equation; the weight comes after its inputs.
+
+        Args:
+            name: Name of the equation, as in `program`.
+            wrt: Name of an input or parameter.
+            output: As in `differentiate`.
+            inputs: As in `differentiate`.
+        """
+        make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
+        return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
+
+    def _function(
+        self, name: str, inputs: Sequence[str], variant: str, make: Callable[[Program], Program], single: bool
+    ) -> Callable[..., Any]:
+        """A derivative as a function of the equation's inputs, and of parameters by name."""
+        key = (name, tuple(inputs), variant)
+        if key not in self._made:
+            program = make(self.program(name, inputs))
+            recipe = Recipe(program.name, None, program.inputs, program.outputs, None)
+            self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads, program=program))
+        made = self._made[key]
+        names = [a.name for a in made.recipe.inputs]
+        plain = [n for n in names if n not in self.parameters]
+
+        def function(*arrays: ArrayLike, parameters: Parameters | None = None) -> Any:
+            if len(arrays) != len(plain):
+                raise TypeError(f"the derivative of {name} takes {', '.join(plain)}; got {len(arrays)} arrays")
+            values = dict(zip(plain, arrays, strict=True)) | dict(zip(self.parameters, self._values(parameters), strict=True))
+            results = made([values[n] for n in names])
+            return results[0] if single else tuple(results)
+
+        return function
+
+
+def _whole(value: Any, name: str, wanted: str) -> int:
+    """`value` as an int."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} is {value!r}, must be {wanted}") from None
+
+
+def _numbers(value: ArrayLike, name: str) -> Array:
+    """An optional array."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers, got {value!r}") from None

@@ -1,0 +1,144 @@
+"""Two recordings side by side: where they differ most, variable by variable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["RecordingComparison", "VariableDifference", "compare_recordings"]
+
+
+class VariableDifference(NamedTuple):
+    """The largest difference of one variable between two recordings."""
+
+    name: str
+    """Name of the variable."""
+    units: str
+    """Its unit."""
+    entry: tuple[str, ...]
+    """Names along its dimensions where the difference is largest; empty for a scalar."""
+    time: float
+    """When it is largest [s]."""
+    maximum: float
+    """Maximum |second − first|, in the variable's unit."""
+    scale: float
+    """Maximum |first| of all entries, in the variable's unit."""
+
+    @property
+    def relative(self) -> float:
+        """The difference over the scale; over 1 where the first is zero throughout."""
+        return self.maximum / (self.scale or 1.0)
+
+    @property
+    def quantity(self) -> str:
+        """Name of the quantity, as "position.vehicle.x"."""
+        return ".".join((self.name, *self.entry))
+
+
+class RecordingComparison(NamedTuple):
+    """What two recordings have in common, and how much they differ there."""
+
+    differences: tuple[VariableDifference, ...]
+    """One for each variable of both, in their order."""
+    begin: float
+    """Begin of the time that both cover [s]."""
+    end: float
+    """End of it [s]."""
+    samples: int
+    """Number of times that were compared: those of the first recording."""
+    interpolated: bool
+    """Whether the second has other times, and was interpolated."""
+    only_first: tuple[str, ...]
+    """Variables, and entries of dimensions, that only the first has."""
+    only_second: tuple[str, ...]
+    """Variables, and entries of dimensions, that only the second has."""
+
+    @property
+    def largest(self) -> float:
+        """The largest relative difference of any variable but the energy residual, which is an error itself."""
+        return max((d.relative for d in self.differences if d.name != "energy_residual"), default=0.0)
+
+    @property
+    def equal(self) -> bool:
+        """Whether what both have is the same to the last bit."""
+        return all(d.maximum == 0.0 for d in self.differences)
+
+
+def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> RecordingComparison:
+    """Compare two recordings over the time that both cover, in what both have.
+
+    Where their times differ, the second is interpolated linearly at the times of the first.
+
+    Args:
+        first: A recording.
+        second: Another one.
+    """
+    (a, b), only = _common(first, second)
+    t_a, t_b = a["time"].values, b["time"].values
+    if not (t_a.size and t_b.size) or max(t_a[0], t_b[0]) > min(t_a[-1], t_b[-1]):
+        raise ValueError("the two recordings have no time in common; does one of them go on from the other?")
+    begin, end = max(t_a[0], t_b[0]), min(t_a[-1], t_b[-1])
+    at_a, at_b = ((t >= begin) & (t <= end) for t in (t_a, t_b))
+    times = t_a[at_a]
+    interpolated = not np.array_equal(times, t_b[at_b])
+    differences = []
+    for name in a.data_vars:
+        x = np.asarray(a[name].values, dtype=float)[at_a]
+        y = np.asarray(b[name].values, dtype=float)
+        y = _interpolated(times, t_b, y) if interpolated else y[at_b]
+        if x.size:
+            differences.append(_largest(a[name], times, x, y))
+    return RecordingComparison(tuple(differences), float(begin), float(end), times.size, interpolated, *only)
+
+
+def _common(
+    first: xarray.Dataset, second: xarray.Dataset
+) -> tuple[tuple[xarray.Dataset, xarray.Dataset], tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Both recordings with only the variables and entries that both have; and what only one of them has."""
+    variables = [
+        {str(n): v.dims for n, v in ds.data_vars.items() if v.dims[:1] == ("time",) and v.dtype.kind in "fiub"}
+        for ds in (first, second)
+    ]
+    names = [n for n, dims in variables[0].items() if variables[1].get(n) == dims]
+    labels = [
+        {str(d): [str(x) for x in ds[d].values] for d in ds.dims if d != "time" and d in ds.coords} for ds in (first, second)
+    ]
+    shared = {d: [x for x in labels[0][d] if x in set(labels[1][d])] for d in labels[0] if d in labels[1]}
+    only = []
+    for mine, other in ((0, 1), (1, 0)):
+        missing = [n for n, dims in variables[mine].items() if variables[other].get(n) != dims]
+        here, there = labels[mine], labels[other]
+        entries = [f"{d} {x}" for d in here if d in there for x in here[d] if x not in set(there[d])]
+        only.append((*missing, *entries))
+    pair = tuple(ds[names].sel({d: x for d, x in shared.items() if d in ds[names].dims}) for ds in (first, second))
+    return (pair[0], pair[1]), (only[0], only[1])
+
+
+def _interpolated(times: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values at other times, linearly between samples."""
+    flat = values.reshape(len(t), -1)
+    columns = [np.interp(times, t, flat[:, k]) for k in range(flat.shape[1])]
+    return np.stack(columns, axis=1).reshape(len(times), *values.shape[1:]) if columns else values[: len(times)]
+
+
+def _largest(variable: xarray.DataArray, times: np.ndarray, x: np.ndarray, y: np.ndarray) -> VariableDifference:
+    """Where two arrays of one variable differ most; what is not a number in only one of them differs by infinity."""
+    with np.errstate(invalid="ignore"):
+        size = np.abs(y - x)
+    size[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0
+    size[np.isnan(size)] = np.inf
+    index = np.unravel_index(int(np.argmax(size)), size.shape)
+    entry = tuple(str(variable[d].values[k]) for d, k in zip(variable.dims[1:], index[1:], strict=True))
+    finite = np.abs(x[np.isfinite(x)])
+    return VariableDifference(
+        name=str(variable.name),
+        units=str(variable.attrs.get("units", "1")),
+        entry=entry,
+        time=float(times[index[0]]),
+        maximum=float(size[index]),
+        scale=float(finite.max(initial=0.0)),
+    )

@@ -1,0 +1,142 @@
+"""The folder of a run: what is in it, and who may write into it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from ._store import FOLDER_NAME, is_recording
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["FolderInUse", "RunFolder"]
+
+LOCK = "run.lock"
+"""File that a run holds locked while it writes into its folder; it names the process."""
+
+
+class FolderInUse(OSError):
+    """A folder that another run writes into, or that holds an earlier run; the message says which."""
+
+
+class RunFolder:
+    """Paths of what a run leaves in its folder.
+
+    Args:
+        path: The folder; it need not exist.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        """The folder."""
+        self.recording = self.path / FOLDER_NAME
+        """The recording."""
+        self.state = self.path / "state.json"
+        """The state at the end, or at the last checkpoint of a run that goes on or was killed."""
+        self.last_finite_state = self.path / "last_finite_state.json"
+        """Of a run that diverged, the state before."""
+        self.summary = self.path / "summary.json"
+        """The summary, as `Summary.to_dict` gives it."""
+        self.report = self.path / "report.html"
+        """The report."""
+        self.plots = self.path / "plots"
+        """Folder of the pictures."""
+
+    def __repr__(self) -> str:
+        return f"RunFolder({str(self.path)!r})"
+
+    def has_run(self) -> bool:
+        """Whether a run left its recording here."""
+        return is_recording(self.recording)
+
+    def clear(self) -> None:
+        """Remove what an earlier run left, and nothing else."""
+        if self.has_run():
+            shutil.rmtree(self.recording)
+        for file in (self.state, self.last_finite_state, self.summary, self.report, *self.plots.glob("*.png")):
+            file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # files of someone else's stay
+            self.plots.rmdir()
+
+    @contextlib.contextmanager
+    def claimed(self, *, replace: bool = False) -> Iterator[RunFolder]:
+        """Hold the folder while a run writes into it; it is created, and removed again if it stays empty.
+
+        Raises `FolderInUse` where another process holds it, or where it holds an earlier run that is not to be replaced.
+
+        Args:
+            replace: Whether the run may replace an earlier one; what is in the folder stays until `clear`.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"{self.path} is a file; a run needs a folder")
+        others = sorted(p.name for p in self.path.iterdir() if p.name != LOCK) if self.path.exists() else []
+        if others and not self.has_run():
+            raise ValueError(f"{self.path} holds other files ({', '.join(others[:3])}); choose another folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        handle = self._lock()
+        try:
+            if self.has_run() and not replace:
+                raise FolderInUse(
+                    f"{self.path} holds an earlier run; choose another folder, or replace it (--force, or replace=True)"
+                )
+            yield self
+        finally:
+            (self.path / LOCK).unlink(missing_ok=True)
+            os.close(handle)
+            with contextlib.suppress(OSError):
+                self.path.rmdir()
+
+    @staticmethod
+    @contextlib.contextmanager
+    def numbered(base: str | os.PathLike[str]) -> Iterator[RunFolder]:
+        """Claim the first of BASE, BASE-2, BASE-3, ... that holds no earlier run and that no other process uses.
+
+        Args:
+            base: Path of the folder, without a number.
+        """
+        with contextlib.ExitStack() as stack:
+            for k in count(1):
+                folder = RunFolder(base if k == 1 else f"{os.fspath(base)}-{k}")
+                with contextlib.suppress(FolderInUse):
+                    stack.enter_context(folder.claimed())
+                    break
+            yield folder
+
+    def _lock(self) -> int:
+        """Lock the folder and return the handle of the lock file.
+
+        The operating system releases the lock of a process that ends in any way: a file that is left over is not locked.
+        """
+        path = self.path / LOCK
+        if fcntl is None:
+            try:
+                handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            except FileExistsError:
+                text = f"{self.path} is in use by another run; if that run was killed, delete {path}"
+                raise FolderInUse(text) from None
+        else:
+            while True:
+                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if os.path.exists(path) and os.path.samestat(os.fstat(handle), os.stat(path)):
+                        break  # else its holder has just removed the file
+                except OSError:
+                    owner = os.read(handle, 32).decode(errors="replace").strip()
+                    os.close(handle)
+                    process = f"process {owner}" if owner else "another process"
+                    raise FolderInUse(f"{self.path} is in use: {process} is writing a run into it") from None
+                except BaseException:
+                    os.close(handle)
+                    raise
+                os.close(handle)
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+        return handle

@@ -1,0 +1,179 @@
+"""The summary of a run: its times, its checks, its energy audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._checks import Check, CheckResult
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["STORED_ENERGIES", "Summary", "summarise"]
+
+STORED_ENERGIES = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
+"""Variables of a recording whose sum is the stored energy."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Summary:
+    """What the report of a run says, without its pictures."""
+
+    title: str = ""
+    """What happens, in one line."""
+    description: str = ""
+    """What it shows, in a few sentences."""
+    model: str = ""
+    """Name of the model."""
+    duration: float | None = None
+    """Simulated time [s]."""
+    wall_time: float | None = None
+    """Time that the simulation took [s]."""
+    compile_time: float | None = None
+    """Time that setting it up and compiling took [s]."""
+    real_time_factor: float | None = None
+    """Simulated time over wall time."""
+    late_steps: int | None = None
+    """Deadlines that a run in real time missed; None for a run that was not paced."""
+    stopped: str | None = None
+    """The event that ended the run early, or None."""
+    diverged: str | None = None
+    """Why the run diverged, or None."""
+    checks: tuple[CheckResult, ...] = ()
+    """What the checks found."""
+    work: Mapping[str, float] = field(default_factory=dict)
+    """Work of each cause [J]."""
+    stored: Mapping[str, float] = field(default_factory=dict)
+    """Change of each kind of stored energy [J], by the name of its variable."""
+    residual: float | None = None
+    """Maximum |energy residual| over the run [J]."""
+    residual_relative: float | None = None
+    """The residual over the energy exchanged: all |work| and all |changes of stored energy|."""
+    setup: tuple[tuple[str, str], ...] = ()
+    """How the run was set up: pairs of label and text."""
+    messages: tuple[str, ...] = ()
+    """Warnings and events, each once."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run came to its end and all checks passed."""
+        return self.diverged is None and all(check.passed for check in self.checks)
+
+    @property
+    def total_work(self) -> float:
+        """Sum of the work of all causes [J]."""
+        return sum(self.work.values())
+
+    @property
+    def stored_change(self) -> float:
+        """Change of all stored energy [J]; the total work, but for the residual at the end."""
+        return sum(self.stored.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of summary.json: plain data."""
+        changes = {f"change of {name.replace('_', ' ')}": change for name, change in self.stored.items()}
+        return {
+            "title": self.title,
+            "description": self.description,
+            "model": self.model,
+            "duration": self.duration,
+            "wall_time": self.wall_time,
+            "compile_time": self.compile_time,
+            "real_time_factor": self.real_time_factor,
+            "late_steps": self.late_steps,
+            "stopped": self.stopped,
+            "checks": [check._asdict() for check in self.checks],
+            "audit": {**self.work, **changes},
+            "residual": self.residual,
+            "residual_relative": self.residual_relative,
+            "setup": [list(pair) for pair in self.setup],
+            "messages": list(self.messages),
+        }
+
+    def __repr__(self) -> str:
+        parts = [repr(self.title)]
+        if self.duration is not None:
+            parts.append(f"{self.duration:g} s" + (f" in {self.wall_time:.3g} s" if self.wall_time is not None else ""))
+        if self.diverged is not None:
+            parts.append("diverged")
+        if self.checks:
+            parts.append(f"{sum(check.passed for check in self.checks)} of {len(self.checks)} checks passed")
+        if self.residual_relative is not None:
+            parts.append(f"energy residual {self.residual_relative:.1e}")
+        return f"Summary({', '.join(parts)})"
+
+
+def summarise(
+    dataset: xarray.Dataset,
+    *,
+    title: str = "",
+    description: str = "",
+    checks: Sequence[Check] = (),
+    setup: Sequence[tuple[str, str]] = (),
+    compile_time: float | None = None,
+    late_steps: int | None = None,
+    stopped: str | None = None,
+    diverged: str | None = None,
+    end_time: float | None = None,
+) -> Summary:
+    """The summary of a recorded run.
+
+    Args:
+        dataset: The recording.
+        title: What happens, in one line; the recording's title unless given.
+        description: What it shows.
+        checks: What must be true of it.
+        setup: How it was set up: pairs of label and text.
+        compile_time: Time of compiling [s].
+        late_steps: Deadlines missed in real time, or None.
+        stopped: The event that ended it early, or None.
+        diverged: Why it diverged, or None.
+        end_time: Time that was reached [s]; that of the last sample unless given.
+    """
+    attrs, recorded = dataset.attrs, dataset.sizes.get("time", 0) > 0
+    time = dataset["time"].values
+    span = float((time[-1] if end_time is None else end_time) - time[0]) if recorded else 0.0
+    wall = float(attrs.get("wall_time", 0.0))
+    work = _last_work(dataset) if recorded and "work" in dataset else {}
+    stored = {}
+    if recorded:
+        stored = {n: float(dataset[n].values[-1] - dataset[n].values[0]) for n in STORED_ENERGIES if n in dataset}
+    residual = relative = None
+    if recorded and "energy_residual" in dataset:
+        residual = float(np.abs(dataset["energy_residual"].values).max())
+        exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
+        relative = residual / (exchanged or 1.0)
+    return Summary(
+        title=title or str(attrs.get("title", "")),
+        description=description,
+        model=str(attrs.get("model", "")),
+        duration=span,
+        wall_time=wall,
+        compile_time=compile_time,
+        real_time_factor=span / wall if wall else 0.0,
+        late_steps=late_steps,
+        stopped=stopped,
+        diverged=diverged,
+        checks=tuple(check.judge(dataset) for check in checks) if recorded else (),
+        work=work,
+        stored=stored,
+        residual=residual,
+        residual_relative=relative,
+        setup=tuple(setup),
+        messages=_each_once([*attrs.get("messages", ()), *([diverged] if diverged else ())]),
+    )
+
+
+def _last_work(dataset: xarray.Dataset) -> dict[str, float]:
+    """Work of each cause at the end [J]."""
+    return {str(cause): float(dataset["work"].sel(cause=cause).values[-1]) for cause in dataset["cause"].values}
+
+
+def _each_once(messages: Sequence[str]) -> tuple[str, ...]:
+    """The messages without repetitions, and without those that are part of another."""
+    texts = list(dict.fromkeys(str(m) for m in messages))
+    return tuple(m for m in texts if not any(m != other and m in other for other in texts))

@@ -1,0 +1,293 @@
+"""Run a scenario into a folder: recording, checkpoints, the state at the end, summary. It prints and draws nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs import __version__
+from hydromechs.errors import SimulationDiverged
+from hydromechs.model import State
+from hydromechs.recording import RecordingWriter, RunFolder, Summary, Variable, load_recording, summarise
+from hydromechs.simulation import Plant, Simulation, load_state, save_state
+
+from ._scenario import Scenario
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["RunInterrupted", "RunResult", "run_scenario"]
+
+CHECKPOINT = 10.0
+"""Wall time between two checkpoints of a run [s]."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunResult:
+    """The result of a run in a folder."""
+
+    folder: RunFolder
+    """Where everything is."""
+    recording: xarray.Dataset
+    """The recording, as far as the run came."""
+    state: State
+    """The state at the end; of a run that diverged, the last finite one."""
+    summary: Summary
+    """Times, checks, energy audit."""
+    warnings: tuple[str, ...] = ()
+    """Warnings that are not among the messages of the summary."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run came to its end and all checks passed."""
+        return self.summary.passed
+
+    def __repr__(self) -> str:
+        return f"RunResult({str(self.folder.path)!r}, {self.summary!r})"
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A run that the user interrupted; its recording and a state to resume from are in the folder."""
+
+    def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float) -> None:
+        super().__init__(f"interrupted; {folder.state} is at t = {state.t:g} s")
+        self.folder = folder
+        """Where everything is."""
+        self.state = state
+        """The state that was saved."""
+        self.samples = samples
+        """Number of samples in the recording."""
+        self.remaining = remaining
+        """Time that was still to be simulated [s]."""
+
+
+def run_scenario(
+    scenario: Scenario,
+    folder: str | os.PathLike[str] | RunFolder,
+    *,
+    text: str = "",
+    resume: str | os.PathLike[str] | None = None,
+    real_time: float | None = None,
+    replace: bool = False,
+    pictures: Callable[[RunResult], object] | None = None,
+    progress: Callable[[str, float], None] | None = None,
+    checkpoint: float = CHECKPOINT,
+) -> RunResult:
+    """Run a scenario and leave recording.zarr, state.json and summary.json in a folder.
+
+    While the run goes on, state.json is its last checkpoint: a run that is killed can be resumed from there. A run that
+    diverges leaves last_finite_state.json instead. Ctrl-C raises `RunInterrupted` when everything is saved.
+
+    Args:
+        scenario: What to simulate.
+        folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
+        text: The scenario as a file, to keep with the recording.
+        resume: A state to continue from: a state.json, or the folder of a run that holds one.
+        real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
+        replace: Replace an earlier run in the folder.
+        pictures: Called with the result while the folder is still locked, to draw plots and to write a report.
+        progress: Called with "compiling", "simulating" or "drawing" and the simulated time since the start [s].
+        checkpoint: Wall time between two checkpoints [s].
+    """
+    report = progress or (lambda phase, t: None)
+    state = None if resume is None else load_state(state_file(resume))
+    with contextlib.ExitStack() as stack:
+        if not isinstance(folder, RunFolder):
+            folder = stack.enter_context(RunFolder(folder).claimed(replace=replace))
+        report("compiling", 0.0)
+        started = time.perf_counter()
+        sim = scenario.simulation()
+        if resume is not None and state is not None:
+            _check_layout(state_file(resume), sim)
+            sim.reset(state)
+        sim.compile()
+        compile_time = time.perf_counter() - started
+        folder.clear()
+        result = _simulate(scenario, sim, folder, text, real_time, report, checkpoint, compile_time)
+        if pictures is not None:
+            report("drawing", result.summary.duration or 0.0)
+            pictures(result)
+    return result
+
+
+def _simulate(
+    scenario: Scenario,
+    sim: Simulation,
+    folder: RunFolder,
+    text: str,
+    real_time: float | None,
+    report: Callable[[str, float], None],
+    checkpoint: float,
+    compile_time: float,
+) -> RunResult:
+    """The run itself, from a compiled simulation to the summary on disk."""
+    title = scenario.title or scenario.name
+    attrs = {"title": title, "hydromechs": __version__, "created": time.strftime("%Y-%m-%d %H:%M:%S"), "scenario": text}
+    saved = Checkpoints(sim, folder.state, sim.layout_names, checkpoint)
+    t_start, outcome, diverged = sim.state.t, None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            outcome = sim.run(
+                scenario.duration,
+                recorder=lambda schema, coords, own: saved.writer(folder.recording, schema, coords, {**own, **attrs}),
+                progress=lambda t: report("simulating", t - t_start),
+                real_time=real_time,
+            )
+        except SimulationDiverged as error:
+            diverged = error
+        except KeyboardInterrupt:
+            save_state(saved.state, folder.state, saved.layout)
+            samples = load_recording(folder.recording).sizes["time"] if folder.has_run() else 0
+            remaining = t_start + scenario.duration - saved.state.t
+            raise RunInterrupted(folder, saved.state, samples, remaining) from None
+    state = sim.state if diverged is None else diverged.state or sim.state
+    if diverged is None:
+        save_state(state, folder.state, saved.layout)
+    else:
+        folder.state.unlink(missing_ok=True)
+        save_state(state, folder.last_finite_state, saved.layout)
+    dataset = load_recording(folder.recording)
+    summary = summarise(
+        dataset,
+        title=title,
+        description=scenario.description,
+        checks=scenario.checks,
+        setup=_setup(sim),
+        compile_time=compile_time,
+        late_steps=outcome.late if outcome is not None and real_time is not None else None,
+        stopped=None if outcome is None else outcome.stopped,
+        diverged=None if diverged is None else str(diverged),
+        end_time=state.t,
+    )
+    folder.summary.write_text(json.dumps(summary.to_dict(), indent=2, ensure_ascii=False, default=str), encoding="utf-8")
+    texts = dict.fromkeys(str(warning.message) for warning in caught)
+    others = tuple(w for w in texts if not any(w in message for message in summary.messages))
+    return RunResult(folder=folder, recording=dataset, state=state, summary=summary, warnings=others)
+
+
+# -- states -----------------------------------------------------------------------------------------------------------------
+
+
+class Checkpoints:
+    """Saves the state of a running simulation now and then, just after the samples up to it have been written.
+
+    A simulation hands samples on between two of its intervals, after the events of the one and before the controller's call
+    for the next: the state there is one that a run can resume from, to the last bit.
+
+    Args:
+        sim: The simulation.
+        path: File for the state.
+        layout: Text that names what the state's numbers are.
+        interval: Wall time between two checkpoints [s].
+    """
+
+    def __init__(self, sim: Simulation, path: Path, layout: str, interval: float) -> None:
+        self.sim, self.path, self.layout, self.interval = sim, path, layout, interval
+        self.state = sim.state
+        """The last state that a run can resume from."""
+        self._saved = time.perf_counter()
+
+    def writer(
+        self, path: Path, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]
+    ) -> RecordingWriter:
+        """A writer of the recording that makes the checkpoints."""
+        return _CheckpointingWriter(self, path, schema, coords, attrs)
+
+    def reached(self) -> None:
+        """Take the present state; save it if it is time."""
+        self.state = self.sim.state
+        if time.perf_counter() - self._saved >= self.interval:
+            save_state(self.state, self.path, self.layout)
+            self._saved = time.perf_counter()
+
+
+class _CheckpointingWriter(RecordingWriter):
+    """A `RecordingWriter` that tells `Checkpoints` when a block of samples is on disk."""
+
+    def __init__(self, checkpoints: Checkpoints, path: Path, schema: Any, coords: Any, attrs: Any) -> None:
+        super().__init__(path, schema, coords, attrs)
+        self._checkpoints = checkpoints
+
+    def append(self, block: Mapping[str, np.ndarray]) -> None:
+        super().append(block)
+        self._checkpoints.reached()
+
+
+def state_file(path: str | os.PathLike[str]) -> Path:
+    """The file of a state to resume from, given itself or the folder of its run.
+
+    Args:
+        path: A state.json, or a folder.
+    """
+    given = Path(path)
+    if given.is_file():
+        return given
+    if not given.exists():
+        raise ValueError(f"cannot resume from {given}: there is no such file; a run leaves state.json in its folder")
+    folder = RunFolder(given)
+    if folder.state.is_file():
+        return folder.state
+    if folder.last_finite_state.exists():
+        raise ValueError(
+            f"cannot resume from {given}: the run in it diverged; {folder.last_finite_state} is its last finite state"
+        )
+    if folder.has_run():
+        raise ValueError(f"cannot resume from {given}: the run in it was killed before its first checkpoint")
+    raise ValueError(f"cannot resume from {given}: it is not the folder of a run, there is no state.json in it")
+
+
+def _check_layout(path: Path, sim: Simulation) -> None:
+    """Refuse the state of a simulation with other joints, actuators or internal states."""
+    layout = json.loads(path.read_text()).get("layout")
+    if layout and layout != sim.layout_names:
+        raise ValueError(
+            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order"
+        )
+
+
+# -- how it was set up ------------------------------------------------------------------------------------------------------
+
+
+def _setup(sim: Simulation) -> list[tuple[str, str]]:
+    """Label and text of each part of the set-up."""
+    plant = sim.plant
+    return [
+        ("Model", f"{plant.model.name}: {plant.model.nb} bodies, {plant.model.nv} degrees of freedom"),
+        ("Water", _water(plant)),
+        ("Actuators", ", ".join(plant.actuator_names) or "none"),
+        ("Components", ", ".join(_counted(plant)) or "none"),
+        ("Controller", f"{type(sim.controller).__name__}, every {sim.period:g} s" if sim.controller else "none"),
+        ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),
+        ("Seed", str(plant.seed)),
+    ]
+
+
+def _counted(plant: Plant) -> list[str]:
+    """How many components of each kind there are."""
+    kinds = [c.kind for c in plant.components]
+    return [f"{kinds.count(kind)} {kind.replace('_', ' ')}" for kind in dict.fromkeys(kinds)]
+
+
+def _water(plant: Plant) -> str:
+    environment = plant.environment
+    parts = []
+    if environment.current is not None:
+        varies = bool(environment.current.times)
+        velocity = np.round(environment.current.velocity, 3).tolist()
+        parts.append("current that varies" if varies else f"current {velocity} m/s")
+    if environment.gusts is not None:
+        parts.append(f"gusts {list(environment.gusts.sigma)} m/s")
+    parts += [type(wave).__name__ for wave in environment.waves]
+    if environment.surface is not None:
+        parts.append("free surface")
+    return ", ".join(parts) or ("still" if plant.wet else "none")

@@ -1,0 +1,82 @@
+"""What the benchmarks share: the machine and its versions, goals, random states."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hydromechs as hm
+from hydromechs.model import Model, joints
+
+from .peers._common import joint_parts
+
+__all__ = ["dry_model", "machine", "random_states", "target", "versions"]
+
+PACKAGES = ("hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco", "cupy-cuda12x", "cupy-cuda13x", "cupy")
+
+
+def machine() -> dict[str, Any]:
+    """The machine that is measured."""
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        cpu = names[0] if names else cpu
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "load": load,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that are installed."""
+    out = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            out[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    if "hydromechs" not in out:  # run from the source tree
+        out["hydromechs"] = hm.__version__
+    return out
+
+
+def target(what: str, needed: str, measured: float | None, held: bool | None) -> dict[str, Any]:
+    """One goal: what it is, what is needed, what was measured, and whether it was met in this run (None: not measured)."""
+    return {"what": what, "needed": needed, "measured": measured, "held": held}
+
+
+def dry_model(model: Model) -> Model:
+    """The same mechanism without water."""
+    bodies = tuple(replace(body, hydro=None) for body in model.bodies)
+    return Model(name=f"{model.name}_dry", world=model.world, bodies=bodies)
+
+
+def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, τ of n random states: unit quaternions, joints within their limits; shapes (n, nq), (n, nv), (n, nv)."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    for body in model.bodies:
+        for part in joint_parts(body.joint):
+            match part:
+                case joints.Free() | joints.Ball():
+                    x = rng.normal(size=(n, part.nq))
+                    x[:, -4:] /= np.linalg.norm(x[:, -4:], axis=1, keepdims=True)
+                case joints.Revolute() | joints.Prismatic():
+                    x = rng.uniform(*(part.limits or ((-np.pi, np.pi) if part.kind == "revolute" else (-1.0, 1.0))), (n, 1))
+                case _:
+                    continue
+            columns.append(x)
+    q = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else np.zeros((n, 0))
+    return q, rng.normal(size=(n, model.nv)), 10.0 * rng.normal(size=(n, model.nv))

@@ -1,0 +1,163 @@
+"""Folders of runs: locks, numbers, what is replaced; states to resume from."""
+
+import json
+import os
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.library import load_scenario
+from hydromechs.recording import FolderInUse, RunFolder
+from hydromechs.scenario import run_scenario
+
+
+def wait_for(condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.02)
+
+
+def test_runs_without_out_are_kept_side_by_side(run, scenario, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(3):
+        code, _, _ = run("run", scenario(), "--no-pictures")
+        assert code == 0
+    assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == ["sinking", "sinking-2", "sinking-3"]
+    code, text, _ = run("run", scenario(), "--no-pictures", "--force")
+    assert code == 0 and "runs/sinking/recording.zarr" in text
+    assert len(list((tmp_path / "runs").iterdir())) == 3
+
+
+def test_an_earlier_run_is_replaced_only_with_force(run, scenario, tmp_path):
+    out = tmp_path / "out"
+    run("run", scenario(), "--out", out)
+    before = (out / "summary.json").read_text()
+    code, _, err = run("run", scenario(), "--out", out)
+    assert code == 1 and "--force" in err and (out / "summary.json").read_text() == before
+    (out / "plots" / "mine.txt").write_text("precious")
+    (out / "notes.md").write_text("precious")
+    code, _, _ = run("run", scenario(), "--out", out, "--force", "--no-pictures")
+    assert code == 0 and (out / "summary.json").read_text() != before
+    # nothing of the old run stays beside the new one, and nothing of the user's goes
+    assert sorted(p.name for p in out.iterdir()) == ["notes.md", "plots", "recording.zarr", "state.json", "summary.json"]
+    assert [p.name for p in (out / "plots").iterdir()] == ["mine.txt"]
+
+
+def test_a_second_process_does_not_touch_the_folder_of_the_first(run, start, scenario, tmp_path):
+    out = tmp_path / "out"
+    first = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
+    wait_for(lambda: (out / "recording.zarr" / ".zattrs").exists() or first.poll() is not None)
+    for force in ((), ("--force",)):
+        code, _, err = run("run", scenario(), "--out", out, "--no-pictures", *force)
+        assert code == 1 and f"process {first.pid}" in err
+    assert first.poll() is None
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    assert (out / "run.lock").exists()  # what a killed run leaves does not lock
+    code, _, _ = run("run", scenario(), "--out", out, "--no-pictures", "--force")
+    assert code == 0 and not (out / "run.lock").exists()
+
+
+def test_a_folder_is_claimed_once_and_not_left_behind_empty(tmp_path):
+    with RunFolder(tmp_path / "a").claimed() as folder:
+        with pytest.raises(FolderInUse, match=str(os.getpid())), RunFolder(tmp_path / "a").claimed():
+            pass
+        with RunFolder.numbered(tmp_path / "a") as other:
+            assert other.path == tmp_path / "a-2"
+        assert folder.path.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scenario_that_does_not_compile_leaves_the_earlier_run(run, scenario, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run("run", scenario(), "--out", out, "--no-pictures")
+    before = (out / "summary.json").read_text()
+    monkeypatch.setattr(hm.Simulation, "compile", lambda self: (_ for _ in ()).throw(ValueError("no compiler")))
+    code, _, err = run("run", scenario(), "--out", out, "--force", "--no-pictures")
+    assert code == 1 and "no compiler" in err and (out / "summary.json").read_text() == before
+
+
+# resuming
+
+
+def test_a_run_resumes_from_the_folder_of_another(run, scenario, tmp_path):
+    whole, first, second = (tmp_path / name for name in ("whole", "first", "second"))
+    run("run", scenario(duration=4.0), "--out", whole, "--no-pictures")
+    run("run", scenario(duration=2.0), "--out", first, "--no-pictures")
+    code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first)
+    assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "what, words",
+    [("nothing", "there is no such file"), ("empty", "not the folder of a run"), ("text.json", "text.json is no")],
+)
+def test_what_cannot_be_resumed_from_is_said_plainly(run, scenario, tmp_path, what, words):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.json").write_text("[1, 2]")
+    code, _, err = run("run", scenario(), "--out", tmp_path / "out", "--no-pictures", "--resume", tmp_path / what)
+    assert code == 1 and str(tmp_path / what) in err and words in err and "Errno" not in err
+    assert not (tmp_path / "out").exists()
+
+
+KILLED = """
+import sys
+from hydromechs.library import load_scenario
+from hydromechs.scenario import run_scenario
+run_scenario(load_scenario(sys.argv[1]), sys.argv[2], checkpoint=0.2)
+"""
+
+
+def test_a_killed_run_resumes_from_its_checkpoint_to_the_last_bit(start, scenario, tmp_path):
+    """Verify that the checkpoint of a run with gusts and an event that acts is a state of the run without interruption."""
+    path = scenario(duration=1e6)
+    event = "events: [{name: deep, quantity: time, level: 0.73, wrench: {float: [0, 0, 5, 0, 0, 0]}}]\nexternal: [float]\n"
+    path.write_text(path.read_text() + event)
+    process = start(path, tmp_path / "killed", code=KILLED)
+    state = tmp_path / "killed" / "state.json"
+    wait_for(lambda: state.exists() or process.poll() is not None)
+    process.kill()
+    _, error = process.communicate()
+    assert state.exists(), error
+    t = json.loads(state.read_text())["t"]
+    assert t > 0.73  # a fraction of a second of computing is many seconds of this scenario
+    path.write_text(path.read_text().replace("duration: 1000000.0", f"duration: {t + 1.0}"))
+    whole = run_scenario(load_scenario(path), tmp_path / "whole")
+    path.write_text(path.read_text().replace(f"duration: {t + 1.0}", "duration: 1.0"))
+    rest = run_scenario(load_scenario(path), tmp_path / "rest", resume=tmp_path / "killed")
+    assert whole.state.t == pytest.approx(rest.state.t, abs=1e-9)
+    assert np.array_equal(whole.state.q, rest.state.q) and np.array_equal(whole.state.v, rest.state.v)
+
+
+def test_an_interrupted_run_says_how_to_go_on(start, scenario, tmp_path):
+    out = tmp_path / "out"
+    process = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
+    header = out / "recording.zarr" / "time" / ".zarray"
+    wait_for(lambda: header.exists() and '"shape": [0' not in header.read_text())
+    process.send_signal(signal.SIGINT)
+    text, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    remaining = float(re.search(rf"--resume {out} --duration (\S+)", text)[1])
+    t = json.loads((out / "state.json").read_text())["t"]
+    assert t + remaining == pytest.approx(1e6, rel=1e-5)
+    assert not (out / "run.lock").exists()
+
+
+def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path, capsys):
+    phases = []
+    result = run_scenario(
+        load_scenario(scenario()),
+        tmp_path / "out",
+        pictures=lambda r: phases.append("drawn"),
+        progress=lambda p, t: phases.append(p),
+    )
+    assert capsys.readouterr() == ("", "")
+    assert result.passed and phases[0] == "compiling" and phases[-2:] == ["drawing", "drawn"]
+    assert result.recording.time.values[-1] == pytest.approx(2.0) and result.state.t == pytest.approx(2.0)
+    assert "out" in repr(result) and "1 of 1 checks passed" in repr(result)
+    assert json.loads(result.folder.summary.read_text()) == json.loads(json.dumps(result.summary.to_dict()))

@@ -1,0 +1,74 @@
+"""What tells two models apart: the text that compiled code is found by, and the one line that is shown."""
+
+import dataclasses
+
+import numpy as np
+
+import hydromechs as hm
+from hydromechs import hydro, library
+from hydromechs.equations import identity_of
+
+
+def with_other_number(model, k, **changes):
+    """The model with other fields in its body k."""
+    bodies = list(model.bodies)
+    bodies[k] = dataclasses.replace(bodies[k], **changes)
+    return dataclasses.replace(model, bodies=bodies)
+
+
+def test_equal_models_have_equal_identities():
+    one, two = library.load("tiburon_titan2"), library.load("tiburon_titan2")
+    assert identity_of(one) == identity_of(two) and repr(one) == repr(two)
+
+
+def test_any_number_changes_identity_and_line():
+    """Also one that the line does not show: the sign of a zero, the last bit of a centre of mass."""
+    model = library.load("puma560")
+    com = model.bodies[2].inertia.com
+    others = [
+        with_other_number(model, 2, inertia=dataclasses.replace(model.bodies[2].inertia, com=(np.nextafter(com[0], 9.0), *com[1:]))),
+        dataclasses.replace(model, world=dataclasses.replace(model.world, water_density=1024.0)),
+        with_other_number(model, 3, frames=(*model.bodies[3].frames, hm.Frame("mark"))),
+    ]  # fmt: skip
+    assert len({identity_of(m) for m in (model, *others)}) == 4
+    assert len({repr(m) for m in (model, *others)}) == 4
+
+
+def test_elements_of_one_name_are_told_apart():
+    """Cylinders of added mass, of drag and of display have the same class name."""
+    ends = dict(radius=0.1, start=(0.0, 0.0, 0.0), end=(1.0, 0.0, 0.0))
+    assert identity_of(hm.added_mass.Cylinder(**ends)).startswith("hydromechs.model.added_mass.Cylinder(")
+    assert identity_of(hm.drag.Cylinder(**ends, coefficient=1.0)).startswith("hydromechs.model.drag.Cylinder(")
+
+
+class Own:
+    """Hydrodynamics of a user."""
+
+    def added_mass(self, body, motion):
+        return np.eye(6)
+
+    def wrench(self, body, motion):
+        return np.zeros(6)
+
+
+def test_own_classes_and_handlers_have_no_identity():
+    inertia = hm.Inertia(mass=2.5, tensor=(1, 1, 1, 0, 0, 0))
+    own = hm.Model(name="mine", bodies=[hm.Body(name="b", inertia=inertia, hydro=Own())])
+    assert identity_of(own) is None
+    assert repr(own) == "<Model mine: 1 body, 6 degrees of freedom, 2.5 kg, NED, own classes>"
+    assert identity_of((library.load("puma560"), Own())) is None
+    assert identity_of(np.zeros(3)) is None
+
+
+def test_own_handler_of_an_element_takes_the_identity_away(monkeypatch):
+    model = library.load("puma560")
+    assert identity_of(model) is not None
+    handlers = {**hydro.drag_wrench.registry, Own: lambda element, V_r, density: 0.0 * V_r}
+    monkeypatch.setattr(hydro.drag_wrench, "registry", handlers)  # what `drag_wrench.register` leads to
+    assert identity_of(model) is None
+
+
+def test_line_names_what_one_looks_for():
+    line = repr(library.load("tiburon_titan2"))
+    for word in ("tiburon_titan2", "7 bodies", "12 degrees of freedom", "3880 kg", "NED"):
+        assert word in line
