@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ LARGEST = 1e100
 TOO_LARGE = f"too large to compute with (entries of an inertia reach {LARGEST:g} at most); is a number mistyped?"
 
 
-def header_faults(model) -> list[Fault]:
+def header_faults(model: Any) -> list[Fault]:
     """Faults of name, description and sources."""
     out = []
     if not isinstance(model.name, str) or not model.name.strip():
@@ -59,12 +60,11 @@ def world_faults(world: object) -> list[Fault]:
     return [_value_fault(("world",), name, world, f"world: {name}", must, remedies) for name, _, must in field_faults(world)]
 
 
-def _value_fault(
-    path: tuple, name: str, thing: object, label: str, must: str, remedies: dict[str, str], which: int = 0
-) -> Fault:
+def _value_fault(path: tuple, name: str, thing: Any, label: str, must: str, remedies: dict[str, str], which: int = 0) -> Fault:
     """A field that does not have the value that it must have; its unit is in its text (`which` of those joined by "or")."""
     value = getattr(thing, name)
-    unit = (unit_in(field_texts(type(thing)).get(name, "")).split(" or ") * 2)[which]
+    kind: type = type(thing)
+    unit = (unit_in(field_texts(kind).get(name, "")).split(" or ") * 2)[which]
     shown = f"{plain(value)} {unit}".rstrip() if isinstance(value, int | float | tuple) else repr(value)
     remedy = remedies.get(name, "") or remedies.get(must, "")
     return Fault((*path, name), f"{label} is {shown}, {must}{'; ' if remedy else ''}{remedy}", value, must, remedy)
@@ -74,7 +74,8 @@ class _Collector:
     """Collects the faults of one body."""
 
     def __init__(self, index: int, body: Body):
-        self.index, self.name, self.found = index, body.name, []
+        self.index, self.name = index, body.name
+        self.found: list[Fault] = []
 
     def add(self, path: tuple, text: str) -> None:
         self.found.append(Fault(("bodies", self.index, *path), f"body {self.name!r}: {text}"))
@@ -104,7 +105,7 @@ def _dotted(path: tuple) -> str:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def body_faults(index: int, body) -> list[Fault]:
+def body_faults(index: int, body: object) -> list[Fault]:
     """Faults of one body by itself; `index` is its place in the file."""
     if not isinstance(body, Body):
         return [Fault(("bodies", index), f"bodies[{index}] is {body!r}, must be a Body")]
@@ -127,7 +128,7 @@ def body_faults(index: int, body) -> list[Fault]:
     return c.found
 
 
-def _joint(c: _Collector, path: tuple, joint) -> None:
+def _joint(c: _Collector, path: tuple, joint: object) -> None:
     if isinstance(joint, Composite):
         if path != ("joint",):
             c.add(path, f"{_dotted(path)}: a composite joint cannot be a part of another; list its parts there")
@@ -176,7 +177,7 @@ def _joint(c: _Collector, path: tuple, joint) -> None:
                 )
 
 
-def _inertia(c: _Collector, inertia) -> None:
+def _inertia(c: _Collector, inertia: object) -> None:
     if not isinstance(inertia, Inertia):
         c.add(("inertia",), f"inertia is {inertia!r}, must be an Inertia")
         return
@@ -201,7 +202,7 @@ def _inertia(c: _Collector, inertia) -> None:
         c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); give the mass, or leave both out")
 
 
-def _hydro(c: _Collector, hydro: Hydro, inertia) -> None:
+def _hydro(c: _Collector, hydro: Hydro, inertia: Any) -> None:
     c.fields(("hydro",), hydro)
     clean = True
     for i, element in enumerate(hydro.added_mass):
@@ -286,7 +287,7 @@ def _drag(c: _Collector, path: tuple, element: object) -> None:
             c.add(path, f"{_dotted(path)}: {given} must not be zero and be perpendicular")
 
 
-def _shape(c: _Collector, path: tuple, shape) -> None:
+def _shape(c: _Collector, path: tuple, shape: object) -> None:
     if not isinstance(shape, shapes.Shape):
         c.add(path, f"{_dotted(path)} is {shape!r}, must be a shape of hydromechs.shapes")
         return

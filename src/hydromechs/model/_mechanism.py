@@ -138,7 +138,7 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
     return out
 
 
-def _motions_without_inertia(model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
+def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
     """The outermost joint that moves no inertia at a configuration, in one pass from the leaves to the roots.
 
     M is singular where D = Sᵀ A S of a joint is, with the articulated inertia A of what it carries (M = Lᵀ D L); it is compared

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from hydromechs.values import Bound, Edges, NotNegative, Positive, Vector3, convert_fields, floats, matrix, number
 
@@ -45,7 +45,7 @@ class Cylinder:
         convert_fields(self, "drag")
 
     @classmethod
-    def along(cls, axis: str, start: float, end: float, **fields) -> Cylinder:
+    def along(cls, axis: str, start: float, end: float, **fields: Any) -> Cylinder:
         """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m]; `fields` are the others of the class."""
         if axis not in ("x", "y", "z"):
             raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
