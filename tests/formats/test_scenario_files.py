@@ -28,7 +28,7 @@ from hydromechs.formats._convert import key_of
 from hydromechs.formats._yaml import parse
 from hydromechs.integrators import DormandPrince
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints
-from hydromechs.recording import Check, place
+from hydromechs.recording import Check, find_quantity
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario, assemble
 from hydromechs.simulation import Event
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
@@ -463,7 +463,7 @@ def test_components_of_files(tmp_path):
     assert read(dumps_scenario(scenario, tmp_path), tmp_path) == scenario
     with pytest.raises(UnsupportedFeature, match="components.0 is Nothing"):
         dumps_scenario(replace(scenario, components=scenario.plant.components[-1:]))
-    with pytest.raises(ScenarioError, match="line 6: components.0: the key 'type' is missing"):
+    with pytest.raises(ScenarioError, match="line 7: components.0: the key 'type' is missing"):
         read(text.replace("type:", "kind:").replace("{kind", "\n      {kind"), tmp_path)
 
 
@@ -519,14 +519,14 @@ def test_check_in_words(recording):
 def test_place_of_names_with_dots():
     variables = {"position": ("body", "xyz"), "depth": ("body",), "energy": ()}
     labels = {"body": ["a", "a.b", "a.x"], "xyz": ["x", "y", "z"]}
-    assert place("position.a.b.y", variables, labels) == ("position", (1, 1))
-    assert place("position.a.x", variables, labels) == ("position", (0, 0))
-    assert place("position.a.x.x", variables, labels) == ("position", (2, 0))
-    assert place("depth.a.x", variables, labels) == ("depth", (2,))
-    assert place("energy", variables, labels) == ("energy", ())
+    assert find_quantity("position.a.b.y", variables, labels) == ("position", (1, 1))
+    assert find_quantity("position.a.x", variables, labels) == ("position", (0, 0))
+    assert find_quantity("position.a.x.x", variables, labels) == ("position", (2, 0))
+    assert find_quantity("depth.a.x", variables, labels) == ("depth", (2,))
+    assert find_quantity("energy", variables, labels) == ("energy", ())
     for wrong in ("speed", "position", "position.c.x", "position.a.b", "depth.a.y", "energy.x"):
         with pytest.raises(KeyError):
-            place(wrong, variables, labels)
+            find_quantity(wrong, variables, labels)
 
 
 # -- the library's scenario -----------------------------------------------------------------------------------------------

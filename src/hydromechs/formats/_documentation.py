@@ -84,7 +84,7 @@ def _words(schema: dict[str, Any]) -> str:
     if "const" in schema or "enum" in schema:
         return ", ".join(f"`{x}`" for x in schema.get("enum", [schema.get("const")]))
     if "oneOf" in schema or "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_words(s) for s in schema.get("oneOf", schema.get("anyOf"))))
+        return " or ".join(dict.fromkeys(_words(s) for s in schema.get("oneOf", schema.get("anyOf", []))))
     kind, items = schema.get("type"), schema.get("items", {})
     if kind in ("number", "integer"):
         signs = {"exclusiveMinimum": ">", "minimum": "≥", "exclusiveMaximum": "<", "maximum": "≤"}

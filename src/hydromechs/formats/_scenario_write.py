@@ -72,7 +72,7 @@ def _integrator(method: Any) -> Any:
 
 
 def _relative(path: str, folder: str | Path | None) -> str:
-    """A path from the folder of the scenario file, with a dot or a slash in it so that it is no name of the library."""
+    """A path from the folder of the scenario file, with a dot or a slash in it so that it is not taken for a library name."""
     if folder is not None:
         try:
             path = os.path.relpath(path, folder)

@@ -245,14 +245,14 @@ class _Builder:
         kind, text = node.tag.removeprefix(TAG), node.value
         if kind == "str":
             if any("\ud800" <= c <= "\udfff" for c in text):
-                self._add(node, path, f"the text {text!r} has half of a surrogate pair, which is no character; delete it")
+                self._add(node, path, f"the text {text!r} has half of a surrogate pair, which is not a character; delete it")
                 return ascii(text)
             return text
         if kind not in _PATTERNS or not node.tag.startswith(TAG):
             self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which model files do not know; delete the tag")
             return text
         if not (_PATTERNS[kind].fullmatch(text) or (kind == "float" and _PATTERNS["int"].fullmatch(text))):
-            self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is none; delete the tag or mend the value")
+            self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is not one; delete the tag or mend the value")
             return text
         if kind == "null":
             return None
