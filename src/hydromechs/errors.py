@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Fault", "FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature"]
 
@@ -84,8 +85,8 @@ class ScenarioError(_Faulty):
 class SimulationDiverged(RuntimeError):
     """The state stopped being finite; `state` is the last one that was, `recording` what was recorded in memory, if any."""
 
-    state: object = None
-    recording: object = None
+    state: Any = None
+    recording: Any = None
 
 
 class FieldError(ValueError):

@@ -61,6 +61,7 @@ def run(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
+    code: Annotated[bool, typer.Option(help="Allow Python code that the scenario names; --no-code refuses it.")] = True,
 ) -> None:
     """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
     from ._run import run as run_scenario
@@ -76,6 +77,7 @@ def run(
         real_time=pace,
         pictures=pictures,
         force=force,
+        code=code,
     )
     if not passed:
         raise typer.Exit(1)
@@ -143,16 +145,25 @@ def models() -> None:
 
 @app.command()
 def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
-    """Check model and scenario files; every fault is listed with its line."""
+    """Check model and scenario files; every fault is listed with its line. Code that a scenario names is read, not run."""
     from hydromechs.formats import is_scenario_file
     from hydromechs.library import load, load_scenario, scenario_names
+    from hydromechs.scenario import code_faults
 
     bad = 0
     for file in files:
         try:
             is_scenario = file in scenario_names() or is_scenario_file(file)
-            (load_scenario if is_scenario else load)(file)
-            print(f"{file}: good")
+            if is_scenario:
+                scenario = load_scenario(file)
+                faults = code_faults(scenario)
+                if faults:
+                    raise ScenarioError(file, faults)
+                runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
+                print(f"{file}: good{runs}")
+            else:
+                load(file)
+                print(f"{file}: good")
         except (ModelError, ScenarioError, OSError) as error:
             bad += 1
             _print_error(str(error))

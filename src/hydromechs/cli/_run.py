@@ -33,6 +33,7 @@ def run(
     real_time: float | None = None,
     pictures: bool = True,
     force: bool = False,
+    code: bool = True,
 ) -> bool:
     """Run a scenario, write its folder and print what came out; whether it came to its end and all checks passed.
 
@@ -46,10 +47,13 @@ def run(
         real_time: Pace of a run in real time.
         pictures: Whether to draw plots and write the report.
         force: Replace an earlier run in the folder.
+        code: Whether the scenario may name Python code of others, which is run.
     """
     from hydromechs.library import load_scenario
 
     scenario = load_scenario(source)
+    if scenario.code and not code:
+        raise ValueError(f"{source} runs Python code ({', '.join(scenario.code)}); read it, then run it without --no-code")
     if duration is not None:
         scenario = replace(scenario, duration=duration)
     if seed is not None:

@@ -1,8 +1,8 @@
 """Several chains that hold one load: closed chains by operational-space inertias (McMillan 1994, ch. 2, Table 1).
 
-Every tree of the forest but the load holds it by one or more grasps. A grasp joins a frame of a body of the tree (the holder)
+Every tree of the forest but the load holds it by one or more grips. A grip joins a frame of a body of the tree (the holder)
 to a frame of the load; some of its directions may be free (the general contact joint). Forces f_k are those of the holders on
-the load, in the axes of the grasp. The equations are those of the thesis, for trees in place of serial chains and for 6×6
+the load, in the axes of the grip. The equations are those of the thesis, for trees in place of serial chains and for 6×6
 inertias with added mass in place of rigid ones.
 """
 
@@ -27,16 +27,16 @@ __all__ = ["ClosedChains", "Holding", "OpenChain", "closed_chain_dynamics", "hel
 
 
 class Holding(NamedTuple):
-    """One grasp: where it is on the holder and on the load, and which of its six directions it holds."""
+    """One grip: where it is on the holder and on the load, and which of its six directions it holds."""
 
     body: int
     """Index of the holder's body."""
     path: Path
-    """From the holder's frame to that of the grasp, constant."""
+    """From the holder's frame to that of the grip, constant."""
     load_path: Path
-    """From the load's frame to that of the grasp, constant."""
+    """From the load's frame to that of the grip, constant."""
     rows: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    """Directions that are held, of x y z and rotations about them in the axes of the grasp."""
+    """Directions that are held, of x y z and rotations about them in the axes of the grip."""
 
 
 class OpenChain(NamedTuple):
@@ -57,7 +57,7 @@ class OpenChain(NamedTuple):
     onto: Array
     """X with X a_r the acceleration of the load along these directions, shape (c, 6)."""
     paths: tuple[Path | None, ...]
-    """X of each whole grasp as a transformation from the load's frame, where it holds all six directions, else None."""
+    """X of each whole grip as a transformation from the load's frame, where it holds all six directions, else None."""
 
 
 class ClosedChains(NamedTuple):
@@ -70,12 +70,12 @@ class ClosedChains(NamedTuple):
 
 
 def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tuple[int, list]]:
-    """Roots of the trees that hold the load, each with its grasps; all other trees move by themselves.
+    """Roots of the trees that hold the load, each with its grips; all other trees move by themselves.
 
     Args:
         model: The mechanism.
         load: Index of the load's body: a free body without children.
-        holdings: The grasps.
+        holdings: The grips.
     """
     if model.parent[load] >= 0 or model.free_rows[load] != (0, 1, 2, 3, 4, 5) or load in model.parent:
         raise ValueError(
@@ -87,7 +87,7 @@ def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tup
         while model.parent[root] >= 0:
             root = model.parent[root]
         if root == load:
-            raise ValueError(f"a grasp holds {model.body_names[load]!r} by itself")
+            raise ValueError(f"a grip holds {model.body_names[load]!r} by itself")
         out.setdefault(root, []).append(holding)
     return list(out.items())
 
@@ -121,7 +121,7 @@ def open_chains(
         inertia: As in `articulated_body`.
         force: As in `articulated_body`.
         load: Index of the load's body.
-        holdings: The grasps.
+        holdings: The grips.
 
     Returns:
         Open chains, I_r of the load (6, 6), and the sum of all other forces on it less its bias, for a' = a − g, shape (6,).
@@ -132,19 +132,19 @@ def open_chains(
     a = accelerations(model, kin, bias, still, world_acceleration(model))
     true = bias is kin.zeta
     out = []
-    for root, grasps in held_trees(model, load, holdings):
+    for root, grips in held_trees(model, load, holdings):
         dofs = _dofs(model, root)[::-1]  # from the tips inwards: a tip joint moves few directions, zeros fold away
         H = ldl([[M[i, j] for j in dofs] for i in dofs])
         y = H.forward([tau[k] - b[k] for k in dofs])
         rows, start, onto, paths = [], [], [], []
-        for g in grasps:
+        for g in grips:
             X = g.load_path
             if len(g.rows) == 6:
                 J = tip_jacobian(model, kin, g.body, g.path)
                 zeta = _swing(g.path, kin.V[g.body], true) - _swing(X, kin.V[load], true)
                 tip = g.path.motion(a[g.body]) + zeta
             else:
-                J, X, tip = _moving_grasp(model, kin, g, load, a, true)
+                J, X, tip = _moving_grip(model, kin, g, load, a, true)
             X_matrix = np.stack([X.motion(column) for column in np.eye(6)], axis=1)
             rows += [J[r] for r in g.rows]
             start += [tip[r] for r in g.rows]
@@ -162,10 +162,10 @@ def open_chains(
     return out, I_r, tau[at] - (b[at] - I_r @ a_load)
 
 
-def _moving_grasp(
+def _moving_grip(
     model: Model, kin: Kinematics, g: Holding, load: int, a: Sequence[Array], true: bool
 ) -> tuple[Array, Path, Array]:
-    """J, X and tip acceleration of a grasp some of whose directions are free, so that its frames A and B move on each other.
+    """J, X and tip acceleration of a grip some of whose directions are free, so that its frames A and B move on each other.
 
     With d from A to B and S from the load's axes, all in axes of A, d̈ = S (a_B) − a_A − α × d − ω × (ω × d) − 2 ω × ḋ, and the
     relative rotation changes by S α_L − α + ω_rel × S ω_L.
@@ -283,7 +283,7 @@ def closed_chain_dynamics(
         inertia: As in `articulated_body`.
         force: As in `articulated_body`.
         load: Index of the load's body.
-        holdings: The grasps.
+        holdings: The grips.
     """
     chains, A, rhs = open_chains(model, kin, bias, tau, inertia, force, load, holdings)
     Lambdas = []
@@ -297,7 +297,7 @@ def closed_chain_dynamics(
         Lambda = inverse(chain.mobility)
         Lambdas.append(Lambda)
         pushed = Lambda @ chain.acceleration
-        if len(chain.paths) == 1 and chain.paths[0] is not None:  # a whole grasp: two planar or general screws
+        if len(chain.paths) == 1 and chain.paths[0] is not None:  # a whole grip: two planar or general screws
             A = A + chain.paths[0].inertia_back(Lambda)
             rhs = rhs + chain.paths[0].force_back(pushed)
         else:

@@ -148,7 +148,7 @@ def singular_chain_dynamics(
         inertia: As in `articulated_body`.
         force: As in `articulated_body`.
         load: Index of the load's body.
-        holdings: The grasps.
+        holdings: The grips.
         threshold: Condition number of Λ⁻¹ from which on a chain counts as singular.
         solve: As in `load_solution`.
     """

@@ -1,4 +1,4 @@
-"""What acts on a mechanism: the one interface of thrusters, drives, friction, stops, contacts, grasps, and a user's own.
+"""What acts on a mechanism: the one interface of thrusters, drives, friction, stops, contacts, and a user's own.
 
 A component is a frozen dataclass with a method `act`, written in NumPy operations so that it can be traced. It sees the present
 instant (`Now`), its own states and inputs by name, and returns an `Action`; what an action leaves out is zero. The plant, the

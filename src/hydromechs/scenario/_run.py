@@ -150,7 +150,7 @@ def _simulate(
             samples = load_recording(folder.recording).sizes["time"] if folder.has_run() else 0
             remaining = t_start + scenario.duration - saved.state.t
             raise RunInterrupted(folder, saved.state, samples, remaining) from None
-    state = sim.state if diverged is None else diverged.state or sim.state
+    state = sim.state if diverged is None else diverged.state
     if diverged is None:
         save_state(state, folder.state, saved.layout)
     else:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.actuation import Thruster, drives
+from hydromechs.actuation import Thruster
+from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.errors import ScenarioError
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named
@@ -59,11 +60,11 @@ class Scenario:
     """How bodies meet each other."""
     thrusters: tuple[Thruster, ...] = ()
     """Thrusters."""
-    drives: tuple[tuple[str, drives.Drive], ...] = ()
+    drives: tuple[tuple[str, Drive], ...] = ()
     """Drive of each driven joint, by the name of the body that it carries; a mapping may be given."""
-    friction: tuple[tuple[str, drives.Friction | None], ...] = ()
+    friction: tuple[tuple[str, Friction | None], ...] = ()
     """Friction of joints by name; what the model says for those not named."""
-    stops: tuple[tuple[str, drives.Stops | None], ...] = ()
+    stops: tuple[tuple[str, Stops | None], ...] = ()
     """Stops of joints by name; soft ones at the model's limits for those not named; None for a joint without."""
     grasps: tuple[contact.Grasp, ...] = ()
     """What is held together, or can be."""
@@ -139,9 +140,8 @@ class Scenario:
             touching=self.touching,
             collisions=self.collisions,
             material=self.material,
-            grasps=self.grasps,
             external=self.external,
-            components=others,
+            components=(*self.grasps, *others),
         )
         return Plant(model=self.model, environment=self.environment, components=acting, seed=self.seed)
 
@@ -204,7 +204,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
 
 def _time_faults(scenario: Scenario) -> list[Fault]:
     """Times that must be whole numbers of steps, as `Simulation` wants them."""
-    times = {("record",): scenario.record}
+    times: dict[tuple[str, ...], float] = {("record",): scenario.record}
     if isinstance(scenario.controller, ControllerSpec):
         times["controller", "period"] = scenario.controller.period
     if scenario.environment.gusts is not None:
@@ -215,7 +215,7 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         out.append(Fault(("record",), text))
     for path, value in times.items():
         ratio = value / scenario.step
-        if not scenario.integrator.adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
+        if not method_named(scenario.integrator).adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
             near = f"{max(1, round(ratio)) * scenario.step:g}"
             must = f"must be a whole number of steps of {scenario.step:g} s: try {near} s, or another step"
             out.append(Fault(path, f"{'.'.join(path)} is {value:g} s, {must}"))
@@ -276,8 +276,8 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             look(("events", i, "command", name), f"event {event.name!r}", name, actuators, "actuator")
         for name, _ in event.wrench:
             if name not in scenario.external:
-                known = nearest(name, scenario.external)
-                text = f"event {event.name!r}: wrench on {name!r}, which is not named in external{known}; add it there"
+                hint = nearest(name, scenario.external)
+                text = f"event {event.name!r}: wrench on {name!r}, which is not named in external{hint}; add it there"
                 out.append(Fault(("events", i, "wrench", name), text))
     return out
 
@@ -288,8 +288,10 @@ def code_faults(scenario: Scenario) -> list[Fault]:
     Args:
         scenario: The scenario.
     """
-    specs = [(("components", i), c) for i, c in enumerate(scenario.components) if isinstance(c, ComponentSpec)]
-    out = [(where, code_fault(c.type, "component")) for where, c in specs]
+    out: list[tuple[tuple[str | int, ...], str | None]] = []
+    for i, c in enumerate(scenario.components):
+        if isinstance(c, ComponentSpec):
+            out.append((("components", i), code_fault(c.type, "component")))
     if isinstance(scenario.controller, ControllerSpec):
         out.append((("controller",), code_fault(scenario.controller.type, "controller", CONTROLLERS)))
     return [Fault((*where, "type"), f"{'.'.join(map(str, where))}.type: {text}") for where, text in out if text]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from hydromechs import equations
 from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
-from hydromechs.contact import Grasp, Material, contact_pairs, terrain
+from hydromechs.contact import Material, contact_pairs, terrain
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
 from hydromechs.values import nearest
@@ -34,7 +35,6 @@ def components_of(
     touching: Iterable[str] = (),
     collisions: Iterable[tuple[str, str]] = (),
     material: Material | None = None,
-    grasps: Iterable[Grasp] = (),
     external: Iterable[str] = (),
     components: Iterable[Component] = (),
 ) -> tuple[Component, ...]:
@@ -50,11 +50,14 @@ def components_of(
         touching: Names of frames that touch terrain at their origin.
         collisions: Pairs of names of bodies that can touch each other.
         material: How bodies meet each other.
-        grasps: What can be held together.
         external: Names of bodies on which the caller puts wrenches.
         components: Others, a user's own too.
     """
-    given = {"drives": dict(drives or {}), "friction": dict(friction or {}), "stops": dict(stops or {})}
+    given: dict[str, dict[str, Any]] = {
+        "drives": dict(drives or {}),
+        "friction": dict(friction or {}),
+        "stops": dict(stops or {}),
+    }
     for what, mapping in given.items():
         for name in mapping:
             if name not in model.joint_parts:
@@ -78,7 +81,6 @@ def components_of(
         *_friction(model, given["friction"]),
         *_stops(model, given["stops"], given["drives"]),
         *pairs,
-        *grasps,
         *(ExternalWrench(body=name) for name in external),
         *components,
     )

@@ -174,7 +174,7 @@ def observer(plant: Plant, motion: Callable[..., PointMotion]) -> Compiled:
     """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants."""
     model, layout = plant.model, plant.layout
     nv, names = model.nv, coordinates(plant)
-    shapes = {"R_WB": (model.nb, 3, 3)}
+    shapes: dict[str, tuple[int, ...]] = {"R_WB": (model.nb, 3, 3)}
     shapes |= {v.name: tuple(len(names[d]) for d in v.dims[1:]) for v in schema(plant) if v.name not in FROM_STATE}
     sizes = {"t": (), "q": (model.nq,), "x": (nv + layout.nz,), "inputs": (layout.size,)}
     arguments = tuple(Argument(name, shape) for name, shape in sizes.items())

@@ -112,9 +112,8 @@ class Simulation:
             touching=tuple(touching),
             collisions=tuple(collisions),
             material=material,
-            grasps=tuple(grasps),
             external=tuple(external),
-            components=tuple(components),
+            components=(*grasps, *components),
         )
         if isinstance(model, Plant):
             extra = [name for name, x in {**acting, "environment": environment, "parameters": tuple(parameters)}.items() if x]
@@ -222,7 +221,7 @@ class Simulation:
             "command": layout.start(layout.input_slots[:na], q),
             "held": layout.start(layout.input_slots[na:], q),
         }
-        values = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
+        values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
         for name, default in defaults.items():
             x = np.asarray(getattr(given, name), dtype=float)
             values[name] = default if x.size == 0 else x

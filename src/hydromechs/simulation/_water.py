@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ class Water:
         motion: The water at a point, as `fluid_at`.
     """
 
-    def __init__(self, plant: Plant, t: Scalar, points: list[Array], u: Array, motion: Callable[..., PointMotion]):
+    def __init__(self, plant: Plant, t: Scalar, points: Sequence[Array], u: Array, motion: Callable[..., PointMotion]):
         self.plant, self.t, self.points, self.u, self.motion = plant, t, points, u, motion
         self.U, self.rate = np.zeros(3), np.zeros(3)
         if plant.streams:

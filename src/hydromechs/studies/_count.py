@@ -151,7 +151,7 @@ def _stars() -> Iterator[Comparison]:
 
 
 def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
-    section = "Closed chains: arms on fixed bases that hold one load with rigid grasps, dry"
+    section = "Closed chains: arms on fixed bases that hold one load rigidly, dry"
     model, load, holdings = arms_on_load(m, N)
 
     def closed(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
 
 
 def arms_on_load(m: int, n: int) -> tuple[Model, int, list]:
-    """General arms of `n` revolute joints on fixed bases, a load with principal axes, and a rigid grasp of each arm on it.
+    """General arms of `n` revolute joints on fixed bases, a load with principal axes, which every arm holds rigidly.
 
     Args:
         m: Number of arms.

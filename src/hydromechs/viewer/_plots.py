@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_recording", "plot_variable"]
 
-FORCE_CAUSES = ("thrust", "drag", "added_mass", "contact", "external")
-"""Causes of forces that get a curve of their own; weight and buoyancy are shown as their sum."""
+SUMMED = ("weight", "buoyancy")
+"""Forces that are shown as their sum; all others get a curve of their own."""
 CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "grasps", "external")
 """Causes of work in the order of their colours."""
 MOST_CURVES = 10
@@ -301,11 +301,17 @@ def _small_panels(ds: xarray.Dataset, out: Path, name: str, heading: str) -> boo
     return True
 
 
+def _force_causes(ds: xarray.Dataset) -> list[str]:
+    """Labels of the recorded forces that get a curve of their own."""
+    labels = [str(name).removeprefix("force_") for name in ds.data_vars if str(name).startswith("force_")]
+    return [label for label in labels if label not in SUMMED]
+
+
 def _forces(ds: xarray.Dataset, out: Path) -> bool:
     body = _shown_body(ds)
     if body is None:
         return False
-    wrenches = {c.replace("_", " "): _force(ds, c, body) for c in FORCE_CAUSES}
+    wrenches = {c.replace("_", " "): _force(ds, c, body) for c in _force_causes(ds)}
     wrenches["weight + buoyancy"] = _force(ds, "weight", body) + _force(ds, "buoyancy", body)
     wrenches = {name: F for name, F in wrenches.items() if _anything(F)}
     if not wrenches:
