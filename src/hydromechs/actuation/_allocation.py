@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs.model import Model
 from hydromechs.spatial import Path
@@ -79,7 +80,7 @@ class Allocator:
         weights: Weight W of each component of the wrench, at least 0, shape (6,); all 1 where it is None.
     """
 
-    def __init__(self, B, lower, upper, weights=None):
+    def __init__(self, B: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None) -> None:
         self.B = np.array(B, dtype=float)
         if self.B.ndim != 2 or not self.B.size:
             raise ValueError(f"B has the shape {self.B.shape}, must be (6, number of thrusters) with one or more of them")
@@ -98,7 +99,7 @@ class Allocator:
         self._size = np.linalg.norm(self._A, 2) or 1.0
         self._regular = np.vstack([self._A, 1e-5 * self._size * np.eye(n)])
 
-    def __call__(self, wrench) -> Allocation:
+    def __call__(self, wrench: ArrayLike) -> Allocation:
         """The forces for a wanted `wrench` [N, N·m], shape (6,)."""
         tau = np.asarray(wrench, dtype=float)
         if tau.shape != self.weights.shape or not np.isfinite(tau).all():
@@ -108,7 +109,7 @@ class Allocator:
             f = self._bounded(self.weights * tau, f)
         return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
 
-    def _bounded(self, b, start):
+    def _bounded(self, b: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Minimise |A f − b| within the limits, from the solution without them."""
         A, lower, upper = self._regular, self.lower, self.upper
         n = len(lower)
@@ -134,14 +135,16 @@ class Allocator:
             free[int(np.argmax(want))] = True
         raise RuntimeError(f"allocation did not converge for the weighted wrench {b.tolist()}")
 
-    def _share(self, b, f, free):
+    def _share(self, b: np.ndarray, f: np.ndarray, free: np.ndarray) -> np.ndarray:
         """The least forces of the free thrusters that do best, given those at a limit."""
         rest = np.linalg.pinv(self._A[:, free], rcond=1e-10) @ (b - self._A[:, ~free] @ f[~free])
         f[free] = np.clip(rest, self.lower[free], self.upper[free])
         return f
 
 
-def allocate(B, wrench, lower, upper, weights=None) -> Allocation:
+def allocate(
+    B: ArrayLike, wrench: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+) -> Allocation:
     """Forces of thrusters for one wanted wrench; make an `Allocator` where there are many.
 
     Args:

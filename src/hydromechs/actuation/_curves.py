@@ -8,11 +8,12 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from typing import overload
 
 import numpy as np
 
 from hydromechs.spatial import clamp, floor, lookup
-from hydromechs.values import number
+from hydromechs.values import Array, Scalar, number
 
 __all__ = ["ForceCurve", "ideal_curve", "linear_curve", "t200_curve"]
 
@@ -31,7 +32,7 @@ class ForceCurve:
     unit: str
     """Unit of the commands: "N", "throttle" (−1 to 1), "us" (pulse width in microseconds), or another text."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("commands", "forces"):
             values = tuple(number(x, f"ForceCurve.{name}") for x in getattr(self, name))
             if not np.isfinite(values).all():
@@ -60,13 +61,13 @@ class ForceCurve:
         """Commands and forces as arrays, shape (n,) each."""
         return np.array(self.commands), np.array(self.forces)
 
-    def steady(self, command):
+    def steady(self, command: Scalar | Array) -> Scalar | Array:
         """Force [N] at a `command` in `unit`; floats or arrays of any shape, or symbols."""
         if isinstance(command, float) or np.asarray(command).dtype != object:
             return np.interp(command, *self._points)[()]
         return np.vectorize(self._traced, otypes=[object])(command)[()]
 
-    def _traced(self, command):
+    def _traced(self, command: Scalar) -> Scalar:
         """The same from scalar operations: a table where the points are evenly spaced, else a sum over the segments."""
         c, f = self._points
         step = (c[-1] - c[0]) / (len(c) - 1)
@@ -80,7 +81,11 @@ class ForceCurve:
                 total = total + clamp(command - a, 0.0, b - a) * float(rise / (b - a))
         return total
 
-    def inverse(self, force):
+    @overload
+    def inverse(self, force: float) -> float: ...
+    @overload
+    def inverse(self, force: Array) -> Array: ...
+    def inverse(self, force: float | Array) -> float | Array:
         """Command in `unit` that gives a `force` [N], float or array; the middle of a dead band, beyond a limit that limit."""
         return self._inverse(force) if isinstance(force, float) else np.vectorize(self._inverse, otypes=[float])(force)[()]
 
@@ -121,7 +126,7 @@ def linear_curve(max_forward: float, max_reverse: float, dead_band: float = 0.0)
     return ForceCurve(commands=(-1.0, *middle, 1.0), forces=(-reverse, *(0.0 for _ in middle), forward), unit="throttle")
 
 
-def _extremes(max_forward, max_reverse) -> tuple[float, float]:
+def _extremes(max_forward: float, max_reverse: float) -> tuple[float, float]:
     out = number(max_forward, "max_forward"), number(max_reverse, "max_reverse")
     if not (min(out) >= 0.0 and 0.0 < max(out) < np.inf):
         raise ValueError(

@@ -63,9 +63,14 @@ class Motor(Drive):
         """N² J [kg·m²]."""
         return self.gear_ratio**2 * self.rotor_inertia
 
+    @property
+    def _emf_constant(self) -> float:
+        """K_e [V·s/rad]."""
+        return self.torque_constant if self.back_emf is None else self.back_emf
+
     def _voltage_left(self, command: Scalar, qd: Scalar) -> Scalar:
         """Voltage less the back e.m.f. V − K_e N q̇ [V]."""
-        return bounded(command, *self.limits) - self.back_emf * self.gear_ratio * qd
+        return bounded(command, *self.limits) - self._emf_constant * self.gear_ratio * qd
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
         """τ = N K_t i η^σ, with i the state, or (V − K_e N q̇)/R without inductance.
@@ -91,5 +96,5 @@ class Motor(Drive):
         """Its winding, or the damping by its back e.m.f."""
         if self.inductance:
             return (Mode(f"current of the motor of joint {joint!r}", 0.0, self.resistance / self.inductance),)
-        c = self.gear_ratio**2 * self.torque_constant * (self.back_emf or 0.0) / self.resistance
+        c = self.gear_ratio**2 * self.torque_constant * self._emf_constant / self.resistance
         return (mode_of(f"motor of joint {joint!r}", 0.0, c, mobility),)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 
 import numpy as np
 
-from hydromechs.model import shapes
+from hydromechs.model import Origin, shapes
 from hydromechs.spatial import clamp, floor, lookup, norm, where
+from hydromechs.values import Array, Scalar
 
 from . import terrain
 from ._law import positive
@@ -19,7 +21,7 @@ NUDGE = 1e-150
 
 
 @singledispatch
-def signed_distance(solid, p, down):
+def signed_distance(solid: terrain.Terrain | shapes.Shape, p: Array, down: Array) -> tuple[Scalar, Array]:
     """Distance of a point from the surface of a solid, below 0 inside, and its gradient, the unit normal out of the solid.
 
     It is exact, also outside edges and inside; where the nearest point is not unique one of them is taken. For a height
@@ -38,34 +40,34 @@ def signed_distance(solid, p, down):
 
 
 @signed_distance.register
-def _(solid: terrain.Plane, p, down):
+def _(solid: terrain.Plane, p: Array, down: Array) -> tuple[Scalar, Array]:
     n = np.array(solid.normal) / np.linalg.norm(solid.normal)
     return n @ p - float(n @ solid.point), n
 
 
 @signed_distance.register
-def _(solid: terrain.Sphere, p, down):
+def _(solid: terrain.Sphere, p: Array, down: Array) -> tuple[Scalar, Array]:
     return _sphere(p - np.array(solid.center), solid.radius)
 
 
 @signed_distance.register
-def _(solid: shapes.Sphere, p, down):
+def _(solid: shapes.Sphere, p: Array, down: Array) -> tuple[Scalar, Array]:
     return _sphere(p - np.array(solid.origin.xyz), solid.radius)
 
 
 @signed_distance.register(terrain.Box)
 @signed_distance.register(shapes.Box)
-def _(solid, p, down):
+def _(solid: terrain.Box | shapes.Box, p: Array, down: Array) -> tuple[Scalar, Array]:
     """Outside: the distance from the nearest point of the box. Inside: from the nearest face."""
     return _in_frame(solid.origin, p, lambda x: _corner(x, [0.5 * a for a in solid.size]))
 
 
 @signed_distance.register(terrain.Cylinder)
 @signed_distance.register(shapes.Cylinder)
-def _(solid, p, down):
+def _(solid: terrain.Cylinder | shapes.Cylinder, p: Array, down: Array) -> tuple[Scalar, Array]:
     """A rectangle in the coordinates (distance from the axis, along the axis)."""
 
-    def distance(x):
+    def distance(x: Array) -> tuple[Scalar, Array]:
         x0 = x[0] + NUDGE
         rho = norm((x0, x[1]))
         value, (n_rho, n_z) = _corner((rho, x[2]), (solid.radius, 0.5 * solid.length))
@@ -75,13 +77,13 @@ def _(solid, p, down):
 
 
 @signed_distance.register
-def _(solid: shapes.Capsule, p, down):
+def _(solid: shapes.Capsule, p: Array, down: Array) -> tuple[Scalar, Array]:
     half = 0.5 * solid.length
     return _in_frame(solid.origin, p, lambda x: _sphere(np.array([x[0], x[1], x[2] - clamp(x[2], -half, half)]), solid.radius))
 
 
 @signed_distance.register
-def _(solid: terrain.HeightField, p, down):
+def _(solid: terrain.HeightField, p: Array, down: Array) -> tuple[Scalar, Array]:
     """(z − h) c with c = 1/√(1 + h_x² + h_y²), and its full gradient: −c (h_x, h_y) along x and y, c up, and (z − h) ∇c."""
     (x0, dx), (y0, dy) = ((a[0], s) for a, s in zip((solid.x, solid.y), solid.spacing, strict=True))
     u, in_x = _held((p[0] - x0) / dx, len(solid.x) - 1.0)
@@ -105,30 +107,30 @@ def _(solid: terrain.HeightField, p, down):
     return above * cosine, cosine * (np.array([gx, gy, 0.0]) - down)
 
 
-def _quadratic(c, t):
+def _quadratic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Value, slope and curvature at t in [−½, ½] of the quadratic B-spline with the three coefficients around t = 0."""
     b, a = 0.5 * (c[2] - c[0]), 0.5 * (c[2] + c[0]) - c[1]
     return c[1] + a * (t * t + 0.25) + b * t, b + (a + a) * t, a + a
 
 
-def _held(u, n: float):
+def _held(u: Scalar, n: float) -> tuple[Scalar, Scalar]:
     """u held between 0 and n, and the slope of that, 1 or 0."""
     return 0.5 * (abs(u) - abs(u - n) + n), where(u * (n - u) > 0.0, 1.0, 0.0)
 
 
-def _in_frame(origin, p, distance):
+def _in_frame(origin: Origin, p: Array, distance: Callable[[Array], tuple[Scalar, Array]]) -> tuple[Scalar, Array]:
     """`distance` in the frame `origin`, the normal turned back."""
     value, n = distance(origin.R.T @ (p - np.array(origin.xyz)))
     return value, origin.R @ n
 
 
-def _sphere(x, radius: float):
+def _sphere(x: Array, radius: float) -> tuple[Scalar, Array]:
     x = np.array([x[0], x[1], x[2] + NUDGE])  # a direction also at the centre
     size = norm(x)
     return size - radius, x / size
 
 
-def _corner(x, half):
+def _corner(x: Array | Sequence[Scalar], half: Sequence[float]) -> tuple[Scalar, Array]:
     """Signed distance and normal of the box |x_i| ≤ half_i in any number of dimensions."""
     over = [abs(a) - b for a, b in zip(x, half, strict=True)]
     sign = [1.0 - 2.0 * (a < 0.0) for a in x]

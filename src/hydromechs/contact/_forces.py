@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hydromechs.model import shapes
 from hydromechs.spatial import clamp, cross, norm, where
+from hydromechs.values import Array, Scalar
 
 from . import terrain
 from ._distance import signed_distance
 from ._law import SMOOTH
 from ._probe import Point, Segment
+
+if TYPE_CHECKING:
+    from ._pair import Pair
 
 __all__ = ["Contact", "contact_wrench"]
 
@@ -24,25 +28,33 @@ PARALLEL = 1e-12
 class Contact(NamedTuple):
     """What one pair does. Wrenches are in body axes about the body origins."""
 
-    wrench_A: object
+    wrench_A: Array
     """On the body that carries the probe [N, N·m], shape (6,)."""
-    wrench_B: object
+    wrench_B: Array | None
     """On the body that carries the solid [N, N·m], shape (6,); None for terrain."""
-    s_rate: object
+    s_rate: Array
     """Rate of the tangential deflection [m/s], shape (3,)."""
-    loss: object
+    loss: Scalar
     """Power lost, at least 0 [W]."""
-    stored: object
+    stored: Scalar
     """Elastic energy, normal and tangential [J]."""
-    normal_force: object
+    normal_force: Scalar
     """Normal force, at least 0 [N]."""
-    gap: object
+    gap: Scalar
     """Distance of the surfaces, below 0 in contact [m]."""
-    sliding_speed: object
+    sliding_speed: Scalar
     """Speed of the probe's deepest point along the surface, also without contact [m/s]."""
 
 
-def contact_wrench(pair, X_A, V_A, X_B, V_B, s, down) -> Contact:
+def contact_wrench(
+    pair: Pair,
+    X_A: tuple[Array, Array],
+    V_A: Array,
+    X_B: tuple[Array, Array] | None,
+    V_B: Array | None,
+    s: Array,
+    down: Array,
+) -> Contact:
     """Forces of one pair. C is the frame that carries the solid: the world for terrain, else body B.
 
         d = r − φ(c),   ḋ = −∇φ · v,   f = N(d, ḋ) ∇φ − f_t(N, s, v_t)   at the probe's deepest point x = c − r n,
@@ -93,7 +105,7 @@ def contact_wrench(pair, X_A, V_A, X_B, V_B, s, down) -> Contact:
 
 
 @singledispatch
-def probe_point(probe, solid, R, p):
+def probe_point(probe: Point | Segment, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
     """The point of a probe that is nearest to a solid, in axes of A [m], shape (3,).
 
     Args:
@@ -102,16 +114,16 @@ def probe_point(probe, solid, R, p):
         R: Axes of A in C, shape (3, 3).
         p: Origin of A in C [m], shape (3,).
     """
-    raise TypeError(f"{probe!r} is no probe")
+    raise TypeError(f"{probe!r} is not a probe")
 
 
 @probe_point.register
-def _(probe: Point, solid, R, p):
+def _(probe: Point, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
     return np.array(probe.position)
 
 
 @probe_point.register
-def _(probe: Segment, solid, R, p):
+def _(probe: Segment, solid: terrain.Sphere | shapes.Sphere, R: Array, p: Array) -> Array:
     """The t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
 
         t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends

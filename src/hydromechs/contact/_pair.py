@@ -53,8 +53,11 @@ class Pair(Component):
         X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
         s = np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)
         c = contact_wrench(self, (now.R_WB[a], now.p_WB[a]), now.V[a], X_B, V_B, s, now.model.world.down)
+        forces = [Wrench(a, c.wrench_A)]
+        if b is not None and c.wrench_B is not None:
+            forces.append(Wrench(b, c.wrench_B))
         return Action(
-            forces=[Wrench(a, c.wrench_A)] + ([] if b is None else [Wrench(b, c.wrench_B)]),
+            forces=forces,
             rates=dict(zip(DEFLECTION, c.s_rate, strict=True)) if z else {},
             record={"contact_force": c.normal_force, "contact_gap": c.gap},
             energy=c.stored,

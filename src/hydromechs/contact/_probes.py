@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -67,8 +67,9 @@ def contact_pairs(
                     Pair(name=f"{name} on {solid.name}", body=at, probe=probe, solid=solid, material=rough)
                     for name, probe in named
                 ]
-    for first, second in bodies:
-        pairs += _meetings(model, touching, model.body_index(first), model.body_index(second), material)
+    if material is not None:  # without it there are no bodies, as checked above
+        for first, second in bodies:
+            pairs += _meetings(model, touching, model.body_index(first), model.body_index(second), material)
     counts: dict[str, int] = {}
     for k, pair in enumerate(pairs):
         counts[pair.name] = counts.get(pair.name, 0) + 1
@@ -77,7 +78,7 @@ def contact_pairs(
     return tuple(pairs)
 
 
-def _meetings(model: Model, touching, a: int, b: int, material: Material) -> list[Pair]:
+def _meetings(model: Model, touching: Sequence[Sequence[shapes.Shape]], a: int, b: int, material: Material) -> list[Pair]:
     """Pairs between the shapes of two bodies."""
     names = model.body_names
     if a == b or not (model.moves[a] or model.moves[b]):
@@ -100,7 +101,9 @@ def _meetings(model: Model, touching, a: int, b: int, material: Material) -> lis
     return out
 
 
-def _named_probes(name: str, touching, solid) -> list[tuple[str, Point | Segment]]:
+def _named_probes(
+    name: str, touching: Sequence[shapes.Shape], solid: ground.Terrain | shapes.Shape
+) -> list[tuple[str, Point | Segment]]:
     """Probes of the shapes of a body against a solid, numbered from 1 where a shape has several."""
     out = []
     for number, shape in enumerate(touching, start=1):
@@ -111,7 +114,7 @@ def _named_probes(name: str, touching, solid) -> list[tuple[str, Point | Segment
 
 
 @singledispatch
-def probes(shape, solid) -> list[Point | Segment]:
+def probes(shape: shapes.Shape, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
     """Probes of a shape of a body against a solid.
 
     Args:
@@ -122,23 +125,23 @@ def probes(shape, solid) -> list[Point | Segment]:
 
 
 @probes.register
-def _(shape: shapes.Sphere, solid):
+def _(shape: shapes.Sphere, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
     return [Point(position=shape.origin.xyz, radius=shape.radius)]
 
 
 @probes.register
-def _(shape: shapes.Box, solid):
+def _(shape: shapes.Box, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
     corners = itertools.product(*((-0.5 * a, 0.5 * a) for a in shape.size))
     return [Point(position=_place(shape, corner)) for corner in corners]
 
 
 @probes.register
-def _(shape: shapes.Capsule, solid):
+def _(shape: shapes.Capsule, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
     return _along(shape, shape.length, solid)
 
 
 @probes.register
-def _(shape: shapes.Cylinder, solid):
+def _(shape: shapes.Cylinder, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
     r = shape.radius
     if shape.length >= 2.0 * r:
         return _along(shape, shape.length - 2.0 * r, solid)
@@ -146,7 +149,7 @@ def _(shape: shapes.Cylinder, solid):
     return [Point(position=_place(shape, (x, y, z * shape.length))) for z in (-0.5, 0.5) for x, y in rim]
 
 
-def _along(shape, length: float, solid) -> list[Point | Segment]:
+def _along(shape: shapes.Cylinder, length: float, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
     """Probes along the axis of a capsule that has this length between the centres of its caps."""
     if _is(solid, ground.Sphere, shapes.Sphere, shapes.Capsule):
         direction = tuple(shape.origin.R[:, 2].tolist())
@@ -158,17 +161,17 @@ def _along(shape, length: float, solid) -> list[Point | Segment]:
     return [Point(position=_place(shape, (0.0, 0.0, z)), radius=shape.radius) for z in places]
 
 
-def _place(shape, x) -> tuple[float, float, float]:
+def _place(shape: shapes.Shape, x: Sequence[float]) -> tuple[float, float, float]:
     """A point of the shape's frame in body axes."""
     return tuple((shape.origin.R @ x + shape.origin.xyz).tolist())
 
 
-def _is(thing, *kinds) -> bool:
+def _is(thing: object, *kinds: type) -> bool:
     """Whether a thing is of exactly one of these classes: a capsule of `shapes` is a subclass of a sphere."""
     return type(thing) in kinds
 
 
-def _checked(body: str, shape):
+def _checked(body: str, shape: shapes.Shape) -> shapes.Shape:
     if isinstance(shape, shapes.Mesh):
         raise UnsupportedFeature(
             f"body {body!r}: contact with the mesh {shape.file!r} is not possible; "

@@ -13,7 +13,7 @@ from hydromechs.equations import inverse_dynamics
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import cross, ldl, quaternion_matrix
-from hydromechs.values import Array, positive
+from hydromechs.values import Array, Scalar, positive
 
 from ._pose_control import pose_error, pose_waypoints
 
@@ -55,7 +55,7 @@ def carry_law(
     wanted = a + gains[0] * e + gains[1] * (V - own)
     kin = dynamics.kinematics(model, q, v)
     rows = [contact.grasp_rows(model, kin, g) for g in grasps]
-    vdot: list = [0.0] * model.nv
+    vdot: list[Scalar] = [0.0] * model.nv
     for k, i in enumerate(at):
         vdot[i] = wanted[k]
     for g, dofs in zip(rows, arms, strict=True):
@@ -67,7 +67,7 @@ def carry_law(
     tau = inverse_dynamics(model, q, v, np.array(vdot))
     G = np.concatenate([g.J[:, at] for g in rows]).T
     share = G.T @ ldl(G @ G.T).solve(tau[at[0] : at[0] + 6])
-    out: list = [0.0] * model.nv
+    out: list[Scalar] = [0.0] * model.nv
     start = 0
     for g, dofs in zip(rows, arms, strict=True):
         f = share[start : start + len(g.bias)]
@@ -98,7 +98,7 @@ class CarryLoad(Controller):
         frequency: float = 20.0,
         damping: float = 1.0,
         period: float = 0.001,
-    ):
+    ) -> None:
         w, z = positive(frequency, "frequency"), positive(damping, "damping")
         self.load, self.path, self.period = load, pose_waypoints(waypoints), positive(period, "period")
         self.gains = (w**2, 2.0 * z * w)

@@ -128,7 +128,7 @@ class FollowPath(Controller):
         damping: float = 1.0,
         integral: float = 5.0,
         period: float = 0.05,
-    ):
+    ) -> None:
         frequency, damping = positive(frequency, "frequency"), positive(damping, "damping")
         attitude = 2.0 * frequency if attitude_frequency is None else positive(attitude_frequency, "attitude_frequency")
         integral = positive(integral, "integral")
@@ -148,8 +148,10 @@ class FollowPath(Controller):
         model, plant = simulation.model, simulation.plant
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else None)
-        if name not in free:
-            raise ValueError(f"pose control needs a body with a free joint; {name!r} is none of {', '.join(free) or 'none'}")
+        if name is None or name not in free:
+            raise ValueError(
+                f"pose control needs a body with a free joint, got {name!r}; there are {', '.join(free) or 'none'}"
+            )
         i = model.body_index(name)
         rigid = _fixed_to(model, i)
         on = [c for c in plant.components if isinstance(c, Thruster) and model.locate(c.frame).body in rigid]
@@ -199,7 +201,7 @@ class HoldPose(FollowPath):
         options: As in `FollowPath`: arm, body, frequency, attitude_frequency, damping, integral, period.
     """
 
-    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any):
+    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any) -> None:
         super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
 
 

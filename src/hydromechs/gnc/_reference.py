@@ -35,7 +35,7 @@ class Waypoints:
         points: The points, shape (m, n).
     """
 
-    def __init__(self, times: Sequence[float], points: Sequence[Sequence[float]]):
+    def __init__(self, times: Sequence[float], points: Sequence[Sequence[float]]) -> None:
         self.times, self.points = np.array(times, dtype=float), np.array(points, dtype=float)
         if self.times.ndim != 1 or self.times.size == 0 or self.points.shape[:1] != self.times.shape or self.points.ndim != 2:
             raise ValueError(f"waypoints need one time for each point; got {self.times.size} times, points {self.points.shape}")
@@ -67,7 +67,7 @@ class JointMotion(Controller):
         period: Time between two commands [s].
     """
 
-    def __init__(self, *, waypoints: Sequence[Mapping[str, float]], period: float = 0.02):
+    def __init__(self, *, waypoints: Sequence[Mapping[str, float]], period: float = 0.02) -> None:
         self.period = positive(period, "period")
         if not waypoints:
             raise ValueError("joint motion needs one waypoint or more")

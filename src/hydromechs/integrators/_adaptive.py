@@ -21,7 +21,7 @@ class AdaptiveSteps(Propagator):
         stepper: With the method Dormand-Prince.
     """
 
-    def __init__(self, stepper: Stepper):
+    def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, DormandPrince):
             raise TypeError(f"{stepper.method.name} does not estimate its error")
         self.stepper, self.method = stepper, stepper.method

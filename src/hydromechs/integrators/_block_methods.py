@@ -58,7 +58,8 @@ def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...
                 scale = Fraction(1, node - other)
                 shifted = [Fraction(0), *polynomial]
                 polynomial = [scale * (a - other * b) for a, b in zip(shifted, [*polynomial, Fraction(0)], strict=True)]
-        out.append(sum(c * Fraction(end) ** (power + 1) / (power + 1) for power, c in enumerate(polynomial)))
+        terms = (c * Fraction(end) ** (power + 1) / (power + 1) for power, c in enumerate(polynomial))
+        out.append(sum(terms, Fraction(0)))
     return tuple(out)
 
 
@@ -89,7 +90,7 @@ class SlidingBlock(Integrator):
     It is started, and started anew after every jump of the inputs, by Dormand-Prince steps of the same length.
     """
 
-    order: int = 5  # type: ignore[assignment]  # a field in place of the interface's property
+    order: int = 5  # a field in place of the interface's property
     """k: 2 to 10, order of predictor and corrector."""
     points: int = 4
     """p: points of a block, below k."""
@@ -156,7 +157,7 @@ class SlidingBlock(Integrator):
 
 
 def block_named(name: str) -> SlidingBlock | None:
-    """The method of a name like "b4pc5", or None if it is no such name.
+    """The method of a name like "b4pc5", or None if the name does not have that form.
 
     Args:
         name: b, number of points, pc, order.

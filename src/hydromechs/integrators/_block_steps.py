@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, March, Recipe
 from hydromechs.model import BallStep, FreeStep
+from hydromechs.values import Array, Scalar
 
 from ._block_methods import BlockSystem, SlidingBlock, block_step
 from ._fixed_steps import is_multiple
@@ -31,7 +33,7 @@ class BlockSteps(Propagator):
         stepper: With its derivative, inputs, lanes and threads.
     """
 
-    def __init__(self, stepper: Stepper):
+    def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, SlidingBlock):
             raise TypeError(f"{stepper.method.name} is not a block method")
         self.stepper, self.method = stepper, stepper.method
@@ -43,7 +45,9 @@ class BlockSteps(Propagator):
         """Dormand-Prince steps: state (n, q, x, ẋ), time t = offset + n h; inputs h, offset, those of the derivative."""
         s, nx = self.stepper, self.stepper.n - self.stepper.model.nv
 
-        def one(n, q, x, xdot, h, offset, **inputs):
+        def one(
+            n: Scalar, q: Array, x: Array, xdot: Array, h: Scalar, offset: Scalar, **inputs: Array
+        ) -> tuple[Scalar, Array, Array, Array]:
             system = s.system(inputs)
             first = np.concatenate([system.rate(q, x[: system.nv]), xdot])
             q, x, _, stages = embedded_step(system, offset + n * h, q, x, h, first)
@@ -58,26 +62,28 @@ class BlockSteps(Propagator):
         s, k, p = self.stepper, self.method.order, self.method.points
         nx = s.n - s.model.nv
 
-        def one(n, Q, X, D, h, offset, **inputs):
+        def one(
+            n: Scalar, Q: Array, X: Array, D: Array, h: Scalar, offset: Scalar, **inputs: Array
+        ) -> tuple[Scalar, Array, Array, Array]:
             Q, X, D = block_step(self.method, self.system(inputs), offset + n * h, Q, X, D, h)
             return n + float(p), Q, X, D
 
         state = (Argument("n", ()), Argument("Q", (k, s.model.nq)), Argument("X", (k, nx)), Argument("D", (k, nx)))
         return self._march("blocks", one, state)
 
-    def _march(self, name: str, one: Callable, state: tuple[Argument, ...]) -> March:
+    def _march(self, name: str, one: Callable[..., tuple[Any, ...]], state: tuple[Argument, ...]) -> March:
         s = self.stepper
         arguments = (*state, Argument("h", ()), Argument("offset", ()), *s.inputs)
         identity = None if s.identity is None else f"{s.identity} {name} {self.method!r}"
         return March(Recipe(f"{s.name}_{name}", one, arguments, state, identity), s.lanes, s.threads)
 
-    def system(self, inputs: dict) -> BlockSystem:
+    def system(self, inputs: dict[str, Array]) -> BlockSystem:
         """What a block calls: each point's share of the work is one program, called on lanes."""
         s, p = self.stepper, self.method.points
         model, nv = s.model, s.model.nv
         held = [np.broadcast_to(value, (p, *np.shape(value))) for value in inputs.values()]
 
-        def rates(q, Q, V):
+        def rates(q: Array, Q: Array, V: Array) -> Array:
             out = np.concatenate([V[:-1], [dynamics.chart_rate(model, q, np.zeros(nv), V[-1])]])
             at_q, at_v = self._turning
             if at_v:
@@ -85,22 +91,24 @@ class BlockSteps(Propagator):
                 out[:-1, at_v] = self._on_lanes(self._rate_program, centre, Q[:-1, at_q], V[:-1, at_v])[0]
             return out
 
-        def at_points(what, times, q, x, h, F, W):
+        def at_points(what: str, times: Array, q: Array, x: Array, h: Scalar, F: Array, W: Array) -> list[Array]:
             if self._tasks(p) > 1:
                 shared = [np.broadcast_to(a, (p, *np.shape(a))) for a in (q, x, np.asarray(h), F)]
                 return self._on_lanes(self._point_program(what), times, *shared, W, *held)
             points = [self._point(what, t, q, x, h, F, w, *inputs.values()) for t, w in zip(times, W, strict=True)]
             return [np.stack(rows) for rows in zip(*points, strict=True)]
 
-        return BlockSystem(
-            nv, rates, lambda *given: at_points("predict", *given)[0], lambda *given: at_points("correct", *given)
-        )
+        def correct(*given: Any) -> tuple[Array, Array, Array]:
+            q, x, xdot = at_points("correct", *given)
+            return q, x, xdot
+
+        return BlockSystem(nv, rates, lambda *given: at_points("predict", *given)[0], correct)
 
     def _tasks(self, points: int) -> int:
         """How many of some points are evaluated at once."""
         return points if self.method.tasks is None else min(self.method.tasks, points)
 
-    def _on_lanes(self, program, *arrays) -> list[np.ndarray]:
+    def _on_lanes(self, program: compiler.Program, *arrays: Array) -> list[Array]:
         """Results at points, as many at once as the method has tasks."""
         n = len(arrays[0])
         tasks = self._tasks(n)
@@ -124,7 +132,7 @@ class BlockSteps(Propagator):
         """u̇ of one old point in the chart around q, for the joints with an orientation."""
         model, (at_q, at_v) = self.stepper.model, self._turning
 
-        def rate(q, q_old, v_old):
+        def rate(q: Array, q_old: Array, v_old: Array) -> Array:
             full = [np.zeros(model.nq, dtype=object), np.zeros(model.nq, dtype=object), np.zeros(model.nv, dtype=object)]
             for array, at, values in zip(full, (at_q, at_q, at_v), (q, q_old, v_old), strict=True):
                 array[at] = values
@@ -134,7 +142,9 @@ class BlockSteps(Propagator):
         shapes = {"q": (len(at_q),), "q_old": (len(at_q),), "v_old": (len(at_v),)}
         return compiler.trace(rate, shapes, name="old_rate", outputs=("udot",))
 
-    def _point(self, what: str, t, q, x, h, F, w, *inputs) -> tuple:
+    def _point(
+        self, what: str, t: Scalar, q: Array, x: Array, h: Scalar, F: Array, w: Array, *inputs: Array
+    ) -> tuple[Array, ...]:
         """One point, y = y_0 + h w F: its derivative; of the corrector q, x and ẋ there."""
         s = self.stepper
         nv = s.model.nv
@@ -159,7 +169,17 @@ class BlockSteps(Propagator):
 
     # -- running ------------------------------------------------------------------------------------------------------------
 
-    def run(self, n: float, offset: float, q, x, inputs: list[np.ndarray], h: float, steps: int, record: int) -> Paths:
+    def run(
+        self,
+        n: float,
+        offset: float,
+        q: np.ndarray,
+        x: np.ndarray,
+        inputs: list[np.ndarray],
+        h: float,
+        steps: int,
+        record: int,
+    ) -> Paths:
         """Take steps from t = offset + n h with held inputs: a start, long enough that whole blocks are left, then these.
 
         Args:
@@ -199,7 +219,9 @@ class BlockSteps(Propagator):
             x_path[w, late] = X[w, int(good[w])] if at_start else state[2][w, -1]
         return Paths(q_path, x_path, good)
 
-    def _started(self, n: float, offset: float, q, x, inputs, h: float, steps: int):
+    def _started(
+        self, n: float, offset: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The first `steps` points after the given one, itself included: Q, X, D, (worlds, steps + 1, ...) each, and good."""
         worlds, m = len(q), self.method.substeps
         state = [np.zeros(worlds), q, x, np.zeros_like(x)]

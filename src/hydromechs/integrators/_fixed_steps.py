@@ -30,7 +30,7 @@ class FixedSteps(Propagator):
         stepper: With a method that needs the present state alone.
     """
 
-    def __init__(self, stepper: Stepper):
+    def __init__(self, stepper: Stepper) -> None:
         self.stepper = stepper
 
     @cached_property

@@ -46,7 +46,7 @@ class NotFinite(ArithmeticError):
         reason: Why, in words.
     """
 
-    def __init__(self, at: Point, reason: str):
+    def __init__(self, at: Point, reason: str) -> None:
         self.at, self.reason = at, reason
         super().__init__(f"t = {at.t:.6g} s: {reason}")
 

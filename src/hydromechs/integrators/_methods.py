@@ -252,7 +252,7 @@ def embedded_step(
     The last stage is the first of the next step: `first`, if it is known, saves an evaluation.
     """
     y = _start(system, x)
-    k: list = [] if first is None else [first]
+    k: list[Array] = [] if first is None else [first]
     for node, row in list(zip(NODES, STAGES, strict=True))[len(k) :]:
         at = y
         for a, stage in zip(row, k, strict=True):

@@ -111,7 +111,7 @@ class Stepper:
         if not isinstance(method, OneStep):
             raise TypeError(f"{method.name} needs more than the present state; ask its propagator")
 
-        def one(n: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, **inputs: Array) -> tuple:
+        def one(n: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, **inputs: Array) -> tuple[Scalar, Array, Array]:
             q, x = method.step(self.system(inputs), offset + n * h, q, x, h)
             return n + 1.0, q, x
 
@@ -123,12 +123,12 @@ class Stepper:
     def embedded(self) -> Compiled:
         """One Dormand-Prince step: (t, q, x, h, inputs) to (q, x, error, stages)."""
 
-        def one(t: Scalar, q: Array, x: Array, h: Scalar, **inputs: Array) -> tuple:
+        def one(t: Scalar, q: Array, x: Array, h: Scalar, **inputs: Array) -> tuple[Array, Array, Array, Array]:
             return embedded_step(self.system(inputs), t, q, x, h)
 
         arguments = (Argument("t", ()), *self._state, Argument("h", ()), *self.inputs)
-        outputs = (Argument("q_next", (self.model.nq,)), Argument("x_next", (self.model.nv + self.nz,)))
-        outputs += (Argument("error", (self.n,)), Argument("stages", (7, self.n)))
+        after = (Argument("q_next", (self.model.nq,)), Argument("x_next", (self.model.nv + self.nz,)))
+        outputs = (*after, Argument("error", (self.n,)), Argument("stages", (7, self.n)))
         return Compiled(Recipe(f"{self.name}_embedded", one, arguments, outputs, self._key("embedded")), 1, 1)
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class ModelStart:
     joint_velocities: tuple[tuple[str, float], ...] = ()
     """Velocities of such joints [rad/s or m/s]."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
             raise ValueError(f"ModelStart.model is {self.model!r}, must be a Model; hydromechs.load gives one")
         if self.name is not None and not (isinstance(self.name, str) and self.name.strip() and self.name == self.name.strip()):
@@ -50,7 +51,7 @@ class ModelStart:
             object.__setattr__(self, name, tuple((k, number(x, f"ModelStart.{name}.{k}")) for k, x in values))
 
 
-def pairs(value, name: str) -> tuple[tuple, ...]:
+def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
     """A mapping, or pairs, as a tuple of pairs whose first part is a text that occurs once.
 
     Args:
@@ -88,7 +89,7 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
         if name in names[:i]:
             text = f"models.{i}: another model is called {name!r}, too; give this one another name"
             out.append(Fault(("models", i, "name" if start.name is not None else "model"), text))
-        out += [Fault(("models", i, *path), f"models.{i}: {text}") for path, text in _faults(start)]
+        out += [Fault(("models", i, *fault.path), f"models.{i}: {fault.text}") for fault in _faults(start)]
         out += _world_faults(i, name, start.model, names[0], starts[0].model)
     return out
 
@@ -160,17 +161,17 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
         return parts[0]
     bodies, values = [], {}
     for name, (model, state) in zip(names, parts, strict=True):
-        for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
+        for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
             frames = tuple(replace(f, name=f"{name}.{f.name}") for f in body.frames)
             parent = None if body.parent is None else f"{name}.{body.parent}"
             bodies.append(replace(body, name=f"{name}.{body.name}", parent=parent, frames=frames))
-            values[bodies[-1].name] = state.q[q], state.v[v]
+            values[bodies[-1].name] = state.q[at_q], state.v[at_v]
     model = _model(name=" and ".join(names), bodies=tuple(bodies), world=starts[0].model.world)
     q, v = (np.concatenate([values[b][k] for b in model.body_names]) for k in (0, 1))
     return model, State(q=q, v=v)
 
 
-def _model(**fields) -> Model:
+def _model(**fields: Any) -> Model:
     """A model of parts whose warnings were given when they were read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -197,8 +198,8 @@ def _on_base(model: Model, roots: list[Body], start: ModelStart) -> Model:
     """The model with its roots on a fixed base."""
     taken = {*model.body_names, *model.frames}
     name = next(n for n in ("base", *(f"base_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
-    rpy = (0.0, 0.0, 0.0) if start.orientation is None else rpy_from_matrix(quaternion_matrix(start.orientation))
-    origin = Origin(start.position or (0.0, 0.0, 0.0), tuple(float(a) for a in rpy))
+    roll, pitch, yaw = (0.0, 0.0, 0.0) if start.orientation is None else rpy_from_matrix(quaternion_matrix(start.orientation))
+    origin = Origin(start.position or (0.0, 0.0, 0.0), (float(roll), float(pitch), float(yaw)))
     bodies = [replace(b, parent=name) if b in roots else b for b in model.bodies]
     base = Body(name=name, joint=joints.Fixed(placement=origin))
     return _model(
@@ -210,6 +211,7 @@ def _place_free(model: Model, root: Body, start: ModelStart, q: np.ndarray, v: n
     """Write the pose and velocity of the free root into the state; its coordinates are those in its joint's frame."""
     i = model.body_index(root.name)
     at = q[model.q_slices[i]]
+    assert isinstance(root.joint, joints.Free)  # as `_roots` chose it
     if start.position is not None or start.orientation is not None:
         R_WJ, p_WJ = Path(root.joint.placement.steps(2)).pose()
         if start.position is not None:

@@ -156,7 +156,8 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
 
     def closed(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         kin = dynamics.kinematics(model, q, v)
-        force = [dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
+        given = zip(model.rigid, kin.V, strict=True)
+        force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in given]
         inertia = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
         return dynamics.closed_chain_dynamics(model, kin, kin.zeta, tau, inertia, force, load, holdings).vdot
 
@@ -178,7 +179,7 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
         yield Comparison(section, what, table, count, ours)
 
 
-def arms_on_load(m: int, n: int) -> tuple[Model, int, list]:
+def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
     """General arms of `n` revolute joints on fixed bases, a load with principal axes, which every arm holds rigidly.
 
     Args:
