@@ -67,6 +67,8 @@ class Integrator(abc.ABC):
     __slots__ = ()
     adaptive: ClassVar[bool] = False
     """Whether it chooses its steps."""
+    starts_anew: ClassVar[bool] = True
+    """Whether its steps depend on earlier ones, so that it starts anew wherever a run looks up: at every sample."""
 
     @property
     @abc.abstractmethod
@@ -123,6 +125,7 @@ class FixedStep(OneStep):
     """A one-step method that takes steps of one length."""
 
     __slots__ = ()
+    starts_anew = False
 
     def propagator(self, stepper: Stepper) -> Propagator:
         """Steps of one length."""

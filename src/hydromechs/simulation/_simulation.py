@@ -66,7 +66,7 @@ class Simulation:
         period: Time between two calls of a function [s]; a `Controller` has its own.
         events: Things to watch for.
         integrator: A method or its name: rk4, semi_implicit_euler, euler, linearly_implicit, dormand_prince,
-            or a block method such as b4pc5, which starts anew at every call of the controller.
+            or a block method such as b4pc5. The last two start anew at every sample and at every call of the controller.
         step: Step of the integrator [s]; of an adaptive one, the first try.
         record: Time between two samples of the recording [s].
         seed: Of gusts and waves; the same seed gives the same run to the last bit.
@@ -404,7 +404,8 @@ class Simulation:
         recording = Recorder(self.plant, self._programs.observer, self.record, recorder, own | dict(attrs or {}))
         t_start, t_end = self._at.t, self._at.t + duration
         watch = [Watched(event, self._look_at(event.quantity), self._at) for event in self.events]
-        periods = [x for x in (self.period, self.record if watch else None) if x] or [100.0 * self.record]
+        often = watch or self.method.starts_anew  # so that a run can be resumed at every sample
+        periods = [x for x in (self.period, self.record if often else None) if x] or [100.0 * self.record]
         clock = Clock(t_start, t_end, self.step_size, periods, progress, real_time)
         try:
             stopped = self._run(t_end, clock, watch, recording, log)

@@ -1,0 +1,134 @@
+"""Components of a user's own in scenario files: run, recorded, audited, resumed; looked at without running; refused on request."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hydromechs as hm
+from hydromechs.cli._main import app
+from hydromechs.scenario import ComponentSpec, code_faults
+
+PAGE = Path(__file__).parents[2] / "docs" / "components.md"
+SCENARIO = """
+hydromechs_scenario: 1
+name: own
+models:
+  - {model: tiburon_titan2, position: [0, 0, 5]}
+components:
+  - type: own.py:SpringLine
+    parameters: {name: mooring, frame: tool, anchor: [2.5, 0, 4], length: 0.5, stiffness: 400, damping: 300}
+  - type: own.py:ShaftThruster
+    parameters: {name: stern, frame: thruster_1, thrust_constant: 0.02, torque_constant: 4.0e-4, inertia: 0.05, limit: 30}
+commands: {stern: 10}
+events:
+  - {name: taut, quantity: line_tension.mooring, level: 100, direction: rising}
+checks:
+  - {name: it pulls, quantity: line_tension.mooring, statistic: max, above: 1}
+step: 0.002
+duration: 2
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A scenario with the two components of the documentation beside it."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
+    classes = [re.split(r"\n(?=buoy = |prop = )", block)[0] for block in blocks]
+    (tmp_path / "own.py").write_text(
+        "from __future__ import annotations\n" + "\n".join(classes) + "\nopen('ran', 'w').close()\n"
+    )
+    (tmp_path / "own.yaml").write_text(SCENARIO)
+    return tmp_path
+
+
+def test_a_file_names_components(folder, monkeypatch):
+    """They run compiled, are recorded and audited; a resumed run is the same to the last bit."""
+    monkeypatch.chdir(folder)
+    scenario = hm.load_scenario(str(folder / "own.yaml"))
+    assert not Path("ran").exists(), "loading a scenario runs no code"
+    assert len(scenario.code) == 2
+    sim = scenario.simulation()
+    whole = sim.run(1.0)
+    assert "stern.speed" in sim.plant.internal_names and sim.actuators == ("stern",)
+    assert float(whole.recording.line_tension.max()) > 1.0
+    assert {"spring_line", "actuator"} <= set(whole.recording.cause.values)
+    first = scenario.simulation()
+    first.run(0.4)
+    second = scenario.simulation()
+    second.state = first.state
+    rest = second.run(0.6)
+    assert rest.state == whole.state or np.array_equal(rest.state.q, whole.state.q)
+    roll = hm.rollout(sim.plant, scenario.start.q, scenario.start.v, {"stern": 10.0}, 2e-3, 500, lanes=1)
+    np.testing.assert_allclose(roll.q[-1], whole.state.q, rtol=0, atol=1e-12)
+
+
+def test_saved_and_read_again(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    scenario = hm.load_scenario("./own.yaml")
+    hm.save_scenario(scenario, folder / "copy.yaml")
+    again = hm.load_scenario("./copy.yaml")
+    assert again.components == scenario.components and isinstance(again.components[0], ComponentSpec)
+
+
+def test_check_reads_code_without_running_it(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    result = CliRunner().invoke(app, ["check", "own.yaml"])
+    assert result.exit_code == 0 and "running it runs" in result.output and not Path("ran").exists()
+    text = (folder / "own.yaml").read_text()
+    for old, new, words in (
+        ("own.py:SpringLine", "own.py:SprngLine", "has no class or function 'SprngLine' (did you mean 'SpringLine'?)"),
+        ("own.py:SpringLine", "gone.py:SpringLine", "there is no file"),
+        ("own.py:SpringLine", "no_such_package.module:Line", "there is no module 'no_such_package.module'"),
+    ):
+        (folder / "bad.yaml").write_text(text.replace(old, new))
+        assert any(words in fault.text for fault in code_faults(hm.load_scenario("./bad.yaml"))), words
+        assert CliRunner().invoke(app, ["check", "bad.yaml"]).exit_code == 1
+    assert not Path("ran").exists()
+
+
+def test_run_without_code_refuses(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])
+    assert result.exit_code != 0 and not Path("ran").exists()
+    assert "runs Python code" in str(result.exception or result.output)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ("{name: mooring, frame: tool}", "does not take them: missing a required argument"),
+        ("{name: mooring, frame: tol, anchor: [0, 0, 0], length: 1, stiffness: 1}", "no frame or body 'tol'"),
+    ],
+)
+def test_faults_of_components(folder, monkeypatch, parameters, words):
+    monkeypatch.chdir(folder)
+    text = re.sub(r"parameters: \{name: mooring.*\}", f"parameters: {parameters}", SCENARIO)
+    (folder / "bad.yaml").write_text(text)
+    with pytest.raises((hm.ScenarioError, KeyError), match=words):
+        hm.load_scenario("./bad.yaml").simulation()
+
+
+def test_what_act_returns_is_checked():
+    class Odd(hm.Component):
+        name = "odd"
+
+        def __init__(self, action):
+            self.action = action
+
+        def act(self, now, z, u):
+            return self.action
+
+    model = hm.load("puma560")
+    for action, words in (
+        (None, "act returned None, must be an Action"),
+        (hm.Action(rates={"x": 1.0}), "act gives rates of \\['x'\\]"),
+        (hm.Action(record={"y": 1.0}), "act records \\['y'\\]"),
+        (hm.Action(energy=2.0), "stores energy: its Action must have power"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"component 'odd' \\(Odd\\).*{words}"):
+            hm.Plant(model=model, components=[Odd(action)])
+    with pytest.raises(TypeError, match="must be a Component"):
+        hm.Plant(model=model, components=["thruster"])
