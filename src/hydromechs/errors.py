@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +31,6 @@ class Fault:
         """The path as a person would write it: "bodies.2.inertia.mass"."""
         return ".".join(map(str, self.path))
 
-    def __iter__(self) -> Iterator[object]:
-        return iter((self.path, self.text))  # temporary: scenario._assemble unpacks faults; delete when it does not
-
     def __str__(self) -> str:
         return self.text if self.line is None else f"line {self.line}: {self.text}"
 
@@ -41,7 +38,7 @@ class Fault:
 class _Faulty(ValueError):
     """A description with faults."""
 
-    def __init__(self, source: str, faults: Iterable[Fault | str]):
+    def __init__(self, source: str, faults: Iterable[Fault | str]) -> None:
         self.source = source
         self.faults = tuple(f if isinstance(f, Fault) else Fault((), f) for f in faults)
         self.problems = tuple(map(str, self.faults))
@@ -70,7 +67,7 @@ class ScenarioError(_Faulty):
         places: Keys and indices that lead to each fault that is given as a text, where they are known.
     """
 
-    def __init__(self, source: str, faults: Iterable[Fault | str], places: Sequence[tuple] = ()):
+    def __init__(self, source: str, faults: Iterable[Fault | str], places: Sequence[tuple] = ()) -> None:
         faults = list(faults)
         if places:
             faults = [f if isinstance(f, Fault) else Fault(p, f) for f, p in zip(faults, places, strict=True)]
@@ -98,7 +95,7 @@ class FieldError(ValueError):
         must: What it must be, in words, as "must be finite and > 0; leave it out for none".
     """
 
-    def __init__(self, name: str, value: object, must: str):
+    def __init__(self, name: str, value: object, must: str) -> None:
         self.name, self.value, self.must = name, value, must
         shown = f"{value:.6g}" if isinstance(value, float) else str(value) if isinstance(value, list) else repr(value)
         shown = shown if len(shown) <= 200 else shown[:196] + " ..."

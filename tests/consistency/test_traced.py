@@ -37,6 +37,8 @@ SPATIAL = {
     "quaternion_matrix": (lambda q: sp.quaternion_matrix(q), dict(q=q1)),
     "quaternion_product": (lambda q, r: sp.quaternion_product(q, r), dict(q=q1, r=q2)),
     "quaternion_exp": (lambda a: sp.quaternion_exp(a), dict(a=a)),
+    "rotation_between": (lambda q, r: sp.rotation_between(q, r), dict(q=q1, r=q2)),
+    "turn_between": (lambda q, r: sp.turn_between(q, r), dict(q=q1, r=q2)),
     "motion_cross": (lambda V, W: sp.motion_cross(V, W), dict(V=V, W=W)),
     "force_cross": (lambda V, F: sp.force_cross(V, F), dict(V=V, F=F)),
     "tensor_matrix": (lambda F: sp.tensor_matrix(F), dict(F=F)),

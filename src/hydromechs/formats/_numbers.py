@@ -22,7 +22,7 @@ class Bounded:
         judged: Whether an entry is faulty where it does not hold; otherwise the object tells, and only the schema shows it.
     """
 
-    def __init__(self, bound: Bound, judged: bool):
+    def __init__(self, bound: Bound, judged: bool) -> None:
         self.bound, self.judged = bound, judged
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -88,7 +88,7 @@ class _Named(NamedTuple):
 class _Reader:
     """Collects the faults of one document on the way to its model."""
 
-    def __init__(self, document: Document, source: str, folder: Path | None):
+    def __init__(self, document: Document, source: str, folder: Path | None) -> None:
         self.document, self.source, self.folder = document, source, folder
         self.data: dict[str, Any] = document.data
         listed = self.data.get("bodies")

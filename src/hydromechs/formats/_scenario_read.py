@@ -75,7 +75,7 @@ def loads_scenario(
 class _Reader:
     """Collects the faults of one document on the way to its scenario."""
 
-    def __init__(self, document: Document, source: str, folder: Path, library: Callable[[str], Model] | None):
+    def __init__(self, document: Document, source: str, folder: Path, library: Callable[[str], Model] | None) -> None:
         self.document, self.source, self.folder, self.library = document, source, folder, library
         self.data: dict[str, Any] = document.data
         self.faults: list[Fault] = []

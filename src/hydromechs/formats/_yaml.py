@@ -42,7 +42,7 @@ OTHER_NAMES = {"placement": ("origin", "mdh"), "start": ("from", "axis"), "end":
 class UnreadableText(ValueError):
     """Text that is not YAML; `line` tells where."""
 
-    def __init__(self, line: int, text: str):
+    def __init__(self, line: int, text: str) -> None:
         self.line = line
         super().__init__(text)
 
@@ -67,7 +67,7 @@ class _Composer(Composer, BaseResolver):
 class _Loader(_Composer, Reader, Scanner, Parser):
     """Text to nodes in Python: slow, with messages that tell more."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
         for part in (Scanner, Parser, Composer, BaseResolver):
             part.__init__(self)
@@ -79,7 +79,7 @@ if yaml.__with_libyaml__:
     class _FastLoader(_Composer, CParser):
         """Text to nodes in C."""
 
-        def __init__(self, text: str):
+        def __init__(self, text: str) -> None:
             CParser.__init__(self, text)
             Composer.__init__(self)
             BaseResolver.__init__(self)

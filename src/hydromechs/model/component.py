@@ -182,7 +182,7 @@ class Mobility(Protocol):
 class FrameNow:
     """A frame of the mechanism at the present instant."""
 
-    def __init__(self, now: Now, name: str):
+    def __init__(self, now: Now, name: str) -> None:
         self.now, self.name = now, name
         place = now.model.locate(name)
         self.body = place.body
@@ -281,7 +281,7 @@ class Now:
         water: The undisturbed water.
     """
 
-    def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow):
+    def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow) -> None:
         self.model, self.t, self.q, self.v, self.kin, self.water = model, t, q, v, kin, water
         self.R_WB: Sequence[Array] = kin.R_WB
         self.p_WB: Sequence[Array] = kin.p_WB

@@ -38,7 +38,7 @@ class Clock:
         periods: Iterable[float],
         progress: Callable[[float], None] | None,
         real_time: float | None,
-    ):
+    ) -> None:
         self.t_start, self.t_end, self.step, self.progress = t, t_end, step, progress
         self.pace = None if real_time is None else positive(real_time, "real_time")
         self.late = 0

@@ -53,7 +53,7 @@ class FunctionController(Controller):
         period: Time between two calls [s].
     """
 
-    def __init__(self, function: Callable[[State], Commands], period: float):
+    def __init__(self, function: Callable[[State], Commands], period: float) -> None:
         self.function, self.period = function, positive(period, "period")
 
     def __call__(self, state: State) -> Commands:

@@ -82,7 +82,7 @@ class Watched:
         at: The point at the start.
     """
 
-    def __init__(self, event: Event, value: Callable[[Point], float], at: Point):
+    def __init__(self, event: Event, value: Callable[[Point], float], at: Point) -> None:
         self.event, self.value = event, value
         self.last = self._off(at)
 

@@ -30,7 +30,7 @@ WAVE_ROWS = 7
 class _StillWater:
     """Water at rest, for the first look at what components do."""
 
-    def __init__(self, surface: bool):
+    def __init__(self, surface: bool) -> None:
         self._depth = 0.0 if surface else None
 
     def velocity_at(self, body: int, away: Array) -> Array:

@@ -29,7 +29,7 @@ class PlantPrograms:
         threads: Threads that share worlds.
     """
 
-    def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1):
+    def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1) -> None:
         self.plant, self.method, self.lanes, self.threads = plant, method, lanes, threads
 
     @cached_property

@@ -44,7 +44,7 @@ class Recorder:
         every: float,
         make: Callable[..., MemoryRecorder | RecordingWriter] | None,
         attrs: Mapping[str, Any],
-    ):
+    ) -> None:
         self.plant, self.observer, self.every = plant, observer, every
         own = {"model": plant.model.name, "axes": plant.model.world.axes, "seed": plant.seed}
         self.variables = schema(plant)

@@ -20,7 +20,7 @@ class Log:
         messages: What is known before the start, one line each.
     """
 
-    def __init__(self, messages: list[str]):
+    def __init__(self, messages: list[str]) -> None:
         self.messages = list(messages)
         """One line each."""
 

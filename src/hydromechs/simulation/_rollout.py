@@ -250,7 +250,7 @@ def _stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepp
 class _PlantRollout:
     """Rollouts of one plant with one method."""
 
-    def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int):
+    def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int) -> None:
         self.plant, self.threads = plant, whole(threads, "threads", 1)
         self.lanes = compiler.native_lanes() if lanes is None else lanes
         key = (method, self.lanes, self.threads)

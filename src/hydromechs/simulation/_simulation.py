@@ -100,7 +100,7 @@ class Simulation:
         seed: int = 0,
         state: State | None = None,
         commands: Mapping[str, float] | None = None,
-    ):
+    ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
         acting = dict(

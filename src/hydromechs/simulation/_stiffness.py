@@ -22,7 +22,7 @@ IMPACT = 3.0
 class _Mobility:
     """How easily a plant's mechanism moves at a configuration."""
 
-    def __init__(self, plant: Plant, q: Array):
+    def __init__(self, plant: Plant, q: Array) -> None:
         self.model = plant.model
         self.kin = dynamics.kinematics(plant.model, np.asarray(q), np.zeros(plant.model.nv))
         M = np.array(equations.mass_matrix(plant.model, q), dtype=float)

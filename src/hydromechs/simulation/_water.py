@@ -68,7 +68,7 @@ class Water:
         motion: The water at a point, as `fluid_at`.
     """
 
-    def __init__(self, plant: Plant, t: Scalar, points: Sequence[Array], u: Array, motion: Callable[..., PointMotion]):
+    def __init__(self, plant: Plant, t: Scalar, points: Sequence[Array], u: Array, motion: Callable[..., PointMotion]) -> None:
         self.plant, self.t, self.points, self.u, self.motion = plant, t, points, u, motion
         self.U, self.rate = np.zeros(3), np.zeros(3)
         if plant.streams:
