@@ -109,14 +109,14 @@ class _Reader:
 
     def _file(self) -> Any:
         """The file as the schema has it, less the parts that have faults; None where even that cannot be read."""
-        data, told = dict(self.data), {p.path for p in self.document.problems}
+        data, reported = dict(self.data), {p.path for p in self.document.problems}
         try:
             return ScenarioFile.model_validate(data)
         except ValidationError as e:
             bad = set()
             for fault in faults_of(e, ScenarioFile):
                 path = fault.path
-                if path not in told:
+                if path not in reported:
                     self._add(fault)
                 bad.add(path[:2] if path and path[0] in ITEMS else path[:1])
                 self.broken.add(str(path[0]) if path else "")
@@ -146,7 +146,7 @@ class _Reader:
     # -- values -------------------------------------------------------------------------------------------------------------
 
     def _make(self, path: tuple, cls: Any, values: dict[str, Any]) -> Any:
-        """`cls(**values)`; None where a value is not good, which is told."""
+        """`cls(**values)`; None where a value is not good, which is reported."""
         try:
             return cls(**values)
         except FieldError as e:
@@ -157,7 +157,7 @@ class _Reader:
         return None
 
     def _made(self, path: tuple, entry: Entry) -> Any:
-        """The object of an entry; None where it is not good, which is told."""
+        """The object of an entry; None where it is not good, which is reported."""
         return build(entry, path, self._make)
 
     def _build(self, file: Any) -> Scenario | None:
@@ -195,9 +195,9 @@ class _Reader:
         try:
             return Scenario(**fields)
         except ScenarioError as e:
-            told = [self._to_be_told(fault.path) for fault in e.faults]  # judged before any is added
-            for fault, tell in zip(e.faults, told, strict=True):
-                if tell:
+            shown = [self._is_reported(fault.path) for fault in e.faults]  # judged before any is added
+            for fault, show_it in zip(e.faults, shown, strict=True):
+                if show_it:
                     self._add(replace(fault, path=self._place(fault.path)))
         except (ValueError, ArithmeticError) as e:
             self._add(Fault((), str(e)))
@@ -332,7 +332,7 @@ class _Reader:
                 return (*self.places[path[:n]], *path[n:])
         return path
 
-    def _to_be_told(self, path: tuple) -> bool:
+    def _is_reported(self, path: tuple) -> bool:
         """Whether a fault is one of the file, and not of what had to be left out of it."""
         key = path[0] if path else None
         if path[2:] == ("quantity",):
