@@ -14,7 +14,16 @@ from hydromechs.values import Array, Scalar
 
 from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
 
-__all__ = ["WaveComponents", "WaveMotion", "sea_spectrum", "wave_components", "wave_motion", "wavenumber"]
+__all__ = [
+    "WaveComponents",
+    "WaveMotion",
+    "WaveSurface",
+    "sea_spectrum",
+    "wave_components",
+    "wave_motion",
+    "wave_surface",
+    "wavenumber",
+]
 
 BAND = (0.3, 6.0)
 """Frequencies of a sea, as multiples of the peak; 99.9 % of the energy of Pierson-Moskowitz lies between."""
@@ -52,6 +61,19 @@ class WaveMotion(NamedTuple):
     """Height of the surface above its mean, over that point [m]."""
     gradient: Array
     """∂v_i/∂x_j [1/s], shape (3, 3)."""
+
+
+class WaveSurface(NamedTuple):
+    """Slope of the surface over a point and how it changes, in world axes."""
+
+    slope: Array
+    """∇η, horizontal [-], shape (3,)."""
+    curvature: Array
+    """∂²η/∂x_i∂x_j [1/m], shape (3, 3)."""
+    rise: Scalar
+    """∂η/∂t [m/s]."""
+    turn: Array
+    """∂∇η/∂t [1/s], shape (3,)."""
 
 
 def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> float:
@@ -187,6 +209,26 @@ def wave_motion(components: WaveComponents, down: Array | Sequence[float], p: Ar
     along_up = inside * (up * (k * u_rate).sum() - N.T @ (k * w_rate))
     gradient = along_n + np.outer(along_up, up)
     return WaveMotion(velocity, local + gradient @ velocity, (a * cos).sum(), gradient)
+
+
+def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface:
+    """Slope of the surface η = Σ a cos θ over a point, θ = k n·p − ω t + phase.
+
+    Args:
+        components: The waves.
+        p: The point in world axes [m], shape (3,).
+        t: Time [s].
+    """
+    a, omega, k, n, phase, _, _ = components
+    theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
+    high, steep = a * np.cos(theta), a * np.sin(theta)
+    N = np.column_stack([n, np.zeros(len(a))])
+    return WaveSurface(
+        slope=-(N.T @ (k * steep)),
+        curvature=-(N.T * (k * k * high)) @ N,
+        rise=(omega * steep).sum(),
+        turn=N.T @ (k * omega * high),
+    )
 
 
 def _decay(k: Array, d: Scalar, scale: Array, h: float) -> tuple[Array, Array]:
