@@ -51,9 +51,10 @@ def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate
     """
     down, profile = plant.model.world.down, plant.environment.profile
     components, carried = waves
-    here = hydro.fluid_motion(profile, components, down, p, t, U, rate, carried)
+    above = plant.environment.surface is not None
+    here = hydro.fluid_motion(profile, components, down, p, t, U, rate, carried, above=above)
     shear = hydro.profile_slope(profile, down @ p) * np.asarray(U)
-    gradient = np.outer(shear, down) + hydro.wave_motion(components, down, p - carried * t, t).gradient
+    gradient = np.outer(shear, down) + hydro.wave_motion(components, down, p - carried * t, t, above=above).gradient
     motion = PointMotion(here.velocity, here.acceleration, here.elevation, gradient)
     if not plant.waves_move_surface:
         return motion
