@@ -121,7 +121,7 @@ def test_gusts_have_the_statistics(interval):
 
 def test_profiles_by_hand():
     power = PowerLaw(depth=40.0, exponent=0.5)
-    assert [profile_factor(power, d) for d in (-1.0, 0.0, 30.0, 40.0, 41.0)] == [1.0, 1.0, 0.5, 0.0, 0.0]
+    assert [profile_factor(power, d) for d in (-2.5, 0.0, 30.0, 40.0, 41.0)] == [math.sqrt(1.0625), 1.0, 0.5, 0.0, 0.0]
     table = DepthTable(depths=(2.0, 5.0, 9.0), factors=(1.0, 0.4, 0.8))
     for depth, factor in ((-3, 1.0), (2, 1.0), (3, 0.8), (5, 0.4), (7, 0.6), (9, 0.8), (20, 0.8)):
         assert profile_factor(table, float(depth)) == pytest.approx(factor, rel=4 * EPS)

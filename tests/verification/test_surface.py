@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.compiler import jacobian_program, trace
-from hydromechs.hydro import BoxCell, CylinderCell, EllipsoidCell, hull_cells, immersion
+from hydromechs.hydro import BoxCell, CylinderCell, EllipsoidCell, crossing, hull_cells, immersion, wetting
 from hydromechs.hydro import _surface as surface
 from hydromechs.model import Origin, shapes
 
@@ -218,3 +218,42 @@ def test_traced_is_the_same_and_has_finite_slopes():
             for slope in slopes:
                 for part in slope(n, np.array([depth])):
                     assert np.isfinite(np.asarray(part, dtype=float)).all()
+
+
+@pytest.mark.parametrize("name", [*CELLS, "all"])
+def test_rate_of_the_wet_part(name):
+    """Against differences of the wet part along a motion in depth and direction, also where it is dry or fully wet (zero)."""
+    cells = tuple(type(c)(**{**_fields(c), "origin": TILTED}) for c in CELLS.values()) if name == "all" else (CELLS[name],)
+    rng, step = np.random.default_rng(4), 1e-6
+    largest = 0.0
+    for n in directions(20, seed=3):
+        for depth in (-2.0, -0.2, -0.05, 0.0, 0.1, 0.3, 2.0):
+            n_rate, depth_rate = np.cross(rng.normal(size=3), n), rng.normal()
+            ours = wetting(cells, n, depth, n_rate, depth_rate)
+            later, earlier = (immersion(cells, n + s * n_rate, depth + s * depth_rate).fraction for s in (step, -step))
+            # truncation step²/6 over (ε s)³, rounding of the box 1e3 eps/step
+            assert ours == pytest.approx((later - earlier) / (2 * step), abs=step**2 / 6 / 0.0024**3 * 100 + 1e3 * EPS / step)
+            largest = max(largest, abs(ours))
+            if abs(depth) == 2.0:
+                assert abs(ours) < 1e-10
+    assert largest > 1.0
+
+
+def test_rate_is_the_waterplane_over_the_volume():
+    """A ball and an upright box that sink at 1 m/s."""
+    assert wetting((BALL,), np.array([0.0, 0.0, 1.0]), 0.05, np.zeros(3), 1.0) == pytest.approx(
+        np.pi * (0.2**2 - 0.05**2) / (4 / 3 * np.pi * 0.2**3), rel=1e-12
+    )
+    assert wetting((BOX,), np.array([0.0, 0.0, 1.0]), 0.05, np.zeros(3), 1.0) == pytest.approx(1.0 / 0.3, rel=2 * 0.02**2)
+
+
+@pytest.mark.parametrize("rate", [-1e3, -2.0, -0.1, -1e-9, 0.0, 1e-9, 0.1, 2.0, 1e3])
+def test_crossings_lose(rate):
+    """Fast: push ẇ on entry, none on exit, loss ½|ẇ|; slow: push ẇ/2 and no loss; push − ẇ/2 = loss ≥ 0 always."""
+    push, loss = crossing((BALL,), rate, 9.81)
+    assert loss >= 0.0 and push - 0.5 * rate == pytest.approx(loss, abs=1e-12 * abs(rate))
+    slow = 0.1 * math.sqrt(9.81 / (4 / 3 * np.pi * 0.2**3) ** (1 / 3))
+    assert loss == pytest.approx(0.5 * rate**2 / math.hypot(rate, slow), rel=1e-12)
+    assert push == pytest.approx(max(rate, 0.0), abs=0.16 * slow)  # max of x (1 − x/√(1 + x²))/2 is 0.150
+    if abs(rate) == 1e3:
+        assert push == pytest.approx(max(rate, 0.0), abs=1e-3)

@@ -130,7 +130,7 @@ def test_very_deep_water_is_deep_water():
 @pytest.mark.parametrize("depth", [4.0, 0.3, -0.5, 13.0])
 @pytest.mark.parametrize("down", [NED, ENU])
 def test_acceleration_is_that_of_a_water_particle(depth, down):
-    """Dv/Dt by differences along the path p + v δ; also above the surface and below the bed, where the field is held."""
+    """Dv/Dt by differences along the path p + v δ; also above the surface, and below the bed, where the field is held."""
     components = crossing()
     p, t, step = np.array([3.0, -2.0, 0.0]) + depth * down, 2.3, 1e-4
     here = wave_motion(components, down, p, t)
@@ -146,11 +146,51 @@ def test_acceleration_is_that_of_a_water_particle(depth, down):
     assert np.abs(convective).max() > 1e3 * tolerance  # the test sees the convective part
 
 
-def test_velocity_is_held_above_the_surface():
+def test_velocity_is_held_for_points_that_stay_below():
     components = crossing()
-    above, at = (wave_motion(components, NED, np.array([3.0, -2.0, z]), 2.3) for z in (-1.5, 0.0))
+    above, at = (wave_motion(components, NED, np.array([3.0, -2.0, z]), 2.3, above=False) for z in (-1.5, 0.0))
     np.testing.assert_array_equal(above.velocity, at.velocity)
     assert above.elevation == at.elevation
+    for ours, theirs in zip(
+        *(wave_motion(components, NED, np.array([3.0, -2.0, 4.0]), 2.3, above=x) for x in (True, False)), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=20 * EPS)
+
+
+@pytest.mark.parametrize("water_depth", [12.0, None])
+@pytest.mark.parametrize("down", [NED, ENU])
+def test_motion_is_smooth_at_the_mean_surface(water_depth, down):
+    """Velocity and acceleration and three derivatives of the velocity by depth are the same from above and from below.
+
+    One-sided differences of third order; the velocity's fourth derivative jumps by (1 − E)⁴ → 4! k⁴.
+    """
+    components, step = crossing(water_depth), 1e-3
+    weights = {0: [1, 0, 0, 0], 1: [-11 / 6, 3, -3 / 2, 1 / 3], 2: [2, -5, 4, -1], 3: [-1, 3, -3, 1]}
+
+    def derivatives(name, side):
+        points = [np.array([3.0, -2.0, 0.0]) + side * (k * step + 1e-12) * down for k in range(4)]
+        rows = np.array([np.ravel(getattr(wave_motion(components, down, p, 2.3), name)) for p in points])
+        return [side**n * np.array(w) @ rows / step**n for n, w in weights.items()]
+
+    for name, orders in (("velocity", 4), ("acceleration", 3), ("gradient", 3)):
+        for n, (below, over) in enumerate(zip(derivatives(name, 1), derivatives(name, -1), strict=True)):
+            if n == orders:
+                break
+            # truncation 6 step^(4 − n) of the fourth derivative and its jump, rounding 20 eps/step^n
+            size = scale(components, 4) * (1 + scale(components, 0)) * 60
+            tolerance = size * step ** (3 - n + (name == "velocity")) + 200 * EPS * scale(components, 0) / step**n + 1e-11
+            np.testing.assert_allclose(over, below, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("kd", [-0.3, -2.0, -50.0])
+def test_motion_above_the_mean_surface(kd):
+    """In a crest nearly Airy's formula, higher up nearly the linear extrapolation, far up never more than 4 times the surface's."""
+    components = wave_components(Environment(waves=(RegularWave(height=0.1, period=2.0),)), G)
+    k = components.wavenumber[0]
+    speed = wave_motion(components, NED, np.array([0.0, 0.0, kd / k]), 0.0).velocity[0] / (0.05 * np.pi)
+    assert speed == pytest.approx(
+        {-0.3: math.exp(0.3), -2.0: 3.0, -50.0: 4.0}[kd], rel={-0.3: 0.01, -2.0: 0.1, -50.0: 1e-12}[kd]
+    )
 
 
 @pytest.mark.parametrize("sea", [PiersonMoskowitzSea, JonswapSea])

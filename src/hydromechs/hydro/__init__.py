@@ -18,13 +18,26 @@ from ._environment import (
     RegularWave,
     Uniform,
 )
-from ._surface import BoxCell, Cell, CylinderCell, EllipsoidCell, Immersion, hull_cells, immersion
+from ._surface import (
+    BoxCell,
+    Cell,
+    Crossing,
+    CylinderCell,
+    EllipsoidCell,
+    Immersion,
+    crossing,
+    hull_cells,
+    immersion,
+    wetting,
+)
 from ._terms import (
     LocalSurface,
     Motion,
     added_inertias,
     added_mass,
     body_motions,
+    crossing_loss,
+    crossing_wrench,
     displaced_mass,
     total_buoyancy,
     viscous_matrix,
@@ -32,11 +45,21 @@ from ._terms import (
     water_potential,
     water_wrench,
 )
-from ._waves import WaveComponents, WaveMotion, sea_spectrum, wave_components, wave_motion, wavenumber
+from ._waves import (
+    WaveComponents,
+    WaveMotion,
+    WaveSurface,
+    sea_spectrum,
+    wave_components,
+    wave_motion,
+    wave_surface,
+    wavenumber,
+)
 
 __all__ = [
     "BoxCell",
     "Cell",
+    "Crossing",
     "Current",
     "CylinderCell",
     "DepthTable",
@@ -57,10 +80,14 @@ __all__ = [
     "UniformFlow",
     "WaveComponents",
     "WaveMotion",
+    "WaveSurface",
     "added_inertias",
     "added_mass",
     "added_mass_matrix",
     "body_motions",
+    "crossing",
+    "crossing_loss",
+    "crossing_wrench",
     "displaced_mass",
     "drag_matrix",
     "drag_wrench",
@@ -78,5 +105,7 @@ __all__ = [
     "water_wrench",
     "wave_components",
     "wave_motion",
+    "wave_surface",
     "wavenumber",
+    "wetting",
 ]

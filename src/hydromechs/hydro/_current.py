@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.spatial import clamp, where
+from hydromechs.spatial import clamp, maximum, where
 from hydromechs.values import Array, Scalar
 
 from ._environment import DepthTable, Environment, Gusts, PowerLaw, Uniform
@@ -134,8 +134,8 @@ def _(profile: Uniform, depth: Scalar) -> Scalar:
 
 @profile_factor.register
 def _(profile: PowerLaw, depth: Scalar) -> Scalar:
-    """s^a with s = clamp((D − d)/D, 0, 1); near the bed the line from 0 to that."""
-    s = clamp((profile.depth - depth) / profile.depth, 0.0, 1.0)
+    """s^a with s = max((D − d)/D, 0); near the bed the line from 0 to that."""
+    s = maximum((profile.depth - depth) / profile.depth, 0.0)
     near = LINEAR_PART ** (profile.exponent - 1.0) * s
     return where(s > LINEAR_PART, s**profile.exponent, near)
 
@@ -151,7 +151,7 @@ def _(profile: DepthTable, depth: Scalar) -> Scalar:
 
 @singledispatch
 def profile_slope(profile: Uniform | PowerLaw | DepthTable, depth: Scalar) -> Scalar:
-    """Derivative of `profile_factor` by depth [1/m]; zero outside the water and outside a table.
+    """Derivative of `profile_factor` by depth [1/m]; zero below the bed and outside a table.
 
     Args:
         profile: `Uniform`, `PowerLaw` or `DepthTable`.
@@ -168,12 +168,11 @@ def _(profile: Uniform, depth: Scalar) -> Scalar:
 
 @profile_slope.register
 def _(profile: PowerLaw, depth: Scalar) -> Scalar:
-    """−a s^(a−1)/D between surface and bed, that of the line near the bed."""
+    """−a s^(a−1)/D above the bed, that of the line near the bed."""
     s = (profile.depth - depth) / profile.depth
     a = profile.exponent
-    power = a * clamp(s, LINEAR_PART, 1.0) ** (a - 1.0)
-    slope = where(s > LINEAR_PART, power, where(s > 0.0, LINEAR_PART ** (a - 1.0), 0.0))
-    return where(s < 1.0, slope, 0.0) * (-1.0 / profile.depth)
+    power = a * maximum(s, LINEAR_PART) ** (a - 1.0)
+    return where(s > LINEAR_PART, power, where(s > 0.0, LINEAR_PART ** (a - 1.0), 0.0)) * (-1.0 / profile.depth)
 
 
 @profile_slope.register
@@ -211,6 +210,8 @@ def fluid_motion(
     velocity: Array | Sequence[Scalar],
     rate: Array | Sequence[Scalar],
     carried: Array | Sequence[Scalar] = (0.0, 0.0, 0.0),
+    *,
+    above: bool = True,
 ) -> FluidMotion:
     """Current, gusts and waves together, v = f(d) U + v_w, and the acceleration of a water particle in them:
 
@@ -227,12 +228,13 @@ def fluid_motion(
         velocity: U: current and gusts at the surface, in world axes [m/s], shape (3,).
         rate: dU/dt [m/s²], shape (3,).
         carried: c, velocity with which a steady current carries the waves, v_w = v_w(p − c t, t) [m/s], shape (3,).
+        above: As of `wave_motion`.
     """
     carried = np.asarray(carried)
     down, velocity, rate = np.asarray(down, dtype=float), np.asarray(velocity), np.asarray(rate)
     depth = down @ p
     factor = profile_factor(profile, depth)
-    waves = wave_motion(components, down, p - carried * t, t)
+    waves = wave_motion(components, down, p - carried * t, t, above=above)
     current = factor * velocity
     v = current + waves.velocity
     shear = (profile_slope(profile, depth) * (down @ v)) * velocity

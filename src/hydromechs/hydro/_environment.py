@@ -43,7 +43,7 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerLaw:
-    """The current falls off towards the bed as ((D − d)/D)^a: 1 at the surface and above it, 0 at the bed and below it.
+    """The current falls off towards the bed as ((D − d)/D)^a: 1 at the mean surface, a little more in crests, 0 below the bed.
 
     In the lowest thousandth of the water it goes to 0 linearly, so that its slope stays finite.
     """

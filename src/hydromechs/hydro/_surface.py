@@ -9,7 +9,8 @@ cell, both as the cell sees them, all follows from one function, the mean over t
 distributed as b u₀ for an ellipsoid, a u₁ + b u₂ for a cylinder, a u₁ + b u₁' + c u₁'' for a box, with u₁ uniform in −1..1,
 u₂ the coordinate of a point of the unit disc and u₀ of the unit ball; a, b, c are the half extents seen along n. P is in closed
 form for each. Half extents that can vanish are rounded, a = √(a₀² + (ε s)²) with s the smallest half size of the cell: that
-keeps P twice and more differentiable.
+keeps P twice and more differentiable. The rate of the wet part along a motion follows from its derivatives by x and n, also
+in closed form. What a body feels while that part changes is in `crossing`.
 """
 
 from __future__ import annotations
@@ -27,12 +28,27 @@ from hydromechs.model.shapes import Shape
 from hydromechs.spatial import clamp, maximum
 from hydromechs.values import Array, Scalar
 
-__all__ = ["BoxCell", "Cell", "CylinderCell", "EllipsoidCell", "Immersion", "hull_cells", "immersion"]
+__all__ = [
+    "BoxCell",
+    "Cell",
+    "Crossing",
+    "CylinderCell",
+    "EllipsoidCell",
+    "Immersion",
+    "crossing",
+    "hull_cells",
+    "immersion",
+    "wetting",
+]
 
 ROUNDING = 0.02
 """ε: rounding of edges, over the smallest half size of a cell; the wet part is off by less than 1.3 ε."""
 INSIDE = 1.0 - 1e-12
 """Arcsines stop here, where their slope is still finite."""
+SLOW = 0.1
+"""Rate of the wet part over √(g/L) at which a crossing is half way between slow and fast, see `crossing`."""
+TINY = 1e-24
+"""Added to squares of rates [1/s²] where they may all be zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +97,15 @@ class Immersion(NamedTuple):
     is moment/fraction. Fully wet: the centre of buoyancy."""
     head: Scalar
     """Mean over the volume of the depth where it is wet, of 0 elsewhere [m]; ρ g V times it is the energy of buoyancy."""
+
+
+class Crossing(NamedTuple):
+    """What the change of the wet part does, as factors on the added mass of the whole body [1/s]."""
+
+    push: Scalar
+    """The force is −push M_A V_r."""
+    loss: Scalar
+    """The energy lost in a second is loss V_rᵀ M_A V_r, never below 0."""
 
 
 def hull_cells(body: Body) -> tuple[Cell, ...]:
@@ -178,6 +203,134 @@ def immersion(cells: tuple[Cell, ...], down_B: Array, depth: Scalar) -> Immersio
         moment = moment + cell.weight * (wet * c + R @ first)
         head = head + cell.weight * mean
     return Immersion(fraction, moment, head)
+
+
+def wetting(cells: tuple[Cell, ...], down_B: Array, depth: Scalar, down_rate: Array, depth_rate: Scalar) -> Scalar:
+    """Rate of the wet part of the volume along a motion [1/s], the time derivative of `Immersion.fraction`.
+
+    For a body that does not turn it is the waterplane area over the volume times the speed of sinking.
+
+    Args:
+        cells: Cells of the body.
+        down_B: Unit vector down in body axes, shape (3,).
+        depth: Depth of the body origin below the free surface over it [m].
+        down_rate: Rate of `down_B` [1/s], shape (3,).
+        depth_rate: Rate of `depth` [m/s].
+    """
+    rate = 0.0
+    for cell in cells:
+        c, R = np.array(cell.origin.xyz), cell.origin.R
+        rate = rate + cell.weight * _wet_rate(
+            cell, R.T @ down_B, depth + c @ down_B, R.T @ down_rate, depth_rate + c @ down_rate
+        )
+    return rate
+
+
+def crossing(cells: tuple[Cell, ...], wet_rate: Scalar, gravity: Scalar) -> Crossing:
+    """Force and loss while the wet part w of a body changes, with its added mass w M_A.
+
+    Without a force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r, T_f = ½ w V_rᵀ M_A V_r: on entry energy
+    would come from nowhere. With F = −p(ẇ) M_A V_r energy changes by
+
+        dT_f/dt + (F_added + F) · V_r = −(p(ẇ) − ẇ/2) V_rᵀ M_A V_r,
+
+    which is never above 0 if p(ẇ) ≥ ẇ/2. A fast entry has p = ẇ: water is set in motion and stays with the body, the
+    momentum d(w M_A V_r)/dt is what it costs (von Kármán 1929). A fast exit has p = 0: the water that is left keeps its
+    motion. Both lose ½ |ẇ| V_rᵀ M_A V_r, to spray and wake. A slow crossing is reversible, p = ẇ/2 (Lagrange's equations
+    with M_A of the position). In between
+
+        p(ẇ) = ½ ẇ (1 + ẇ/√(ẇ² + ε²)),   loss ½ ẇ²/√(ẇ² + ε²),   ε = 0.1 √(g/L), L³ the volume of the hull.
+
+    It has all derivatives, so an integrator keeps its order where a float turns around.
+
+    Args:
+        cells: Cells of the body.
+        wet_rate: ẇ [1/s].
+        gravity: g [m/s²].
+    """
+    length = sum(map(_volume, cells)) ** (1.0 / 3.0)
+    root = np.sqrt(wet_rate * wet_rate + SLOW**2 * gravity / length + TINY)
+    loss = 0.5 * (wet_rate * wet_rate) / root
+    return Crossing(0.5 * wet_rate + loss, loss)
+
+
+@singledispatch
+def _volume(cell: Cell) -> Scalar:
+    """Volume of a cell by its size [m³]."""
+    raise TypeError(f"{cell!r} is not a cell")
+
+
+@_volume.register
+def _(cell: EllipsoidCell) -> Scalar:
+    return 4.0 / 3.0 * math.pi * math.prod(cell.axes)
+
+
+@_volume.register
+def _(cell: CylinderCell) -> Scalar:
+    return 2.0 * math.pi * cell.radius**2 * cell.half_length
+
+
+@_volume.register
+def _(cell: BoxCell) -> Scalar:
+    return 8.0 * math.prod(cell.half_size)
+
+
+@singledispatch
+def _wet_rate(cell: Cell, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
+    """d/dt ∂P/∂x of a cell, see `_wet` [1/s]."""
+    raise TypeError(f"{cell!r} is not a cell")
+
+
+@_wet_rate.register
+def _(cell: EllipsoidCell, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
+    """¾ (1 − s²) ds/dt with s = x/b."""
+    squares = np.array(cell.axes) ** 2
+    b = np.sqrt(squares @ (n * n))
+    b_rate = (squares * n) @ n_rate / b
+    s = clamp(x / b, -1.0, 1.0)
+    return 0.75 * (1.0 - s * s) * (x_rate - s * b_rate) / b
+
+
+@_wet_rate.register
+def _(cell: CylinderCell, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
+    """Of (F₁(x + a) − F₁(x − a))/2a, with ∂F₁/∂y and ∂F₁/∂b of `_disc_rates`."""
+    half, r = cell.half_length, cell.radius
+    small = (ROUNDING * min(half, r)) ** 2
+    a = np.sqrt(half**2 * n[2] * n[2] + small)
+    b = np.sqrt(r**2 * (n[0] * n[0] + n[1] * n[1]) + small)
+    a_rate = half**2 * n[2] * n_rate[2] / a
+    b_rate = r**2 * (n[0] * n_rate[0] + n[1] * n_rate[1]) / b
+    y = clamp(x, -(a + b), a + b)
+    (low_y, low_b), (high_y, high_b) = _disc_rates((y - a) / b), _disc_rates((y + a) / b)
+    wet = 0.5 / a * (_disc(y + a, b)[0] - _disc(y - a, b)[0])
+    change = high_y * (x_rate + a_rate) - low_y * (x_rate - a_rate) + (high_b - low_b) * b_rate
+    return (0.5 * change - wet * a_rate) / a
+
+
+def _disc_rates(s: Scalar) -> tuple[Scalar, Scalar]:
+    """∂F₁/∂y = 1/2 + (asin s + s c)/π, the part of the disc below y, and ∂F₁/∂b = 2/3 c³/π at s = y/b, see `_disc`."""
+    s = clamp(s, -INSIDE, INSIDE)
+    c = np.sqrt(1.0 - s * s)
+    return 0.5 + (np.arcsin(s) + s * c) / math.pi, (2.0 / 3.0 / math.pi) * (c * c * c)
+
+
+@_wet_rate.register
+def _(cell: BoxCell, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
+    """Of Σ ± (x ± a ± b ± c)₊³/(48 abc)."""
+    half = np.array(cell.half_size)
+    a = np.sqrt((half * n) ** 2 + (ROUNDING * min(cell.half_size)) ** 2)
+    a_rate = half**2 * n * n_rate / a
+    reach = a[0] + a[1] + a[2]
+    y = clamp(x, -reach, reach)
+    cubic = change = 0.0
+    for signs in product((1.0, -1.0), repeat=3):
+        sign = math.prod(signs)
+        z = maximum(y + signs[0] * a[0] + signs[1] * a[1] + signs[2] * a[2], 0.0)
+        cubic = cubic + sign * (z * z * z)
+        along = x_rate + signs[0] * a_rate[0] + signs[1] * a_rate[1] + signs[2] * a_rate[2]
+        change = change + (3.0 * sign) * (z * z) * along
+    scale = 1.0 / (48.0 * (a[0] * a[1] * a[2]))
+    return scale * (change - cubic * (a_rate[0] / a[0] + a_rate[1] / a[1] + a_rate[2] / a[2]))
 
 
 @singledispatch

@@ -15,7 +15,7 @@ from hydromechs.values import Array, Scalar
 from ._added_mass import fluid_acceleration_force
 from ._drag import drag_wrench
 from ._drag_matrix import drag_matrix
-from ._surface import hull_cells, immersion
+from ._surface import crossing, hull_cells, immersion, wetting
 
 __all__ = [
     "LocalSurface",
@@ -23,6 +23,8 @@ __all__ = [
     "added_inertias",
     "added_mass",
     "body_motions",
+    "crossing_loss",
+    "crossing_wrench",
     "displaced_mass",
     "total_buoyancy",
     "viscous_matrix",
@@ -53,6 +55,12 @@ class Motion(NamedTuple):
     """First moment of that part over the whole volume, from the body origin [m], shape (3,); None for a body under water."""
     head: Scalar | None = None
     """Mean depth of the wet volume, see `Immersion.head` [m]; None for a body under water."""
+    wet_rate: Scalar = 0.0
+    """Rate of the wet part [1/s]."""
+    push: Scalar = 0.0
+    """Factor of the force while the wet part changes, see `Crossing` [1/s]."""
+    loss: Scalar = 0.0
+    """Factor of the energy lost meanwhile [1/s]."""
 
 
 class LocalSurface(NamedTuple):
@@ -62,6 +70,10 @@ class LocalSurface(NamedTuple):
     """Height over its mean [m]."""
     down: Array
     """Unit vector across it, into the water, in world axes, shape (3,)."""
+    depth_rate: Scalar
+    """Rate of the depth of the body's origin below it, as the body moves and the surface does [m/s]."""
+    down_rate: Array
+    """Rate of `down` as the body goes along the surface, in world axes [1/s], shape (3,)."""
 
 
 class Poses(Protocol):
@@ -95,9 +107,15 @@ def body_motions(
     for i, (body, motion) in enumerate(zip(model.bodies, out, strict=True)):
         cells = hull_cells(body)
         if cells:
-            height, across = surface[i]
-            wet = immersion(cells, motion.R_WB.T @ across, (motion.depth + height) * (across @ down))
-            out[i] = motion._replace(wet=wet.fraction, wet_moment=wet.moment, head=wet.head)
+            height, across, depth_rate, across_rate = surface[i]
+            n, cosine, depth = motion.R_WB.T @ across, across @ down, motion.depth + height
+            wet = immersion(cells, n, depth * cosine)
+            n_rate = motion.R_WB.T @ across_rate - cross(motion.velocity[3:], n)
+            rate = wetting(cells, n, depth * cosine, n_rate, depth_rate * cosine + depth * (across_rate @ down))
+            push, loss = crossing(cells, rate, model.world.gravity)
+            out[i] = motion._replace(
+                wet=wet.fraction, wet_moment=wet.moment, head=wet.head, wet_rate=rate, push=push, loss=loss
+            )
     return out
 
 
@@ -149,10 +167,36 @@ def added_mass(body: Body, motion: Motion) -> Array:
         if M_A.dtype != object and not np.allclose(M_A, M_A.T, rtol=1e-9, atol=1e-12 * np.abs(M_A).max()):
             raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.added_mass must return a symmetric matrix")
         return M_A
-    total = np.zeros((6, 6))
-    for element in body.hydro.added_mass:
-        total = total + added_mass_matrix(element, motion.density)
+    total = _under_water(body.hydro, motion.density)
     return total if motion.wet_moment is None else total * motion.wet
+
+
+def _under_water(hydro: Hydro, density: Scalar) -> Array:
+    """Added mass of a body that is all under water, shape (6, 6)."""
+    total = np.zeros((6, 6))
+    for element in hydro.added_mass:
+        total = total + added_mass_matrix(element, density)
+    return total
+
+
+def crossing_wrench(body: Body, motion: Motion) -> Array:
+    """Force on a body whose wet part changes, −push M_A V_r with M_A of the whole body, see `crossing` [N, N·m], shape (6,).
+
+    Zero for a body under water, and for hydrodynamics of the user's own.
+    """
+    if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
+        return np.zeros(6)
+    return -motion.push * (_under_water(body.hydro, motion.density) @ motion.velocity)
+
+
+def crossing_loss(body: Body, motion: Motion) -> Scalar:
+    """Energy that a body and its water lose in a second while the wet part changes, loss V_rᵀ M_A V_r, never below 0 [W].
+
+    Zero where `crossing_wrench` is.
+    """
+    if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
+        return 0.0
+    return motion.loss * (motion.velocity @ (_under_water(body.hydro, motion.density) @ motion.velocity))
 
 
 def viscous_wrench(body: Body, motion: Motion) -> Array:
@@ -213,4 +257,5 @@ def water_wrench(body: Body, motion: Motion, M_A: Array) -> Array:
         motion: Its motion.
         M_A: Its added mass, shape (6, 6).
     """
-    return fluid_acceleration_force(M_A, _displaced(body, motion), motion.a_fg) + viscous_wrench(body, motion)
+    F = fluid_acceleration_force(M_A, _displaced(body, motion), motion.a_fg) + viscous_wrench(body, motion)
+    return F if motion.wet_moment is None else F + crossing_wrench(body, motion)

@@ -14,7 +14,16 @@ from hydromechs.values import Array, Scalar
 
 from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
 
-__all__ = ["WaveComponents", "WaveMotion", "sea_spectrum", "wave_components", "wave_motion", "wavenumber"]
+__all__ = [
+    "WaveComponents",
+    "WaveMotion",
+    "WaveSurface",
+    "sea_spectrum",
+    "wave_components",
+    "wave_motion",
+    "wave_surface",
+    "wavenumber",
+]
 
 BAND = (0.3, 6.0)
 """Frequencies of a sea, as multiples of the peak; 99.9 % of the energy of Pierson-Moskowitz lies between."""
@@ -52,6 +61,19 @@ class WaveMotion(NamedTuple):
     """Height of the surface above its mean, over that point [m]."""
     gradient: Array
     """∂v_i/∂x_j [1/s], shape (3, 3)."""
+
+
+class WaveSurface(NamedTuple):
+    """Slope of the surface over a point and how it changes, in world axes."""
+
+    slope: Array
+    """∇η, horizontal [-], shape (3,)."""
+    curvature: Array
+    """∂²η/∂x_i∂x_j [1/m], shape (3, 3)."""
+    rise: Scalar
+    """∂η/∂t [m/s]."""
+    turn: Array
+    """∂∇η/∂t [1/s], shape (3,)."""
 
 
 def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> float:
@@ -147,33 +169,43 @@ def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> Array:
     return np.interp((np.arange(len(places)) + places) / len(places), energy / energy[-1], omega)
 
 
-def wave_motion(components: WaveComponents, down: Array | Sequence[float], p: Array, t: Scalar) -> WaveMotion:
+def wave_motion(
+    components: WaveComponents, down: Array | Sequence[float], p: Array, t: Scalar, *, above: bool = True
+) -> WaveMotion:
     """Velocity and acceleration of the water in waves, and the elevation of the surface, at a point.
 
     With θ = k n·p − ω t + phase and the depth d of the point below the mean surface, each wave has
 
         v = a ω (cosh k(h − d)/sinh kh · cos θ n + sinh k(h − d)/sinh kh · sin θ up),   η = a cos θ
 
-    (Airy; e^(−kd) for both in deep water). Above the mean surface the velocity is the one at d = 0, below the bed the one
-    at d = h; there its slope along the vertical is zero.
+    (Airy; e^(−kd) for both in deep water). Below the bed the velocity is that at d = h; there its slope along the vertical
+    is zero. Above the mean surface e^(−kd) goes on as
+
+        e^(−kd) (1 − (1 − e^(kd))⁴),
+
+    with the same value and first three derivatives at d = 0, so that acceleration and its slopes are continuous: near the
+    surface that is Airy's formula, for kd = −2 about the linear extrapolation 1 − kd, and never more than 4, also for
+    short waves on top of long ones.
 
     Args:
         components: The waves.
         down: Unit vector down in world axes, constants, shape (3,).
         p: The point in world axes [m], shape (3,).
         t: Time [s].
+        above: False for points that stay below the mean surface, which is faster: above it the velocity is then held.
     """
     a, omega, k, n, phase, scale, h = components
     if not len(a):
         return WaveMotion(np.zeros(3), np.zeros(3), 0.0, np.zeros((3, 3)))
     down = np.asarray(down, dtype=float)
     depth = down @ p
-    d = minimum(maximum(depth, 0.0), h) if math.isfinite(h) else maximum(depth, 0.0)
-    inside = where(depth > 0.0, where(depth < h, 1.0, 0.0), 0.0) if math.isfinite(h) else where(depth > 0.0, 1.0, 0.0)
+    highest = depth if above else maximum(depth, 0.0)
+    d = minimum(highest, h) if math.isfinite(h) else highest
 
     theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
     cos, sin = np.cos(theta), np.sin(theta)
-    along, upward = _decay(k, d, scale, h)
+    near = _above(k, d)[0] if above else np.exp(-k * d)
+    along, upward = _decay(k, d, near, scale, h)
     speed = a * omega
     u, w = speed * along * cos, speed * upward * sin
     u_rate, w_rate = speed * along * sin, -speed * upward * cos  # ∂u/∂t and ∂w/∂t over ω
@@ -184,14 +216,52 @@ def wave_motion(components: WaveComponents, down: Array | Sequence[float], p: Ar
     local = N.T @ (omega * u_rate) + up * (omega * w_rate).sum()
     # ∂v/∂x_j: along n each wave gives −k u_rate n − k w_rate up, along the vertical −k w_rate n + k u_rate up
     along_n = -(N.T * (k * u_rate)) @ N - np.outer(up, N.T @ (k * w_rate))
-    along_up = inside * (up * (k * u_rate).sum() - N.T @ (k * w_rate))
+    if above:
+        along_slope, upward_slope = _decay(k, d, _above(k, d)[1], scale, h)[::-1]  # −∂/∂d over k: cosh and sinh change places
+        along_up = up * (k * (speed * upward_slope * sin)).sum() + N.T @ (k * (speed * along_slope * cos))
+        if math.isfinite(h):
+            along_up = where(depth < h, 1.0, 0.0) * along_up
+    else:
+        inside = where(depth > 0.0, where(depth < h, 1.0, 0.0), 0.0) if math.isfinite(h) else where(depth > 0.0, 1.0, 0.0)
+        along_up = inside * (up * (k * u_rate).sum() - N.T @ (k * w_rate))
     gradient = along_n + np.outer(along_up, up)
     return WaveMotion(velocity, local + gradient @ velocity, (a * cos).sum(), gradient)
 
 
-def _decay(k: Array, d: Scalar, scale: Array, h: float) -> tuple[Array, Array]:
-    """cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh without overflow, for 0 ≤ d ≤ h."""
-    near = np.exp(-k * d)
+def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface:
+    """Slope of the surface η = Σ a cos θ over a point, θ = k n·p − ω t + phase.
+
+    Args:
+        components: The waves.
+        p: The point in world axes [m], shape (3,).
+        t: Time [s].
+    """
+    a, omega, k, n, phase, _, _ = components
+    theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
+    high, steep = a * np.cos(theta), a * np.sin(theta)
+    N = np.column_stack([n, np.zeros(len(a))])
+    return WaveSurface(
+        slope=-(N.T @ (k * steep)),
+        curvature=-(N.T * (k * k * high)) @ N,
+        rise=(omega * steep).sum(),
+        turn=N.T @ (k * omega * high),
+    )
+
+
+def _above(k: Array, d: Scalar) -> tuple[Array, Array]:
+    """e^(−kd) and −1/k of its slope by d, above the mean surface as `wave_motion` says, with E = e^(kd) there:
+
+    4 − 6 E + 4 E² − E³,   6 E − 8 E² + 3 E³
+    """
+    E = np.exp(-k * where(d > 0.0, d, -d))
+    high = 4.0 - E * (6.0 - E * (4.0 - E))
+    slope = E * (6.0 - E * (8.0 - 3.0 * E))
+    near = [(where(d > 0.0, e, x), where(d > 0.0, e, y)) for e, x, y in zip(E, high, slope, strict=True)]
+    return np.array([x for x, _ in near]), np.array([y for _, y in near])
+
+
+def _decay(k: Array, d: Scalar, near: Array, scale: Array, h: float) -> tuple[Array, Array]:
+    """cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh without overflow, for d ≤ h, from near = e^(−kd)."""
     if math.isinf(h):
         return near, near
     far = np.exp(k * (d - 2.0 * h))

@@ -68,8 +68,6 @@ def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Const
     fluid = float(after.kinetic_energy_fluid - before.kinetic_energy_fluid)
     given = float(after.kinetic_energy_body - before.kinetic_energy_body) + fluid + lost
     moving_water = "water" in layout.causes  # the impulse moves its added mass too
-    if moving_water and plant.environment.surface is not None:
-        given -= fluid  # at a free surface the recording books the change of the water's energy as a whole
     for name, work in ((cause, -lost), ("water" if moving_water else cause, given)):
         x[nv + layout.states.index(f"work.{name}")] += work
     return Point(t, q, x), lost

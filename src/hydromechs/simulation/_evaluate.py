@@ -37,7 +37,8 @@ class Evaluation(NamedTuple):
     """Joint forces of drives, friction and stops, shape (nv,)."""
     forces: dict[str, Array]
     """Wrench on each body in its axes about its origin by label [N, N·m], shape (nb, 6): "drag" (drag, damping and lift; all of
-    a user's own hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r, "buoyancy" (with the force of the undisturbed water's
+    a user's own hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
+    M_A), "buoyancy" (with the force of the undisturbed water's
     acceleration), "weight", and those of components."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
@@ -124,7 +125,7 @@ def evaluate(
 
     # accelerations
     wrench = np.stack([sum((rows[i] for rows in pushed.values()), np.zeros(6)) for i in range(nb)])
-    b = equations.balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface)
+    b = equations.balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface(kin))
     tau = np.array(joint)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
@@ -185,7 +186,7 @@ def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) ->
     model = plant.opened(inputs)
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin.p_WB, inputs, fluid_at)
-    b = equations.balance(model, q, v, water.velocity, water.acceleration, None, water.surface)
+    b = equations.balance(model, q, v, water.velocity, water.acceleration, None, water.surface(kin))
     M = np.array(dynamics.mass_matrix(model, kin, b.inertia), dtype=float)
     return M if plant.armature is None else M + np.diag(plant.armature)
 
@@ -212,11 +213,15 @@ def _water_forces(
                 buoyancy[i] = hydro.total_buoyancy(body, motion)
             M_A = hydro.added_mass(body, motion)
             added[i] = _added_mass_force(M_A, a[i], motion, kin.V[i], plant.uniform)
+            if "surface" in power:
+                added[i] = added[i] + hydro.crossing_wrench(body, motion)
             if model.moves[i]:
                 power["drag"] = power["drag"] + drag[i] @ motion.velocity
                 if "water" in power:
                     G = None if plant.uniform else water.at(i).gradient
                     power["water"] = power["water"] + _water_power(plant, body, motion, kin.V[i], drag[i], added[i], M_A, G)
+                if "surface" in power:  # not the power of the force: a force that is missing or wrong leaves a residual
+                    power["surface"] = power["surface"] - hydro.crossing_loss(body, motion)
     weight = [_weight(model, i, kin.R_WB[i]) for i in range(model.nb)]
     return dict(zip(WATER_FORCES, map(np.stack, (drag, added, buoyancy, weight)), strict=True))
 
@@ -264,10 +269,10 @@ def _water_power(
 ) -> Scalar:
     """Power of the moving water on one body: what its forces give beyond the loss to drag and −dT_f/dt, T_f = ½ V_rᵀ M_A V_r.
 
-    Below the surface the force of added mass gives F · V = −dT_f/dt + F · (V − V_r) − V_rᵀ M_A (G v_r, 0): the forces carry
-    the water's acceleration Dv_f/Dt, T_f changes with that along the body's path. At a free surface M_A changes too; there
-    F · V is taken whole, and the change of T_f is added afterwards. Where waves move the surface, buoyancy has no potential
-    and is taken whole too.
+    The force of added mass gives F · V = −dT_f/dt + F · (V − V_r) − V_rᵀ M_A (G v_r, 0): the forces carry the water's
+    acceleration Dv_f/Dt, T_f changes with that along the body's path. At a free surface M_A changes too, and F has the
+    force of that; what F · V_r loses there is `hydro.crossing_loss`. Where waves move the surface, buoyancy has no potential
+    and is taken whole.
     """
     carried = V - motion.velocity
     power = drag @ carried
@@ -275,8 +280,6 @@ def _water_power(
         gravity = motion.R_WB.T @ plant.model.world.gravity_vector
         moved = motion if plant.waves_move_surface else motion._replace(a_fg=motion.a_fg + gravity)
         power = power + hydro.total_buoyancy(body, moved) @ V
-    if plant.environment.surface is not None:
-        return power + added @ V
     power = power + added @ carried
     if gradient is not None:
         G = motion.R_WB.T @ gradient @ motion.R_WB

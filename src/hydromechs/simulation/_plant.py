@@ -130,7 +130,8 @@ class Plant:
         )
         causes = list(dict.fromkeys(acting))
         causes += ["drag"] if self.wet else []
-        causes += ["water"] if self.wet and (self.flows or self.environment.surface is not None) else []
+        causes += ["water"] if self.wet and self.flows else []
+        causes += ["surface"] if self.wet and self.environment.surface is not None else []
         return layout_of(self.model, self.components, causes, self._data)
 
     @property

@@ -41,7 +41,8 @@ class PlantPrograms:
             shapes |= {"rows": plant.layout.data["waves"][1], "carried": (3,)}
 
         def water(p: Array, t: Scalar, U: Array, rate: Array, rows: Array | None = None, carried: Array | None = None) -> tuple:
-            return point_motion(plant, plant.waves_of(rows, carried), p, t, U, rate)
+            here = point_motion(plant, plant.waves_of(rows, carried), p, t, U, rate)
+            return tuple(x for x in here if x is not None)
 
         return compiler.trace(water, shapes, name="water")
 

@@ -97,7 +97,7 @@ class Recorder:
 
     def _block(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> dict[str, np.ndarray]:
         """All variables of samples."""
-        plant, layout, nv = self.plant, self.plant.layout, self.plant.model.nv
+        layout, nv = self.plant.layout, self.plant.model.nv
         names = [a.name for a in self.observer.recipe.outputs]
         got = dict(zip(names, self.observer([times, q, x, inputs]), strict=True))
         got["orientation"] = quaternions(got["R_WB"], self._orientation)
@@ -110,9 +110,6 @@ class Recorder:
         if self._start is None:
             self._start = {name: got[name][0] for name in ENERGIES} | {"work": work[0].copy()}
         work -= self._start["work"]
-        if plant.environment.surface is not None and "water" in causes:  # see `_water_power`
-            booked = got["kinetic_energy_fluid"] - self._start["kinetic_energy_fluid"]
-            work[:, causes.index("water")] += booked
         total = sum(got[name] - self._start[name] for name in ENERGIES)
         got["work"] = work
         got["energy_residual"] = total - work.sum(axis=1)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import hydro
+from hydromechs import dynamics, hydro
 from hydromechs.spatial import norm
 from hydromechs.values import Array, Scalar
 
@@ -28,6 +28,14 @@ class PointMotion(NamedTuple):
     """Height of the surface over its mean [m]."""
     gradient: Array
     """∂v_i/∂x_j [1/s], shape (3, 3)."""
+    slope: Array | None = None
+    """∇η of the surface over it [-], shape (3,); this and the next only where waves move a free surface."""
+    curvature: Array | None = None
+    """∂²η/∂x_i∂x_j [1/m], shape (3, 3)."""
+    rise: Scalar | None = None
+    """∂η/∂t [m/s]."""
+    turn: Array | None = None
+    """∂∇η/∂t [1/s], shape (3,)."""
 
 
 def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
@@ -43,10 +51,16 @@ def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate
     """
     down, profile = plant.model.world.down, plant.environment.profile
     components, carried = waves
-    here = hydro.fluid_motion(profile, components, down, p, t, U, rate, carried)
+    above = plant.environment.surface is not None
+    here = hydro.fluid_motion(profile, components, down, p, t, U, rate, carried, above=above)
     shear = hydro.profile_slope(profile, down @ p) * np.asarray(U)
-    gradient = np.outer(shear, down) + hydro.wave_motion(components, down, p - carried * t, t).gradient
-    return PointMotion(here.velocity, here.acceleration, here.elevation, gradient)
+    gradient = np.outer(shear, down) + hydro.wave_motion(components, down, p - carried * t, t, above=above).gradient
+    motion = PointMotion(here.velocity, here.acceleration, here.elevation, gradient)
+    if not plant.waves_move_surface:
+        return motion
+    s = hydro.wave_surface(components, p - carried * t, t)  # η(p − c t, t): ∂/∂t has −c·∇ too
+    rise, turn = s.rise - s.slope @ carried, s.turn - s.curvature @ carried
+    return motion._replace(slope=s.slope, curvature=s.curvature, rise=rise, turn=turn)
 
 
 def fluid_at(plant: Plant, u: Array, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
@@ -112,18 +126,29 @@ class Water:
         """Of the water's particles [m/s²], shaped alike."""
         return self.rate if self.plant.uniform else self._rows("acceleration")
 
-    @cached_property
-    def surface(self) -> list[hydro.LocalSurface] | None:
-        """The free surface at each body; None where the water has none. In waves it lies across g − a_f."""
-        world = self.plant.model.world
+    def surface(self, kin: dynamics.Kinematics) -> list[hydro.LocalSurface] | None:
+        """The free surface at each body, across ∇(depth + η); None where the water has none.
+
+        Args:
+            kin: Poses and velocities of the bodies, seen from the world.
+        """
+        down = self.plant.model.world.down
         if self.plant.environment.surface is None:
             return None
+        flat = hydro.LocalSurface(0.0, down, 0.0, np.zeros(3))
         out = []
         for i, body in enumerate(self.plant.model.bodies):
-            if body.hydro is None or self.plant.uniform or not self.plant.environment.waves:
-                elevation = 0.0 if body.hydro is None else self.at(i).elevation
-                out.append(hydro.LocalSurface(elevation, world.down))
+            if body.hydro is None:
+                out.append(flat)
                 continue
-            n = world.gravity_vector - self.at(i).acceleration
-            out.append(hydro.LocalSurface(self.at(i).elevation, n / norm(n)))
+            v = kin.R_WB[i] @ kin.V[i][:3]
+            here = self.at(i)
+            if here.slope is None or here.curvature is None or here.turn is None or here.rise is None:
+                out.append(flat._replace(depth_rate=down @ v))
+                continue
+            across, across_rate = down + here.slope, here.turn + here.curvature @ v
+            length = norm(across)
+            n = across / length
+            n_rate = (across_rate - n * (n @ across_rate)) / length
+            out.append(hydro.LocalSurface(here.elevation, n, (down + here.slope) @ v + here.rise, n_rate))
         return out
