@@ -67,6 +67,8 @@ class Integrator(abc.ABC):
     __slots__ = ()
     adaptive: ClassVar[bool] = False
     """Whether it chooses its steps."""
+    controlled: ClassVar[bool] = False
+    """Whether it keeps its error within a tolerance, whatever the step."""
 
     @property
     @abc.abstractmethod

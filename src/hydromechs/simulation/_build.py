@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,11 @@ def components_of(
         external: Names of bodies on which the caller puts wrenches.
         components: Others, a user's own too.
     """
-    given = {"drives": dict(drives or {}), "friction": dict(friction or {}), "stops": dict(stops or {})}
+    given: dict[str, dict[str, Any]] = {
+        "drives": dict(drives or {}),
+        "friction": dict(friction or {}),
+        "stops": dict(stops or {}),
+    }
     for what, mapping in given.items():
         for name in mapping:
             if name not in model.joint_parts:
