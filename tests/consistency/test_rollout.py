@@ -61,7 +61,11 @@ def reference(dyn, name, q, v, inputs, steps):
     make = _stepper(dyn, method, names).reference
     qs, vs = [q], [v]
     for k in range(steps):
-        q, v = method.step(make(inputs[k]), k * H, q, v, H)
+        n, part, size = float(k), 0.0, 1.0
+        while isinstance(method, integrators.LinearlyImplicit) and n == k:  # it may divide a step
+            n, part, size, q, v = integrators.implicit_part(make(inputs[k]), n, part, size, q, v, H, 0.0, k + 1.0)
+        if n == k:
+            q, v = method.step(make(inputs[k]), k * H, q, v, H)
         qs.append(q)
         vs.append(v)
     return np.array(qs), np.array(vs)

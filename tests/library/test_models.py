@@ -1,5 +1,6 @@
 """The library's models against the published numbers that they were made from."""
 
+import contextlib
 import warnings
 from math import cos, pi, sin
 from pathlib import Path
@@ -8,9 +9,12 @@ import numpy as np
 import pytest
 
 import hydromechs
+import hydromechs as hm
+from hydromechs import drives, library
 from hydromechs.equations import inverse_dynamics, kinematics, mass_matrix
 from hydromechs.formats import load_file
 from hydromechs.hydro import added_mass_matrix
+from hydromechs.model import State
 from hydromechs.spatial import tensor_matrix
 
 FOLDER = Path(hydromechs.__file__).parent / "library" / "models"
@@ -434,3 +438,33 @@ def test_oberon_hangs_down_at_zero():
     forward = 1.3 + 0.06955 + 0.55616 + 0.1349014 + 0.003308
     up = -0.665 + 0.01536 - 0.01229 - 0.1936267 - 0.315957606 - 0.213618
     np.testing.assert_allclose(p, [forward, -0.5 + 0.00015, up], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_model_runs_a_minute_with_defaults(name):
+    """No warnings, and nothing diverges: friction, stops and step are chosen to fit each other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = hm.Simulation(hm.load(name), record=1.0).run(60.0)
+    assert run.state.t == 60.0 and np.isfinite(run.state.q).all()
+    assert run.messages == []
+
+
+def test_default_friction_follows_from_the_description():
+    """A light wrist: the stick phase is as soft as 40 Hz asks for, whatever the state; a rotor only where damping needs one."""
+    model = hm.load("puma560")
+    found = {c.joint: c for c in hm.Simulation(model).plant.components}
+    moved = State(t=0.0, q=np.linspace(-1.0, 1.0, 6), v=np.ones(6))
+    assert hm.Simulation(model, state=moved).plant.components == tuple(found.values())
+    assert found["link1"].friction.stick_deflection == 1e-3 and found["link1"].armature == 0.0
+    wrist = found["link6"]
+    assert wrist.friction.viscous / 800.0 == pytest.approx(wrist.armature + 4e-5, rel=1e-2)
+    stiffness = wrist.friction.coulomb / wrist.friction.stick_deflection
+    assert stiffness == pytest.approx(wrist.friction.viscous / 800.0 * (80.0 * np.pi) ** 2, rel=1e-2)
+    geared = hm.Simulation(
+        model, drives={"link6": drives.Motor(resistance=2.0, torque_constant=0.05, gear_ratio=76.7, rotor_inertia=3.3e-5)}
+    ).plant.components
+    assert next(c for c in geared if c.name == "link6.friction").armature == 0.0
+    own = hm.Simulation(model, friction={"link6": drives.Friction(coulomb=0.5)})
+    with pytest.warns(UserWarning, match="friction of joint 'link6' is too stiff"), contextlib.suppress(hm.SimulationDiverged):
+        own.run(0.01)

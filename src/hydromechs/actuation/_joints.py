@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Action, Component, JointNow, Mobility, Mode, Now, Output, Slot, Values
 from hydromechs.spatial import norm, quaternion_exp, rotation_between
-from hydromechs.values import Array, Scalar
+from hydromechs.values import Array, NotNegative, Scalar
 
 from ._drive import Drive
 from ._friction import Friction
@@ -146,6 +146,8 @@ class JointFriction(Component):
     """Name of the joint."""
     friction: Friction
     """What resists."""
+    armature: NotNegative = 0.0
+    """Inertia of a rotor that turns with the joint and is part of neither body nor drive [kg·m²]."""
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
@@ -170,6 +172,7 @@ class JointFriction(Component):
         f = self.friction.force(joint.v, np.array([z[n] for n in names]) if names else np.zeros(len(joint.v)))
         return Action(
             joint_forces=[joint.force(np.asarray(f.tau))],
+            armature=[(joint.part.v, self.armature)] if self.armature else [],
             rates=dict(zip(names, np.asarray(f.s_rate), strict=True)) if names else {},
             energy=f.stored,
             power=-f.loss,

@@ -16,6 +16,8 @@ from ._law import positive
 
 __all__ = ["signed_distance"]
 
+LEVEL = 2.0
+"""Cells beyond the grid's edge from which on a height field is level."""
 NUDGE = 1e-150
 """Vanishes beside any length above 1e-134 m, and its square keeps divisions by a length finite."""
 
@@ -86,36 +88,32 @@ def _(solid: shapes.Capsule, p: Array, down: Array) -> tuple[Scalar, Array]:
 def _(solid: terrain.HeightField, p: Array, down: Array) -> tuple[Scalar, Array]:
     """(z − h) c with c = 1/√(1 + h_x² + h_y²), and its full gradient: −c (h_x, h_y) along x and y, c up, and (z − h) ∇c."""
     (x0, dx), (y0, dy) = ((a[0], s) for a, s in zip((solid.x, solid.y), solid.spacing, strict=True))
-    u, in_x = _held((p[0] - x0) / dx, len(solid.x) - 1.0)
-    w, in_y = _held((p[1] - y0) / dy, len(solid.y) - 1.0)
-    i, j = floor(u + 0.5), floor(w + 0.5)
-    t, r = u - i, w - j
-    row = len(solid.y) + 2.0
-    at = (i + 1.0) * row + (j + 1.0)
-    c = [[lookup(solid.coefficients, at + (a * row + b)) for a in (-1, 0, 1)] for b in (-1, 0, 1)]
-    along_x = [_quadratic(three, t) for three in c]  # value, slope, curvature by x at three y
-    h, hy, hyy = _quadratic([a[0] for a in along_x], r)
-    hx, hxy, _ = _quadratic([a[1] for a in along_x], r)
-    hxx, _, _ = _quadratic([a[2] for a in along_x], r)
+    u = clamp((p[0] - x0) / dx, -LEVEL, len(solid.x) - 1.0 + LEVEL)  # it is level there, so holding it makes no kink
+    w = clamp((p[1] - y0) / dy, -LEVEL, len(solid.y) - 1.0 + LEVEL)
+    i, j = floor(u), floor(w)
+    row = len(solid.y) + 2.0 * terrain.RINGS
+    at = (i + terrain.RINGS) * row + (j + terrain.RINGS)
+    c = [[lookup(solid.coefficients, at + (a * row + b)) for a in (-1, 0, 1, 2)] for b in (-1, 0, 1, 2)]
+    along_x = [_cubic(four, u - i) for four in c]  # value, slope, curvature by x at four y
+    h, hy, hyy = _cubic([a[0] for a in along_x], w - j)
+    hx, hxy, _ = _cubic([a[1] for a in along_x], w - j)
+    hxx, _, _ = _cubic([a[2] for a in along_x], w - j)
     hx, hy, hxx, hxy, hyy = hx / dx, hy / dy, hxx / (dx * dx), hxy / (dx * dy), hyy / (dy * dy)
-    hx, hy = in_x * hx, in_y * hy
     above = -(down @ p) - h
     cosine = 1.0 / np.sqrt(1.0 + hx * hx + hy * hy)
     bend = -above * cosine * cosine
-    gx = in_x * (bend * (hx * hxx + hy * hxy)) - hx
-    gy = in_y * (bend * (hx * hxy + hy * hyy)) - hy
+    gx = bend * (hx * hxx + hy * hxy) - hx
+    gy = bend * (hx * hxy + hy * hyy) - hy
     return above * cosine, cosine * (np.array([gx, gy, 0.0]) - down)
 
 
-def _quadratic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Value, slope and curvature at t in [−½, ½] of the quadratic B-spline with the three coefficients around t = 0."""
-    b, a = 0.5 * (c[2] - c[0]), 0.5 * (c[2] + c[0]) - c[1]
-    return c[1] + a * (t * t + 0.25) + b * t, b + (a + a) * t, a + a
-
-
-def _held(u: Scalar, n: float) -> tuple[Scalar, Scalar]:
-    """u held between 0 and n, and the slope of that, 1 or 0."""
-    return 0.5 * (abs(u) - abs(u - n) + n), where(u * (n - u) > 0.0, 1.0, 0.0)
+def _cubic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Value, slope and curvature at t in [0, 1] of the cubic B-spline with the coefficients at −1, 0, 1 and 2."""
+    back, ahead = c[0] - 2.0 * c[1] + c[2], c[1] - 2.0 * c[2] + c[3]  # curvatures at 0 and 1
+    turn = ahead - back
+    slope = 0.5 * (c[2] - c[0])
+    value = c[1] + back / 6.0 + t * (slope + t * (0.5 * back + t * (turn / 6.0)))
+    return value, slope + t * (back + 0.5 * t * turn), back + t * turn
 
 
 def _in_frame(origin: Origin, p: Array, distance: Callable[[Array], tuple[Scalar, Array]]) -> tuple[Scalar, Array]:

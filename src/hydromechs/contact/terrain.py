@@ -16,6 +16,8 @@ from ._law import Material
 
 __all__ = ["Box", "Cylinder", "HeightField", "Plane", "Sphere", "Terrain"]
 
+RINGS = 4
+"""Rings of coefficients around the grid of a height field: where it levels out, and two beyond for the spline there."""
 
 Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
 """Rows of finite numbers."""
@@ -60,9 +62,10 @@ class Plane(Terrain):
 
 @dataclass(frozen=True, kw_only=True)
 class HeightField(Terrain):
-    """A surface given by its height over a grid, smooth in between (quadratic splines through the heights).
+    """A surface given by its height over a grid, smooth in between and beyond (cubic splines through the heights).
 
-    At an edge the surface has no curvature across it; outside the grid the edge goes on level along the outward direction.
+    At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, which adds half of what
+    a straight continuation would, and goes on level. Slope and curvature are continuous everywhere.
     """
 
     x: Rising
@@ -97,7 +100,7 @@ class HeightField(Terrain):
 
     @cached_property
     def coefficients(self) -> tuple[float, ...]:
-        """Coefficients of quadratic B-splines with a ring around the grid, row-major [m], shape ((nx + 2) (ny + 2),)."""
+        """Coefficients of cubic B-splines with rings around the grid, row-major [m], shape ((nx + 2 rings) (ny + 2 rings),)."""
         return tuple(_spline_coefficients(_spline_coefficients(np.array(self.heights)).T).T.ravel().tolist())
 
 
@@ -134,17 +137,18 @@ class Cylinder(Terrain):
 
 
 def _spline_coefficients(h: Array) -> Array:
-    """c of shape (n + 2, ...) with (c_{i−1} + 6 c_i + c_{i+1}) / 8 = h_i, the ends continued straight (c_{−1} = 2 c_0 − c_1).
+    """c of shape (n + 2 rings, ...) with (c_{i−1} + 4 c_i + c_{i+1}) / 6 = h_i.
 
-    At an end that leaves c_0 = h_0, so the system is tridiagonal and diagonally dominant: plain elimination.
+    The ends go on straight for one (c_{−1} = 2 c_0 − c_1), and level from there (c_{−2} = c_{−3} = … = c_{−1}). At an end
+    that leaves c_0 = h_0, so the system is tridiagonal and diagonally dominant: plain elimination.
     """
     n = len(h)
     c = np.array(h, dtype=float)
     pivot = np.ones(n)
-    for i in range(1, n - 1):  # rows of 1, 6, 1 with 8 h; the first and the last row are c = h
+    for i in range(1, n - 1):  # rows of 1, 4, 1 with 6 h; the first and the last row are c = h
         above = 0.0 if i == 1 else 1.0 / pivot[i - 1]
-        pivot[i] = 6.0 - above
-        c[i] = 8.0 * h[i] - (c[0] if i == 1 else above * c[i - 1])
+        pivot[i] = 4.0 - above
+        c[i] = 6.0 * h[i] - (c[0] if i == 1 else above * c[i - 1])
     for i in range(n - 2, 0, -1):
         c[i] = (c[i] - c[i + 1]) / pivot[i]
-    return np.concatenate([[2.0 * c[0] - c[1]], c, [2.0 * c[-1] - c[-2]]])
+    return np.concatenate([[2.0 * c[0] - c[1]] * RINGS, c, [2.0 * c[-1] - c[-2]] * RINGS])

@@ -14,6 +14,8 @@ from ._methods import (
     System,
     dense_output,
     embedded_step,
+    implicit_part,
+    implicit_step,
     method_named,
 )
 
@@ -21,6 +23,7 @@ _LATER = {  # compile with CasADi and LLVM
     "AdaptiveSteps": "._adaptive",
     "BlockSteps": "._block_steps",
     "FixedSteps": "._fixed_steps",
+    "ImplicitSteps": "._implicit_steps",
     "Stepper": "._stepper",
     "is_multiple": "._fixed_steps",
     "sample_times": "._adaptive",
@@ -34,6 +37,7 @@ __all__ = [
     "Euler",
     "FixedStep",
     "FixedSteps",
+    "ImplicitSteps",
     "Integrator",
     "LinearlyImplicit",
     "NotFinite",
@@ -52,6 +56,8 @@ __all__ = [
     "corrector_weights",
     "dense_output",
     "embedded_step",
+    "implicit_part",
+    "implicit_step",
     "is_multiple",
     "method_named",
     "predictor_weights",

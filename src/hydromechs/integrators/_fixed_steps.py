@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
-
-from hydromechs.compiler import BoundMarch
 
 from ._integrator import NotFinite, Paths, Point, Propagator, Samples
 from ._stepper import Stepper
 
-__all__ = ["FixedSteps", "is_multiple"]
+__all__ = ["ROWS", "Bound", "FixedSteps", "is_multiple"]
 
 ROWS = 1024
 """Samples that one call of compiled code can keep."""
@@ -21,6 +20,20 @@ ROWS = 1024
 def is_multiple(t: float, period: float, step: float) -> bool:
     """Whether a time is a multiple of a period, within rounding of a step [s]."""
     return abs(t - round(t / period) * period) < 1e-6 * step
+
+
+class Bound(Protocol):
+    """Steps of one world in compiled code, as `compiler.BoundMarch` takes them."""
+
+    state: list[np.ndarray]
+    """Number of the point, configuration, velocity and internal states, shape (1, ...) each."""
+    inputs: list[np.ndarray]
+    """Step, time of point 0, inputs, shape (1, ...) each."""
+    records: list[np.ndarray]
+    """Parts of the state after every `stride` steps, shape (rows, ...) each."""
+
+    def run(self, steps: int, stride: int) -> float:
+        """Take steps; returns how many were taken."""
 
 
 class FixedSteps(Propagator):
@@ -34,8 +47,12 @@ class FixedSteps(Propagator):
         self.stepper = stepper
 
     @cached_property
-    def _bound(self) -> BoundMarch:
+    def _bound(self) -> Bound:
         return self.stepper.march.bound(ROWS)
+
+    def _reason(self) -> str:
+        """Why the next step is not taken."""
+        return "the next step is not finite"
 
     def compile(self) -> None:
         """Make the machine code for one world now."""
@@ -69,14 +86,14 @@ class FixedSteps(Propagator):
         good = bound.run(steps, stride)
         end = Point(offset + (n + good) * h, bound.state[1][0].copy(), bound.state[2][0].copy())
         if samples is not None:
-            rows = good // stride
+            rows = int(good // stride)
             if rows:
                 times = offset + bound.records[0][:rows] * h
                 samples.rows(times, bound.records[1][:rows], bound.records[2][:rows], inputs)
             elif good == steps and (n + good) % round(samples.every / h) == 0:
                 samples.rows(np.array([end.t]), end.q[None], end.x[None], inputs)
         if good < steps:
-            raise NotFinite(end, "the next step is not finite")
+            raise NotFinite(end, self._reason())
         return end
 
     def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
@@ -84,8 +101,8 @@ class FixedSteps(Propagator):
         bound = self._bound
         bound.state[0][0], bound.state[1][0], bound.state[2][0] = 0.0, at.q, at.x
         bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = t_end - at.t, at.t, inputs
-        if not bound.run(1, 2):
-            raise NotFinite(at, "the next step is not finite")
+        if bound.run(1, 2) < 1:
+            raise NotFinite(at, self._reason())
         end = Point(t_end, bound.state[1][0].copy(), bound.state[2][0].copy())
         if samples is not None and is_multiple(t_end, samples.every, h):
             samples.rows(np.array([t_end]), end.q[None], end.x[None], inputs)

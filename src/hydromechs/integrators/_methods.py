@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hydromechs.spatial import where
+from hydromechs.spatial import floor, maximum, where
 from hydromechs.values import Array, Positive, Scalar, check_fields
 
 from ._block_methods import block_named
@@ -32,6 +32,8 @@ __all__ = [
     "System",
     "dense_output",
     "embedded_step",
+    "implicit_part",
+    "implicit_step",
     "method_named",
 ]
 
@@ -51,6 +53,8 @@ class System(NamedTuple):
     """q ⊕ u of (q, u)."""
     rate: Callable[..., Array]
     """u̇ of (q, v) at u = 0."""
+    booked: int = 0
+    """Entries at the end of y that are only summed up, as work: no rate depends on them, and their error does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class DormandPrince(OneStep):
     order = 5
     stages = 6
     adaptive = True
+    controlled = True
 
     def longest_step(self, frequency: float, decay: float) -> float:
         """It finds its step by itself."""
@@ -150,36 +155,119 @@ class DormandPrince(OneStep):
 
 
 @dataclass(frozen=True, slots=True)
-class LinearlyImplicit(FixedStep):
+class LinearlyImplicit(OneStep):
     """Rosenbrock method ROS2 with the exact Jacobian: order 2, L-stable, for stiff contact and drives (Verwer et al. 1999).
 
-    Its order does not depend on the Jacobian, so parts of it (tables, waves) may be held constant.
+    Its order does not depend on the Jacobian, so parts of it (tables, waves) may be held constant. A step whose estimated error
+    is too large (a landing, the end of a slide) is divided; see `implicit_step` and `ImplicitSteps`.
     """
 
     name = "linearly_implicit"
     order = 2
     stages = 2
+    controlled = True
 
     def longest_step(self, frequency: float, decay: float) -> float:
         """Any step is stable."""
         return np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """With W = 1 − γ h J, γ = 1 − 1/√2:
+        """The result of `implicit_step`, whatever its error."""
+        return implicit_step(system, t, q, x, h)[:2]
 
-            W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2)
+    def propagator(self, stepper: Stepper) -> Propagator:
+        """Steps of one length, divided where the error asks for it."""
+        from ._implicit_steps import ImplicitSteps  # CasADi and LLVM
 
-        The order holds for any J. Of each entry the larger is taken of ∂f/∂y here and where the velocity leads to in this step,
-        so that ground is seen before it is met, and after it is left.
-        """
-        y, nv = _start(system, x), system.nv
-        ahead = np.concatenate([h * system.rate(q, x[:nv]), x])
-        here, there = system.jacobian(t, q, y), system.jacobian(t + h, q, ahead)
-        J = [where(abs(a) > abs(b), a, b) for a, b in zip(np.ravel(here), np.ravel(there), strict=True)]
-        W = np.eye(len(y)) - (GAMMA * h) * np.array(J).reshape(len(y), len(y))
-        k1 = system.solve(W, system.derivative(t, q, y))
-        k2 = system.solve(W, system.derivative(t + h, q, y + h * k1) - 2.0 * k1)
-        return _end(system, q, y + h * (1.5 * k1 + 0.5 * k2))
+        return ImplicitSteps(stepper)
+
+
+RELATIVE = 1e-3
+"""Allowed error of a part of a linearly implicit step, relative to the size of what is integrated."""
+ABSOLUTE = 1e-5
+"""Allowed error where velocities are small [m/s, rad/s]."""
+GROWS = 0.1
+"""Error over the allowed one below which the next part is larger; twice the part has four times the error."""
+LASTING = 0.1
+"""For so long the error of an internal state may push a velocity before that is off by `ABSOLUTE` [s]."""
+
+
+def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array, Scalar]:
+    """A ROS2 step: new q and x, and the estimated error over the allowed one. With W = 1 − γ h J, γ = 1 − 1/√2:
+
+        W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2),   error h/2 (k_1 + k_2)
+
+    The error is that of the embedded solution of order 1, y + h k_1, the largest of all entries. An internal state's may be
+    `RELATIVE` of its size, or as large as would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure in Pa and a
+    deflection in m are measured by what they do. What is only booked does not count, and W leaves it out.
+    """
+    y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.booked
+    J = np.array(system.jacobian(t, q, y))[:, :n]
+    W = np.eye(n) - (GAMMA * h) * J[:n]
+
+    def solved(b: Array) -> Array:
+        k = system.solve(W, b[:n])
+        return np.concatenate([k, b[n:] + (GAMMA * h) * (J[n:] @ k)]) if system.booked else k
+
+    k1 = solved(system.derivative(t, q, y))
+    k2 = solved(system.derivative(t + h, q, y + h * k1) - 2.0 * k1)
+    end = y + h * (1.5 * k1 + 0.5 * k2)
+    error = (0.5 * h) * (k1 + k2)
+    worst: Scalar = 0.0
+    for i in range(n):
+        allowed = RELATIVE * maximum(abs(y[i]), abs(end[i]))
+        if i < 2 * nv:
+            allowed = allowed + ABSOLUTE
+        else:
+            effect: Scalar = 0.0
+            for k in range(nv, 2 * nv):
+                effect = maximum(effect, abs(J[k, i]))
+            allowed = allowed + where(effect > 0.0, ABSOLUTE / (LASTING * effect + TINY), 0.0) + TINY
+        worst = maximum(worst, abs(error[i]) / allowed)
+    return (*_end(system, q, end), worst)
+
+
+SMALLEST = 2.0**-30
+"""Part of a step below which it is given up."""
+
+
+def implicit_part(
+    system: System, n: Scalar, part: Scalar, size: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, last: Scalar
+) -> tuple[Scalar, Scalar, Scalar, Array, Array]:
+    """One attempt at a part of a linearly implicit step: n, part, size, q and x after it.
+
+    A step is tried whole. Where the error is too large it is halved, or divided by more; parts are 1/2ᵏ of a step and begin at
+    multiples of their size. Where the error is small the next part is twice as large, if it begins at a multiple of that. The
+    step after it is tried whole again, so it depends on nothing but the state. Not finite where parts get too small.
+
+    Args:
+        system: What is integrated.
+        n: Number of the point before the step.
+        part: How much of the step is done, from 0, below 1.
+        size: Part of the step that is tried.
+        q: Configuration, shape (nq,).
+        x: Velocity and internal states, shape (nv + nz,).
+        h: Step [s].
+        offset: Time of point 0 [s].
+        last: Number of the point at which to stay.
+    """
+    q1, x1, error = implicit_step(system, offset + (n + part) * h, q, x, size * h)
+    goes = n < last
+    taken = where(goes, where(error <= 1.0, 1.0, 0.0), 0.0)
+    after = part + size
+    whole = after >= 1.0
+    pairs = 0.5 * after / size
+    larger = where(error < GROWS, where(floor(pairs) == pairs, 2.0 * size, size), size)
+    smaller = size * where(error < 16.0, 0.5, where(error < 256.0, 0.25, 0.0625))
+    moved = taken > 0.0
+    lost = where(goes, where(moved, 0.0, where(smaller < SMALLEST, np.nan, 0.0)), 0.0)
+    return (
+        n + where(moved, where(whole, 1.0, 0.0), 0.0) + lost,
+        where(moved, where(whole, 0.0, after), part),
+        where(moved, where(whole, 1.0, larger), where(goes, smaller, size)),
+        np.array([where(moved, a, b) for a, b in zip(q1, q, strict=True)]),
+        np.array([where(moved, a, b) for a, b in zip(x1, x, strict=True)]),
+    )
 
 
 def _fastest(frequency: float, decay: float) -> float:
@@ -216,6 +304,8 @@ def _end(system: System, q: Array, y: Array) -> tuple[Array, Array]:
 
 
 GAMMA = 1.0 - np.sqrt(0.5)
+TINY = 1e-12
+"""Keeps quotients finite."""
 
 
 NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)

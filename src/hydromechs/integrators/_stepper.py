@@ -13,7 +13,7 @@ from hydromechs.model import Model
 from hydromechs.values import Array, Scalar
 
 from ._integrator import Integrator, OneStep, Propagator
-from ._methods import System, embedded_step
+from ._methods import System, embedded_step, implicit_part
 
 __all__ = ["Stepper"]
 
@@ -57,6 +57,11 @@ class Stepper:
         """Length of y = (u, v, z)."""
         return 2 * self.model.nv + self.nz
 
+    @property
+    def booked(self) -> int:
+        """Number of entries at the end of y that do not count."""
+        return int(np.sum(self.counted == 0.0))
+
     def _key(self, what: str) -> str | None:
         return None if self.identity is None else f"{self.identity} {what} {self.method!r}"
 
@@ -81,6 +86,7 @@ class Stepper:
             compiler.solve,
             lambda q, u: dynamics.retract(model, q, u),
             lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
+            self.booked,
         )
 
     @property
@@ -96,6 +102,7 @@ class Stepper:
                 np.linalg.solve,
                 lambda q, u: dynamics.retract(model, q, u),
                 lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
+                self.booked,
             )
 
         return system
@@ -120,6 +127,24 @@ class Stepper:
         return March(recipe, self.lanes, self.threads)
 
     @cached_property
+    def attempts(self) -> March:
+        """Many attempts at parts of linearly implicit steps, see `implicit_part`.
+
+        State (n, part, size, q, x) with the time t = offset + (n + part) h; inputs h, offset, the number of the last point, and
+        those of the derivative.
+        """
+
+        def one(
+            n: Scalar, part: Scalar, size: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, last: Scalar, **inputs: Array
+        ) -> tuple:
+            n, part, size, h, offset, last = (np.asarray(a)[()] for a in (n, part, size, h, offset, last))
+            return implicit_part(self.system(inputs), n, part, size, q, x, h, offset, last)
+
+        state = (Argument("n", ()), Argument("part", ()), Argument("size", ()), *self._state)
+        arguments = (*state, Argument("h", ()), Argument("offset", ()), Argument("last", ()), *self.inputs)
+        return March(Recipe(f"{self.name}_part", one, arguments, state, self._key("attempts")), self.lanes, self.threads)
+
+    @cached_property
     def embedded(self) -> Compiled:
         """One Dormand-Prince step: (t, q, x, h, inputs) to (q, x, error, stages)."""
 
@@ -127,8 +152,12 @@ class Stepper:
             return embedded_step(self.system(inputs), t, q, x, h)
 
         arguments = (Argument("t", ()), *self._state, Argument("h", ()), *self.inputs)
-        after = (Argument("q_next", (self.model.nq,)), Argument("x_next", (self.model.nv + self.nz,)))
-        outputs = (*after, Argument("error", (self.n,)), Argument("stages", (7, self.n)))
+        outputs = (
+            Argument("q_next", (self.model.nq,)),
+            Argument("x_next", (self.model.nv + self.nz,)),
+            Argument("error", (self.n,)),
+            Argument("stages", (7, self.n)),
+        )
         return Compiled(Recipe(f"{self.name}_embedded", one, arguments, outputs, self._key("embedded")), 1, 1)
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ STOP_FREQUENCY = 2.0 * math.pi * 5.0
 """Natural frequency of stops that the model gives limits for but no stiffness [rad/s]."""
 STOP_DAMPING = 0.7
 """Their damping ratio."""
+STICK_FREQUENCY = 2.0 * math.pi * 40.0
+"""Highest natural frequency of the stick phase where the model gives Coulomb friction only [rad/s]."""
+FRICTION_RATE = 800.0
+"""Highest rate at which the model's viscous friction alone stops a joint [1/s]; a rotor is added where it would be higher."""
 
 
 def components_of(
@@ -78,7 +83,7 @@ def components_of(
     return (
         *thrusters,
         *(JointDrive(joint=name, drive=drive) for name, drive in _ordered(model, given["drives"])),
-        *_friction(model, given["friction"]),
+        *_friction(model, given["friction"], given["drives"]),
         *_stops(model, given["stops"], given["drives"]),
         *pairs,
         *(ExternalWrench(body=name) for name in external),
@@ -91,16 +96,49 @@ def _ordered(model: Model, given: Mapping) -> list[tuple]:
     return [(name, given[name]) for name in model.joint_parts if name in given]
 
 
-def _friction(model: Model, given: Mapping) -> list[JointFriction]:
-    """Friction as given, or as the model says."""
-    out = []
+def _friction(model: Model, given: Mapping, driven: Mapping) -> list[JointFriction]:
+    """Friction as given, or as the model says.
+
+    A model has two numbers of a joint's friction. How it sticks is chosen so that the default step can follow: the stick phase
+    deflects by that of `drives.Friction`, or by more where its natural frequency would be above `STICK_FREQUENCY` otherwise.
+    Where viscous friction would stop a joint faster than `FRICTION_RATE`, the friction is that of a motor whose rotor the
+    description leaves out; the least inertia for that rate is added. All from the description, at its initial configuration.
+    """
+    out, m = [], None
     for name, part in model.joint_parts.items():
-        found = given.get(name)
+        found, rotor = given.get(name), 0.0
         if name not in given and not isinstance(part.joint, joints.Free) and (part.joint.damping or part.joint.friction):
-            found = drives.Friction(viscous=part.joint.damping, coulomb=part.joint.friction)
+            m = _felt_inertia(model, driven) if m is None else m
+            found, rotor = _model_friction(part.joint.damping, part.joint.friction, m[name])
         if found is not None:
-            out.append(JointFriction(joint=name, friction=found))
+            out.append(JointFriction(joint=name, friction=found, armature=rotor))
     return out
+
+
+def _model_friction(viscous: float, coulomb: float, inertia: float) -> tuple[drives.Friction, float]:
+    """Friction of a joint that feels this inertia [kg·m²], and the inertia of a rotor that it needs [kg·m²]."""
+    rotor = max(0.0, viscous / FRICTION_RATE - inertia)
+    found = drives.Friction(viscous=viscous, coulomb=coulomb)
+    deflection = coulomb / ((inertia + rotor) * STICK_FREQUENCY**2)
+    if deflection > found.stick_deflection:
+        found = replace(found, stick_deflection=float(f"{deflection:.3g}"))
+    return found, float(f"{rotor:.3g}")
+
+
+def _felt_inertia(model: Model, driven: Mapping) -> dict[str, float]:
+    """Least inertia that a torque in each joint meets at the initial configuration, added mass and rotors included [kg·m²]."""
+    M = np.array(equations.mass_matrix(model, model.initial().q), dtype=float)
+    for name, drive in driven.items():
+        if not isinstance(drive, drives.Drive):
+            continue  # an error follows
+        at = model.joint_parts[name].v
+        M[at, at] += drive.armature * np.eye(M[at, at].shape[0])
+    inverse = np.linalg.inv(M)
+    return {
+        name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
+        for name, part in model.joint_parts.items()
+        if not isinstance(part.joint, joints.Free)
+    }
 
 
 def _stops(model: Model, given: Mapping, driven: Mapping) -> list[JointStops]:
