@@ -710,7 +710,7 @@ def outcome(text: str) -> None:
         assert read(dumps_scenario(scenario)) == scenario
 
 
-@profile(300)
+@profile(150)
 @given(changed_data())
 def test_changed_structure(data):
     outcome("".join(f"{flow(key)}: {flow(value)}\n" for key, value in data.items()))
@@ -737,7 +737,7 @@ def changed_text(draw):
     return "".join(lines)
 
 
-@profile(300)
+@profile(150)
 @given(changed_text())
 def test_changed_text(text):
     outcome(text)

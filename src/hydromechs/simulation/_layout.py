@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -95,9 +96,9 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
     for i, (k, slot) in enumerate(ordered):
         u[k][slot.name] = i
     for what, listed in (("states", states), ("inputs", names)):
-        for name in listed:
-            if listed.count(name) > 1:
-                raise ValueError(f"two {what} of components are called {name!r}; names must differ")
+        twice = [name for name, n in Counter(listed).items() if n > 1]
+        if twice:
+            raise ValueError(f"two {what} of components are called {twice[0]!r}; names must differ")
     places, at = {}, len(names)
     for d in data:
         n = int(np.prod(d.shape))

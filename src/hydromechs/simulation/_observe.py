@@ -50,12 +50,11 @@ def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
 
 def _entries(plant: Plant) -> dict[str, list[str]]:
     """Names along the dimension of each kind that records anything; the actuators are all that have commands."""
-    out: dict[str, list[str]] = {"actuator": list(plant.layout.commands)}
+    out: dict[str, dict[str, None]] = {"actuator": dict.fromkeys(plant.layout.commands)}
     for c in plant.components:
         if c.outputs:
-            names = out.setdefault(c.kind, [])
-            names += [name for name in c.entries(plant.model) if name not in names]
-    return out
+            out.setdefault(c.kind, {}).update(dict.fromkeys(c.entries(plant.model)))
+    return {kind: list(names) for kind, names in out.items()}
 
 
 def coordinates(plant: Plant) -> dict[str, list[str]]:

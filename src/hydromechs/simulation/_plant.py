@@ -66,9 +66,11 @@ class Plant:
             if not isinstance(c, Component):
                 raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
             c.check(self.model)
-        for k, c in enumerate(self.components):
-            if c.name in [other.name for other in self.components[:k]]:
+        seen: set[str] = set()
+        for c in self.components:
+            if c.name in seen:
                 raise ValueError(f"two components are called {c.name!r} ({c.kind}); names must differ")
+            seen.add(c.name)
         _ = self._actions
 
     @cached_property
