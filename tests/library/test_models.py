@@ -447,7 +447,7 @@ def test_model_runs_a_minute_with_defaults(name):
         warnings.simplefilter("error")
         run = hm.Simulation(hm.load(name), record=1.0).run(60.0)
     assert run.state.t == 60.0 and np.isfinite(run.state.q).all()
-    assert run.messages == []
+    assert all("is assumed in it" in message for message in run.messages)  # a rotor that friction needs
 
 
 def test_default_friction_follows_from_the_description():

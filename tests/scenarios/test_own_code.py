@@ -94,6 +94,22 @@ def test_run_without_code_refuses(folder, monkeypatch):
     result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])
     assert result.exit_code != 0 and not Path("ran").exists()
     assert "runs Python code" in str(result.exception or result.output)
+    loader = "hydromechs.scenario._code:_module_of_file"
+    (folder / "sly.yaml").write_text(
+        re.sub(
+            r"components:.*?commands",
+            f"components:\n  - {{type: '{loader}', parameters: {{path: own.py}}}}\ncommands",
+            SCENARIO,
+            flags=re.S,
+        )
+        .replace("commands: {stern: 10}\n", "")
+        .split("events:")[0]
+        + "step: 0.002\nduration: 2\n"
+    )
+    assert CliRunner().invoke(app, ["run", "sly.yaml", "--no-code"]).exit_code != 0 and not Path("ran").exists()
+    with pytest.raises(hm.ScenarioError, match="must be a class derived from hydromechs.Component"):
+        hm.load_scenario("./sly.yaml").simulation()
+    assert not Path("ran").exists()
 
 
 @pytest.mark.parametrize(
@@ -132,3 +148,45 @@ def test_what_act_returns_is_checked():
             hm.Plant(model=model, components=[Odd(action)])
     with pytest.raises(TypeError, match="must be a Component"):
         hm.Plant(model=model, components=["thruster"])
+
+
+def test_results_of_another_shape_than_said_are_refused():
+    """A law or a component whose results do not fit their buffers is an error, never a write past them."""
+
+    class Long(hm.TracedController):
+        period = 0.01
+        first_memory = (0.0,)
+
+        def law(self, plant, t, q, v, command, memory):
+            return command, np.arange(3000.0) + t
+
+    model = hm.load("sinking_chain")
+    with pytest.raises(ValueError, match=r"law: new_memory has shape \(3000,\), must have \(1,\)"):
+        hm.Simulation(model, controller=Long())
+
+    class Held(hm.Component):
+        name = "h"
+
+        def act(self, now, z, u):
+            return hm.Action()
+
+    with pytest.raises(ValueError, match=r"component 'h' \(Held\): its kind 'held' is a name of the recording's own"):
+        hm.Plant(model=model, components=[Held()])
+    with pytest.raises(KeyError, match="parameter 'zz'"):
+        hm.Plant(model=model, parameters=["zz"])
+    sim = hm.Simulation(model)
+    sim.parameters["mass"] = 3.0
+    with pytest.raises(KeyError, match="no open parameter 'mass'"):
+        sim.run(0.1)
+
+
+def test_plants_are_copied_and_pickled():
+    """Also after a rollout has compiled them."""
+    import copy
+    import pickle
+
+    plant = hm.load_scenario("underwater_dual_arm").plant
+    state = plant.model.initial()
+    hm.rollout(plant, state.q, state.v, {}, 1e-3, 2, lanes=1)
+    for again in (copy.copy(plant), copy.deepcopy(plant), pickle.loads(pickle.dumps(plant))):
+        assert again == plant

@@ -289,3 +289,27 @@ def test_damping_friction_and_limits_of_ball_and_composite_joints_act():
     body = hm.Body(name="b", joint=joints.Composite(parts=parts), inertia=hm.Inertia(mass=1.0, tensor=(J, J, J, 0, 0, 0)))
     state = hm.Simulation(hm.Model(name="m", bodies=[body])).run(0.5).state
     assert state.v[0] == pytest.approx(0.3, rel=1e-9) and state.v[1] == pytest.approx(0.5 * np.exp(-0.1 * 0.5 / J), rel=1e-9)
+
+
+def test_every_world_starts_at_its_own_rest():
+    """A servo holds each world's joint where it starts; a spring at rest counts as a store of energy; seeds go with the plant."""
+    body = hm.Body(
+        name="arm",
+        joint=joints.Revolute(axis=(0, 1, 0)),
+        inertia=hm.Inertia(mass=1.0, com=(0.1, 0, 0), tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
+    )
+    model = hm.Model(name="arm", bodies=[body], world=hm.World(gravity=0.0))
+    p = hm.Plant(model=model, components=[JointDrive(joint="arm", drive=drives.Servo(stiffness=50.0, damping=2.0))])
+    got = hm.rollout(p, np.array([[0.0], [1.0]]), np.zeros(1), {}, STEP, 50, lanes=1)
+    np.testing.assert_allclose(got.q[:, -1], [[0.0], [1.0]], atol=1e-12)
+    with pytest.raises(ValueError, match="seed is given beside a Plant"):
+        hm.Simulation(p, seed=5)
+    with pytest.raises(ValueError, match="t goes with a plant"):
+        hm.rollout(hm.compile(model), model.initial().q, model.initial().v, np.zeros(1), STEP, 2, t=7.0)
+    for options, words in (
+        ({"lanes": 3}, "must be 1, 4 or 8"),
+        ({"threads": 0}, "threads is 0"),
+        ({"internal": np.zeros(9)}, "internal must have"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            hm.rollout(p, np.zeros(1), np.zeros(1), {}, STEP, 2, **options)

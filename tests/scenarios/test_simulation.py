@@ -337,9 +337,9 @@ def test_command_faults():
     sim = stone()
     with pytest.raises(KeyError, match="no actuator 'racket' .*there are rocket"):
         sim.command = {"racket": 1.0}
-    with pytest.raises(ValueError, match=r"command must have shape \(1,\) \(rocket\), got \(2,\)"):
+    with pytest.raises(ValueError, match=r"values of the actuators must have shape \(1,\) \(rocket\), got \(2,\)"):
         sim.command = [1.0, 2.0]
-    with pytest.raises(ValueError, match="the command of 'rocket' is nan; it must be finite"):
+    with pytest.raises(ValueError, match="the value of actuator 'rocket' is nan; it must be finite"):
         sim.step([math.nan])
     sim.reset()
     assert np.isfinite(sim.step().q).all()
@@ -366,7 +366,7 @@ def test_nan_of_a_controller_names_the_actuator():
         controller=lambda s: {"starboard": math.nan if s.t > 0.25 else 1.0},
         period=0.1,
     )
-    with pytest.raises(ValueError, match=r"t = 0\.3 s: the command of 'starboard' is nan"):
+    with pytest.raises(ValueError, match=r"t = 0\.3 s: the value of actuator 'starboard' is nan"):
         sim.run(1.0)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Action, Component, JointNow, Mobility, Mode, Now, Output, Slot, Values
 from hydromechs.spatial import norm, quaternion_exp, rotation_between
-from hydromechs.values import Array, NotNegative, Scalar
+from hydromechs.values import Array, NotNegative, Scalar, check_fields
 
 from ._drive import Drive
 from ._friction import Friction
@@ -147,7 +147,20 @@ class JointFriction(Component):
     friction: Friction
     """What resists."""
     armature: NotNegative = 0.0
-    """Inertia of a rotor that turns with the joint and is part of neither body nor drive [kg·m²]."""
+    """Inertia of a rotor that turns with the joint and is part of neither body nor drive [kg·m² or kg]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The rotor, which the model does not have."""
+        if not self.armature:
+            return ()
+        return (
+            f"joint {self.joint!r}: its friction would stop it within a step; a rotor of {self.armature:.3g} kg·m² is assumed "
+            "in it (docs/actuation.md); give a drive with its armature, or friction of your own, to leave it out",
+        )
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed

@@ -49,7 +49,11 @@ class Recipe(NamedTuple):
         if self.function is None:
             raise TypeError(f"{self.name} has no function to trace")
         shapes = {a.name: a.shape for a in self.inputs}
-        return trace(self.function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
+        program = trace(self.function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
+        for said, found in zip(self.outputs, program.outputs, strict=True):  # buffers have the sizes that the recipe says
+            if said.shape != found.shape:
+                raise ValueError(f"{self.name}: {said.name} has shape {found.shape}, must have {said.shape}")
+        return program
 
 
 class MachineCode(abc.ABC):

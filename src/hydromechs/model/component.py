@@ -129,8 +129,8 @@ class Action:
     """Rates of the component's states, by name [unit/s]; all of them."""
     record: Mapping[str, Scalar | Array] = field(default_factory=dict)
     """Values of the component's outputs, by name."""
-    energy: Scalar = 0.0
-    """Energy stored in the component [J]."""
+    energy: Scalar | None = None
+    """Energy stored in the component [J]; None where it stores none."""
     power: Scalar | None = None
     """Work done on the mechanism per time, less what comes out of the store: Σ F·V + d(energy)/dt [W]. A component that stores
     energy must say it, as a loss below 0; of others it is Σ F·V unless given."""
@@ -351,4 +351,9 @@ class Component(abc.ABC):
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
         """Its fast modes, for advice on the step; none unless overridden."""
+        return ()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a run should mention of it, as what was assumed; nothing unless overridden."""
         return ()

@@ -45,18 +45,19 @@ def words_of(error: Exception) -> str:
 # -- looking without running ------------------------------------------------------------------------------------------------
 
 
-def _source_of(module: str) -> Path | None:
-    """The file of a module, found without importing anything; None where there is none to read."""
+def _origin_of(module: str) -> str | None:
+    """The file of a module, or what it is built into, found without importing anything; None where there is no such module."""
+    if module in sys.builtin_module_names:
+        return "built-in"
     path: Any = None
-    spec = None
+    origin = None
     names = module.split(".")
     for k in range(len(names)):
         spec = importlib.machinery.PathFinder.find_spec(".".join(names[: k + 1]), path)
         if spec is None:
             return None
-        path = spec.submodule_search_locations
-    found = Path(spec.origin) if spec is not None and spec.origin else None
-    return found if found is not None and found.suffix == ".py" and found.is_file() else None
+        path, origin = spec.submodule_search_locations, spec.origin or "namespace"
+    return origin
 
 
 def code_fault(reference: str, what: str, known: Mapping[str, Any] | None = None) -> str | None:
@@ -79,10 +80,12 @@ def code_fault(reference: str, what: str, known: Mapping[str, Any] | None = None
         if not source.is_file():
             return f"there is no file {module!r}; its path is relative to the scenario file"
     else:
-        found = _source_of(module)
-        if found is None:
-            return None if module in sys.builtin_module_names else f"there is no module {module!r}; is it installed?"
-        source = found
+        origin = _origin_of(module)
+        if origin is None:
+            return f"there is no module {module!r}; is it installed?"
+        source = Path(origin)
+        if source.suffix != ".py":
+            return None  # compiled: nothing to read
     try:
         tree = ast.parse(source.read_text(encoding="utf-8"), str(source))
     except (SyntaxError, UnicodeDecodeError) as e:
@@ -139,8 +142,8 @@ class _Spec:
 
     @property
     def runs_code(self) -> bool:
-        """Whether it runs Python code that is not of this package."""
-        return self.type not in CONTROLLERS and not self.type.startswith("hydromechs.")
+        """Whether it runs Python code that is named by a path or a module: all but the controllers of the library."""
+        return self.type not in CONTROLLERS
 
     def _found(self, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
         """The class or function."""
@@ -221,7 +224,7 @@ class ComponentSpec(_Spec):
 
     def make(self) -> Component:
         """The component; raises `ScenarioError` that names the key."""
-        made = self._called(self._found({}), self.parameters)
-        if not isinstance(made, Component):
-            raise self._wrong("type", f"{self.type} makes {made!r}, must derive from hydromechs.Component")
-        return made
+        target = self._found({})
+        if not (inspect.isclass(target) and issubclass(target, Component)):
+            raise self._wrong("type", f"{self.type} is {target!r}, must be a class derived from hydromechs.Component")
+        return self._called(target, self.parameters)

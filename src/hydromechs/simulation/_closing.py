@@ -45,9 +45,9 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
 
 def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Component, Constraint]]:
     """All constraints at a state."""
-    nv = plant.model.nv
-    kin = dynamics.kinematics(plant.model, at.q, at.x[:nv])
-    now = Now(plant.model, at.t, at.q, at.x[:nv], kin, Water(plant, at.t, kin.p_WB, inputs, fluid_at))
+    model, nv = plant.opened(inputs), plant.model.nv
+    kin = dynamics.kinematics(model, at.q, at.x[:nv])
+    now = Now(model, at.t, at.q, at.x[:nv], kin, Water(plant, at.t, kin.p_WB, inputs, fluid_at))
     out = []
     for k in plant.constraining:
         action = plant.components[k].act(now, *plant.layout.of_component(k, at.x[nv:], inputs))

@@ -108,6 +108,10 @@ class TracedController(Controller):
 
         return Compiled(Recipe("law", law, inputs, outputs, None), lanes, threads)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is compiled stays behind: `start` makes it anew."""
+        return {name: x for name, x in self.__dict__.items() if name != "_law"}
+
     def __call__(self, state: State) -> np.ndarray:
         """Commands at a state."""
         given = (np.asarray(float(state.t)), state.q, state.v, state.command, np.asarray(self.memory, dtype=float))

@@ -121,7 +121,8 @@ def evaluate(
         if c.cause in power:
             power[c.cause] = power[c.cause] + _power(action, kin, v)
         rates += [action.rates[s.name] for s in c.states(model)]
-        elastic = elastic + action.energy
+        if action.energy is not None:
+            elastic = elastic + action.energy
 
     # accelerations
     wrench = np.stack([sum((rows[i] for rows in pushed.values()), np.zeros(6)) for i in range(nb)])

@@ -14,7 +14,7 @@ from hydromechs.equations import identity_of, parameter_value, with_parameters
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now
-from hydromechs.values import Array, Scalar
+from hydromechs.values import Array, Scalar, nearest
 
 from ._layout import Data, Layout, layout_of
 
@@ -23,6 +23,12 @@ __all__ = ["Plant", "Waves"]
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
+DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
+"""Dimensions of every recording."""
+CAUSES = {"drag", "water", "surface"}
+"""Causes of work that are not components."""
+LABELS = {"drag", "added_mass", "buoyancy", "weight"}
+"""Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
 
@@ -61,7 +67,10 @@ class Plant:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", tuple(self.components))
-        object.__setattr__(self, "parameters", tuple(self.parameters))
+        named = (self.parameters,) if isinstance(self.parameters, str) else tuple(self.parameters)
+        object.__setattr__(self, "parameters", named)
+        for name in named:
+            parameter_value(self.model, name)  # a KeyError that says what there is
         for c in self.components:
             if not isinstance(c, Component):
                 raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
@@ -71,7 +80,17 @@ class Plant:
             if c.name in seen:
                 raise ValueError(f"two components are called {c.name!r} ({c.kind}); names must differ")
             seen.add(c.name)
+            for what, word, taken in (("kind", c.kind, DIMENSIONS), ("cause", c.cause, CAUSES), ("label", c.label, LABELS)):
+                if word in taken:
+                    raise ValueError(
+                        f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is a name of the recording's own; "
+                        f"give the class another, as {what} = {word + '_of_mine'!r}"
+                    )
         _ = self._actions
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
+        return _plant, (self.model, self.environment, self.components, self.seed, self.parameters)
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:
@@ -153,6 +172,10 @@ class Plant:
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
         """
+        unknown = [name for name in parameters if name not in self.parameters]
+        if unknown:
+            hint = nearest(unknown[0], self.parameters)
+            raise KeyError(f"no open parameter {unknown[0]!r}{hint}; name it in parameters=[...] of the plant or simulation")
         parts, until = [], np.inf
         if self.streams:
             segment = flow.segment(t)
@@ -250,6 +273,10 @@ class Plant:
         return self.layout.causes
 
 
+def _plant(model: Model, environment: Environment, components: tuple, seed: int, parameters: tuple[str, ...]) -> Plant:
+    return Plant(model=model, environment=environment, components=components, seed=seed, parameters=parameters)
+
+
 def _check_action(component: Component, action: object, z: Mapping[str, float]) -> None:
     """What a component's `act` returned must fit what it says of itself."""
     who = f"component {component.name!r} ({type(component).__name__})"
@@ -264,6 +291,5 @@ def _check_action(component: Component, action: object, z: Mapping[str, float]) 
     for wrench in action.forces:
         if np.shape(wrench.F_Bo_B) != (6,):
             raise ValueError(f"{who}: a wrench has shape {np.shape(wrench.F_Bo_B)}, must be (6,)")
-    stores = not isinstance(action.energy, int | float) or action.energy != 0.0
-    if stores and action.power is None:
+    if action.energy is not None and action.power is None:
         raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")

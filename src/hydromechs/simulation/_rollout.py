@@ -56,7 +56,7 @@ def rollout(
     controller: TracedController | None = None,
     internal: Any = None,
     memory: Any = None,
-    t: float = 0.0,
+    t: float | None = None,
     parameters: Mapping[str, Any] | None = None,
     lanes: int | None = None,
     threads: int | None = None,
@@ -79,7 +79,7 @@ def rollout(
         controller: Of a plant: gives commands every period, a whole number of steps.
         internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given.
         memory: What the controller remembers at the start, shape (..., nm); as it says unless given.
-        t: Of a plant: time at the start [s].
+        t: Of a plant: time at the start [s]; 0 unless given.
         parameters: Values of open parameters by name, shape (..., n); the model's for those not named.
         lanes: Of a plant: worlds per vector operation, 1, 4 or 8; what the machine has unless given.
         threads: Of a plant: threads that share the worlds; 1 unless given.
@@ -90,15 +90,15 @@ def rollout(
     if chosen.adaptive:
         raise ValueError("a rollout takes steps of one length; use rk4, b1pc5, semi_implicit_euler, euler or linearly_implicit")
     if isinstance(what, Dynamics):
-        given = {"controller": controller, "internal": internal, "memory": memory, "lanes": lanes, "threads": threads}
+        given = {"controller": controller, "internal": internal, "memory": memory, "t": t, "lanes": lanes, "threads": threads}
         extra = [name for name, x in given.items() if x is not None]
         if extra:
             raise ValueError(f"{extra[0]} goes with a plant; build one, hm.Plant(model=..., components=...), and roll it out")
         return _model_rollout(what, q, v, inputs, dt, steps, chosen, record, dict(parameters or {}))
     if not isinstance(what, Plant):
         raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
-    return _PlantRollout(what, chosen, lanes, threads or 1).run(
-        q, v, inputs, dt, steps, record, controller, internal, memory, t, dict(parameters or {})
+    return _PlantRollout(what, chosen, lanes, 1 if threads is None else threads).run(
+        q, v, inputs, dt, steps, record, controller, internal, memory, t or 0.0, dict(parameters or {})
     )
 
 
@@ -253,6 +253,8 @@ class _PlantRollout:
     def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int) -> None:
         self.plant, self.threads = plant, whole(threads, "threads", 1)
         self.lanes = compiler.native_lanes() if lanes is None else lanes
+        if self.lanes not in (1, 4, 8):
+            raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
         key = (method, self.lanes, self.threads)
         if key not in plant.compiled:
             plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
@@ -284,17 +286,24 @@ class _PlantRollout:
         batch = np.broadcast_shapes(batch, *leads.values(), *batches)
         worlds, na, nh = int(np.prod(batch)), len(layout.commands), len(layout.held)
         period = self._period(controller, dt)
-        rest = layout.start(layout.input_slots, q.reshape(-1, plant.model.nq)[0])
+        starts = _worlds(q, batch, worlds)
+        rest = np.array([layout.start(layout.input_slots, row) for row in starts]).reshape(worlds, 1, na + nh)
         driven = any(x.ndim > len(leads[name]) for name, x in arrays.items())
         held = np.broadcast_to(rest, (worlds, steps if driven else 1, na + nh)).copy()
         for name, x in arrays.items():
             column = x if x.ndim > len(leads[name]) else x[..., None]
             held[:, :, self._place(name)] = np.broadcast_to(column, (*batch, column.shape[-1])).reshape(worlds, -1)
         opened = {name: np.broadcast_to(x, (*batch, *shapes[name])).reshape(worlds, -1) for name, x in open_values.items()}
-        z = layout.start(layout.state_slots, q.reshape(-1, plant.model.nq)[0]) if internal is None else np.asarray(internal)
-        z = np.concatenate([z, np.zeros(len(layout.causes))]) if internal is None else z
-        x = np.concatenate([_worlds(v, batch, worlds), _worlds(np.asarray(z, dtype=float), batch, worlds)], axis=1)
-        q_now, law, remembered = _worlds(q, batch, worlds), None, np.zeros((worlds, 0))
+        if internal is None:
+            z = np.array([layout.start(layout.state_slots, row) for row in starts]).reshape(worlds, -1)
+            z = np.concatenate([z, np.zeros((worlds, len(layout.causes)))], axis=1)
+        else:
+            given_z = np.asarray(internal, dtype=float)
+            if given_z.ndim < 1 or given_z.shape[-1] != layout.nz:
+                raise ValueError(f"internal must have shape (..., {layout.nz}), got {given_z.shape}")
+            z = _worlds(given_z, batch, worlds)
+        x = np.concatenate([_worlds(v, batch, worlds), z], axis=1)
+        q_now, law, remembered = starts, None, np.zeros((worlds, 0))
         if controller is not None:
             law = controller.compiled(plant, lanes=self.lanes, threads=self.threads)
             first = np.array(controller.first_memory if memory is None else memory, dtype=float)

@@ -69,7 +69,7 @@ class Simulation:
             or a block method such as b4pc5. The last two start anew at every sample and at every call of the controller.
         step: Step of the integrator [s]; of an adaptive one, the first try.
         record: Time between two samples of the recording [s].
-        seed: Of gusts and waves; the same seed gives the same run to the last bit.
+        seed: Of gusts and waves, 0 unless given; the same seed gives the same run to the last bit.
         state: State at the start; the model's initial one unless given.
         commands: Commands at the start, by actuator; those that do nothing unless given.
     """
@@ -97,7 +97,7 @@ class Simulation:
         integrator: str | Integrator = "rk4",
         step: float = 1e-3,
         record: float = 0.02,
-        seed: int = 0,
+        seed: int | None = None,
         state: State | None = None,
         commands: Mapping[str, float] | None = None,
     ) -> None:
@@ -116,7 +116,9 @@ class Simulation:
             components=(*grasps, *components),
         )
         if isinstance(model, Plant):
-            extra = [name for name, x in {**acting, "environment": environment, "parameters": tuple(parameters)}.items() if x]
+            beside = {**acting, "grasps": tuple(grasps), "environment": environment, "parameters": tuple(parameters)}
+            extra = [name for name, x in beside.items() if x and (name != "components" or x != tuple(grasps))]
+            extra += [] if seed is None else ["seed"]
             if extra:
                 raise ValueError(f"{extra[0]} is given beside a Plant, which says what acts; put it into the plant")
             self.plant = model
@@ -125,7 +127,7 @@ class Simulation:
                 model=model_of(model),
                 environment=_environment(environment),
                 components=components_of(model, **acting),  # type: ignore[arg-type]  # one dict of all
-                seed=seed,
+                seed=0 if seed is None else seed,
                 parameters=tuple(parameters),
             )
         """What is simulated."""
@@ -168,7 +170,7 @@ class Simulation:
     def _quantities(self) -> None:
         """Names in events: their quantities, and what they act on."""
         layout = self.plant.layout
-        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
+        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant) if v.name != "energy_residual"}}
         for event in self.events:
             find_quantity(event.quantity, variables, coordinates(self.plant))
             held = [f"external.{body}.X" for body, _ in event.wrench]
@@ -298,11 +300,13 @@ class Simulation:
         else:
             values = np.array(given, dtype=float)
             if values.shape != present.shape:
-                raise ValueError(f"command must have shape {present.shape} ({', '.join(names)}), got {values.shape}")
+                raise ValueError(
+                    f"values of the {what}s must have shape {present.shape} ({', '.join(names)}), got {values.shape}"
+                )
         bad = ~np.isfinite(values)
         if bad.any():
             k = int(np.argmax(bad))
-            raise ValueError(f"t = {self._at.t:g} s: the command of {names[k]!r} is {values[k]}; it must be finite")
+            raise ValueError(f"t = {self._at.t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
         return values
 
     def set_wrench(self, body: str, wrench: Any) -> None:
@@ -400,6 +404,8 @@ class Simulation:
         log = Log(step_warnings(self.plant, self._at.q, self.method, self.step_size))
         for text in log.messages:
             warnings.warn(text, stacklevel=2)
+        for text in (note for c in self.plant.components for note in c.notes):
+            log.say(text)
         own = {"integrator": self.method.name, "step": self.step_size}
         recording = Recorder(self.plant, self._programs.observer, self.record, recorder, own | dict(attrs or {}))
         t_start, t_end = self._at.t, self._at.t + duration

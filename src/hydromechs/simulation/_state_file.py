@@ -43,8 +43,6 @@ def load_state(path: str | os.PathLike) -> State:
         content.pop("layout", None)
         t = float(content.pop("t"))
         arrays = {name: np.array(value, dtype=float) for name, value in content.items()}
-        if "wrench" in arrays:
-            arrays["wrench"] = arrays["wrench"].reshape(-1, 6)
         return State(t=t, **arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is no state of a simulation: {error}; write one with save_state") from None
+        raise ValueError(f"{path} is not a state of a simulation: {error}; write one with save_state") from None
