@@ -159,7 +159,8 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
             if wave.significant_height > highest:
                 raise ValueError(
                     f"sea.significant_height is {wave.significant_height:g} m; "
-                    f"a sea with a peak period of {wave.peak_period:g} s breaks above about {highest:.3g} m: make it lower or longer"
+                    f"a sea with a peak period of {wave.peak_period:g} s breaks above about {highest:.3g} m: "
+                    "make it lower or longer"
                 )
             random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1, number)))
             omegas, parts = _frequencies(wave, random.uniform(size=wave.components))
