@@ -136,7 +136,7 @@ class RegularWave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PiersonMoskowitzSea:
-    """A long-crested fully developed sea: waves of equal energy with random phases and the Pierson-Moskowitz spectrum."""
+    """A long-crested fully developed sea: waves with random phases and the Pierson-Moskowitz spectrum."""
 
     significant_height: Positive
     """Significant wave height, four times the standard deviation of the elevation [m]."""

@@ -29,6 +29,9 @@ BAND = (0.3, 6.0)
 """Frequencies of a sea, as multiples of the peak; 99.9 % of the energy of Pierson-Moskowitz lies between."""
 BREAKING = 0.142
 """Height over length of the steepest wave in deep water (Michell); times tanh kh in shallow water (Miche)."""
+STEEPEST_SEA = 1.0 / 15.0
+"""Significant height over the length of a wave of the peak period in the steepest seas (DNV-RP-C205, peak periods up to 8 s);
+the highest of 1,000 waves, 1.86 H_s, is then nearly as steep as a wave can be. Times tanh kh in shallow water too."""
 
 
 class WaveComponents(NamedTuple):
@@ -125,8 +128,11 @@ def _shape(x: Array, gamma: float) -> Array:
 def wave_components(environment: Environment, gravity: float, seed: int = 0) -> WaveComponents:
     """All sine waves of an environment.
 
-    A sea is cut into bins of equal energy, one wave in each with a = √(2 m₀/n), so that Σ a²/2 = m₀ = H_s²/16 exactly. Its
-    frequency is drawn from the spectrum inside the bin, so that the sea does not repeat itself; its phase is uniform.
+    The spectrum of a sea is cut into bins, one wave in each. It has the bin's energy, so that Σ a²/2 = m₀ = H_s²/16 exactly;
+    its frequency is drawn from the spectrum inside the bin, so that the sea does not repeat itself; its phase is uniform. Bins
+    are equal in the mean of two parts: that of the variance of the elevation, S, and that of the acceleration, ω⁴ S. So short
+    waves, which have little energy but most of the acceleration, get half of the bins, and the acceleration of all seeds is
+    about that of the spectrum.
 
     Args:
         environment: The environment.
@@ -148,25 +154,40 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
                 )
             rows.append((0.5 * wave.height, omega, k, *direction, wave.phase))
         else:
+            k = wavenumber(2.0 * math.pi / wave.peak_period, gravity, h)
+            highest = STEEPEST_SEA * 2.0 * math.pi / k * math.tanh(k * h)
+            if wave.significant_height > highest:
+                raise ValueError(
+                    f"sea.significant_height is {wave.significant_height:g} m; "
+                    f"a sea with a peak period of {wave.peak_period:g} s breaks above about {highest:.3g} m: "
+                    "make it lower or longer"
+                )
             random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1, number)))
-            amplitude = wave.significant_height / math.sqrt(8.0 * wave.components)
-            omegas = _frequencies(wave, random.uniform(size=wave.components))
+            omegas, parts = _frequencies(wave, random.uniform(size=wave.components))
+            amplitudes = wave.significant_height * np.sqrt(parts / 8.0)
             phases = random.uniform(0.0, 2.0 * np.pi, wave.components)
             rows += [
                 (amplitude, omega, wavenumber(omega, gravity, h), *direction, phase)
-                for omega, phase in zip(omegas.tolist(), phases.tolist(), strict=True)
+                for amplitude, omega, phase in zip(amplitudes.tolist(), omegas.tolist(), phases.tolist(), strict=True)
             ]
     table = np.array(rows, dtype=float).reshape(-1, 6)
     scale = 1.0 / -np.expm1(-2.0 * table[:, 2] * h) if math.isfinite(h) else np.ones(len(table))
     return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], scale, h)
 
 
-def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> Array:
-    """One frequency [rad/s] in each bin of equal energy, at `places` from 0 to 1 of the bin's energy."""
+def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[Array, Array]:
+    """One frequency [rad/s] in each bin, at `places` from 0 to 1 of the bin's energy, and the bin's part of all energy."""
     omega = 2.0 * np.pi / sea.peak_period * np.geomspace(*BAND, 4001)
     density = sea_spectrum(sea, omega)
-    energy = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(omega))])
-    return np.interp((np.arange(len(places)) + places) / len(places), energy / energy[-1], omega)
+    energy, acceleration = _parts(density, omega), _parts(density * omega**4, omega)
+    ends = np.interp(np.linspace(0.0, 1.0, len(places) + 1), 0.5 * (energy + acceleration), energy)
+    return np.interp(ends[:-1] + places * np.diff(ends), energy, omega), np.diff(ends)
+
+
+def _parts(density: Array, omega: Array) -> Array:
+    """Part of the integral of a density up to each frequency, 0 to 1, shape (n,)."""
+    total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(omega))])
+    return total / total[-1]
 
 
 def wave_motion(
