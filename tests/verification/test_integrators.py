@@ -578,6 +578,22 @@ def test_divided_steps_resume_and_roll_out():
     assert r.q[0, -1, 0] > 10.0 * r.q[1, -1, 0] > 10.0 * abs(r.q[2, -1, 0])
 
 
+def test_booked_work_is_left_out_of_the_jacobian():
+    """It changes nothing and is only summed: neither differentiated nor solved for, and its size does not divide steps."""
+    sim = sliding_box(0.01, integrator="linearly_implicit")
+    stepper = sim._programs.stepper
+    n = 2 * 6 + 3 * 8  # with the anchors of eight corners
+    assert stepper.n == n + len(sim.plant.causes) and stepper.booked == len(sim.plant.causes)
+    assert stepper.jacobian_program.outputs[0].shape == (n, n)
+    inputs = sim._inputs(0.0)[0]
+    x = np.concatenate([sim.state.v, sim.state.internal])
+    one = integrators.implicit_step(stepper.reference({"inputs": inputs}), 0.0, sim.state.q, x, 1e-3)
+    x[-1] += 1e6
+    two = integrators.implicit_step(stepper.reference({"inputs": inputs}), 0.0, sim.state.q, x, 1e-3)
+    assert np.array_equal(one[0], two[0]) and np.array_equal(one[1][:-1], two[1][:-1]) and one[2] == two[2]
+    assert two[1][-1] - 1e6 == pytest.approx(one[1][-1], abs=1e-9)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Relay(hm.Component):
     """A push against the motion whose sign jumps."""

@@ -46,7 +46,7 @@ class System(NamedTuple):
     derivative: Callable[..., Array]
     """ẏ = f(t, q, y), shape (n,)."""
     jacobian: Callable[..., Array]
-    """∂f/∂y (t, q, y), shape (n, n)."""
+    """∂f/∂y (t, q, y) of all that is not `booked`, shape (n − booked, n − booked)."""
     solve: Callable[..., Array]
     """x = A⁻¹ b of (A, b)."""
     retract: Callable[..., Array]
@@ -199,19 +199,18 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
 
     The error is that of the embedded solution of order 1, y + h k_1, the largest of all entries. An internal state's may be
     `RELATIVE` of its size, or as large as would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure in Pa and a
-    deflection in m are measured by what they do. What is only booked does not count, and W leaves it out.
+    deflection in m are measured by what they do. What is only booked does not count: it is summed by the trapezoidal rule.
     """
     y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.booked
-    J = np.array(system.jacobian(t, q, y))[:, :n]
-    W = np.eye(n) - (GAMMA * h) * J[:n]
-
-    def solved(b: Array) -> Array:
-        k = system.solve(W, b[:n])
-        return np.concatenate([k, b[n:] + (GAMMA * h) * (J[n:] @ k)]) if system.booked else k
-
-    k1 = solved(system.derivative(t, q, y))
-    k2 = solved(system.derivative(t + h, q, y + h * k1) - 2.0 * k1)
-    end = y + h * (1.5 * k1 + 0.5 * k2)
+    J = np.array(system.jacobian(t, q, y))
+    W = np.eye(n) - (GAMMA * h) * J
+    first = system.derivative(t, q, y)
+    k1 = system.solve(W, first[:n])
+    ahead = np.concatenate([y[:n] + h * k1, y[n:]])
+    k2 = system.solve(W, system.derivative(t + h, q, ahead)[:n] - 2.0 * k1)
+    end = np.concatenate([y[:n] + h * (1.5 * k1 + 0.5 * k2), y[n:]])
+    if system.booked:
+        end[n:] = y[n:] + (0.5 * h) * (first[n:] + system.derivative(t + h, q, end)[n:])
     error = (0.5 * h) * (k1 + k2)
     worst: Scalar = 0.0
     for i in range(n):

@@ -73,8 +73,24 @@ class Stepper:
 
     @cached_property
     def jacobian_program(self) -> compiler.Program:
-        """∂ẏ/∂y as a program."""
-        return compiler.jacobian_program(self.derivative_program, ("y",))
+        """∂ẏ/∂y of all that is not booked, as a program."""
+        n, booked = self.n - self.booked, np.zeros(self.booked)
+        shapes = {"t": (), "q": (self.model.nq,), "y": (n,), **{a.name: a.shape for a in self.inputs}}
+
+        def rates(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
+            return self.derivative(t=t, q=q, y=np.concatenate([y, booked]), **inputs)[:n]
+
+        program = compiler.trace(rates, shapes, name=f"{self.name}_rates", outputs=("ydot",))
+        return compiler.jacobian_program(program, ("y",))
+
+    def _jacobian(self, t: Scalar, q: Array, y: Array, *inputs: Array) -> Array:
+        """A call of the Jacobian; entries that are constant, most of them 0, are numbers."""
+        program, n = self.jacobian_program, self.n - self.booked
+        J = np.array(compiler.call(program, t, q, y[:n], *inputs)[0], dtype=object).ravel()
+        for k, place in enumerate(program.results[0]):
+            if program.operations[place].kind == "const":
+                J[k] = program.operations[place].value
+        return J.reshape(n, n)
 
     def system(self, inputs: dict[str, Array]) -> System:
         """The system as calls of compiled functions, for a trace with the given inputs."""
@@ -82,7 +98,7 @@ class Stepper:
         return System(
             model.nv,
             lambda t, q, y: compiler.call(self.derivative_program, t, q, y, *held)[0],
-            lambda t, q, y: compiler.call(self.jacobian_program, t, q, y, *held)[0],
+            lambda t, q, y: self._jacobian(t, q, y, *held),
             compiler.solve,
             lambda q, u: dynamics.retract(model, q, u),
             lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
@@ -98,7 +114,7 @@ class Stepper:
             return System(
                 model.nv,
                 lambda t, q, y: self.derivative(t=t, q=q, y=y, **inputs),
-                lambda t, q, y: self.jacobian_program(t, q, y, *inputs.values())[0],
+                lambda t, q, y: self.jacobian_program(t, q, y[: self.n - self.booked], *inputs.values())[0],
                 np.linalg.solve,
                 lambda q, u: dynamics.retract(model, q, u),
                 lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
@@ -159,17 +175,6 @@ class Stepper:
             Argument("stages", (7, self.n)),
         )
         return Compiled(Recipe(f"{self.name}_embedded", one, arguments, outputs, self._key("embedded")), 1, 1)
-
-    @cached_property
-    def jacobian(self) -> Compiled:
-        """∂ẏ/∂y of (t, q, y, inputs), for advice on stiffness."""
-        arguments = (Argument("t", ()), Argument("q", (self.model.nq,)), Argument("y", (self.n,)), *self.inputs)
-
-        def matrix(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
-            return self.system(inputs).jacobian(t, q, y)
-
-        outputs = (Argument("J", (self.n, self.n)),)
-        return Compiled(Recipe(f"{self.name}_jacobian", matrix, arguments, outputs, self._key("jacobian")), 1, 1)
 
     @cached_property
     def propagator(self) -> Propagator:
