@@ -96,6 +96,10 @@ def test_events_watch_every_variable_of_the_recording():
     variables = scenario.simulation().run(0.1).recording
     for name, v in variables.data_vars.items():
         labels = [str(variables[d].values[0]) for d in v.dims[1:]]
+        if name == "energy_residual":  # it needs the start of the run
+            with pytest.raises(KeyError, match="no quantity 'energy_residual'"):
+                hm.Simulation(scenario.plant, events=[hm.Event(name="e", quantity="energy_residual", level=1.0)])
+            continue
         quantity = ".".join([str(name), *labels])
         hm.Simulation(scenario.plant, events=[hm.Event(name="e", quantity=quantity, level=np.float32(1e9))])
 
