@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hydromechs import gnc
 from hydromechs.errors import ScenarioError
@@ -136,9 +136,8 @@ class _Spec:
         where = self._where
         return ScenarioError(where, [f"{where}.{key}: {words}"], [(where, key)])
 
-    @property
-    def _where(self) -> str:
-        raise NotImplementedError  # pragma: no cover  the two kinds below have it
+    _where: ClassVar[str]
+    """Key of a scenario file under which it stands."""
 
     @property
     def runs_code(self) -> bool:
@@ -181,6 +180,8 @@ class _Spec:
 class ControllerSpec(_Spec):
     """A controller by name, with what it is made from."""
 
+    _where = "controller"
+
     period: float
     """Time between two of its calls [s]."""
 
@@ -189,10 +190,6 @@ class ControllerSpec(_Spec):
             raise ValueError(f"controller.type is {self.type!r}, must be a text")
         object.__setattr__(self, "period", positive(self.period, "controller.period"))
         object.__setattr__(self, "parameters", dict(pairs(self.parameters, "controller.parameters")))
-
-    @property
-    def _where(self) -> str:
-        return "controller"
 
     def make(self) -> Controller | Callable[..., Any]:
         """The controller: a new object of the class, or the function; raises `ScenarioError` that names the key."""
@@ -213,14 +210,12 @@ class ControllerSpec(_Spec):
 class ComponentSpec(_Spec):
     """A component by the name of its class, with what it is made from."""
 
+    _where = "components"
+
     def __post_init__(self) -> None:
         if not isinstance(self.type, str):
             raise ValueError(f"components.type is {self.type!r}, must be a text")
         object.__setattr__(self, "parameters", dict(pairs(self.parameters, "components.parameters")))
-
-    @property
-    def _where(self) -> str:
-        return "components"
 
     def make(self) -> Component:
         """The component; raises `ScenarioError` that names the key."""
