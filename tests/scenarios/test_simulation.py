@@ -560,3 +560,43 @@ def test_events_check_themselves(fields, words):
 def test_events_of_unknown_actuators_are_refused_at_once():
     with pytest.raises(KeyError, match="no command 'rudder'"):
         stone([hm.Event(name="x", quantity="time", level=0.1, command={"rudder": 1.0})])
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "linearly_implicit", "dormand_prince", "b2pc5"])
+@pytest.mark.parametrize("start", [0.0, 1e6, 1e7, 3.1e7 + 0.1234])
+def test_late_start_keeps_every_tick(start, integrator):
+    """Ticks of the controller and samples are counted, however few digits a late time has left."""
+    ball = hm.Body(name="ball", inertia=hm.Inertia(mass=5.0, tensor=(0.02, 0.02, 0.02, 0, 0, 0)), hydro=hm.Hydro(volume=0.0049))
+    calls = []
+
+    def controller(state):
+        calls.append(state.t)
+
+    sim = hm.Simulation(
+        hm.Model(name="ball", bodies=[ball]),
+        environment=Environment(current=Current(velocity=(0.2, 0.1, 0.0))),
+        controller=controller,
+        period=0.02,
+        step=1e-4,
+        record=0.05,
+        integrator=integrator,
+        state=hm.State(t=start, q=np.array([0, 0, 0, 1.0, 0, 0, 0]), v=np.zeros(6)),
+    )
+    run = sim.run(1.0)
+    assert len(calls) == 50
+    want = np.ceil(start / 0.02 - 1e-6) * 0.02 + 0.02 * np.arange(50)
+    np.testing.assert_allclose(calls, want, rtol=0, atol=1e-8)
+    assert run.state.t == pytest.approx(start + 1.0, rel=0, abs=1e-8)
+    off = abs(start - 0.05 * round(start / 0.05)) > 1e-6  # then the start and the end are samples besides those on the grid
+    assert run.recording.sizes["time"] == (22 if off else 21)
+    first = sim.reset(hm.State(t=start, q=np.array([0, 0, 0, 1.0, 0, 0, 0]), v=np.zeros(6)))
+    assert first.t == start
+
+
+def test_start_too_late_for_the_step_is_refused():
+    """At 1e13 s neighbouring numbers are 2 ms apart."""
+    model = hm.Model(name="ball", bodies=[hm.Body(name="ball", inertia=hm.Inertia(mass=5.0, tensor=(0.1,) * 3 + (0,) * 3))])
+    with pytest.raises(
+        ValueError, match=r"state\.t is 1e\+13 s.*too few digits for steps of 0\.001 s: start before 1\.1e\+09 s"
+    ):
+        hm.Simulation(model, state=hm.State(t=1e13, q=np.array([0, 0, 0, 1.0, 0, 0, 0]), v=np.zeros(6)))

@@ -18,6 +18,7 @@ from ._methods import (
     implicit_step,
     method_named,
 )
+from ._times import is_multiple, next_multiple, reached, rounding, slack
 
 _LATER = {  # compile with CasADi and LLVM
     "AdaptiveSteps": "._adaptive",
@@ -25,7 +26,6 @@ _LATER = {  # compile with CasADi and LLVM
     "FixedSteps": "._fixed_steps",
     "ImplicitSteps": "._implicit_steps",
     "Stepper": "._stepper",
-    "is_multiple": "._fixed_steps",
     "sample_times": "._adaptive",
 }
 
@@ -60,8 +60,12 @@ __all__ = [
     "implicit_step",
     "is_multiple",
     "method_named",
+    "next_multiple",
     "predictor_weights",
+    "reached",
+    "rounding",
     "sample_times",
+    "slack",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

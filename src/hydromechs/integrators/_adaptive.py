@@ -7,6 +7,7 @@ import numpy as np
 from ._integrator import NotFinite, Paths, Point, Propagator, Samples
 from ._methods import DormandPrince, dense_output
 from ._stepper import Stepper
+from ._times import rounding
 
 __all__ = ["AdaptiveSteps"]
 
@@ -38,7 +39,7 @@ class AdaptiveSteps(Propagator):
         h = min(h, method.largest)
         while t < t_end:
             h = min(h, method.largest)
-            last = t + h >= t_end - 1e-12 * max(1.0, abs(t_end))
+            last = t + h >= t_end - max(1e-12, rounding(t_end))
             h_now = t_end - t if last else h
             q1, x1, error, stages = self.stepper.embedded([t, q, x, h_now, inputs])
             size = np.concatenate([np.ones(nv), np.maximum(np.abs(x), np.abs(x1))])
@@ -86,5 +87,6 @@ def sample_times(every: float, t: float, t_end: float) -> np.ndarray:
         t: After this [s].
         t_end: Up to this [s].
     """
-    first, last = np.floor(t / every + 1e-9) + 1.0, np.floor(t_end / every + 1e-9)
+    near = max(1e-9 * every, rounding(t_end))
+    first, last = np.floor((t + near) / every) + 1.0, np.floor((t_end + near) / every)
     return np.minimum(np.arange(first, last + 0.5) * every, t_end)

@@ -15,10 +15,10 @@ from hydromechs.model import BallStep, FreeStep
 from hydromechs.values import Array, Scalar
 
 from ._block_methods import BlockSystem, SlidingBlock, block_step
-from ._fixed_steps import is_multiple
 from ._integrator import NotFinite, Paths, Point, Propagator, Samples
 from ._methods import embedded_step
 from ._stepper import Stepper
+from ._times import is_multiple, next_multiple, reached, rounding, slack
 
 __all__ = ["BlockSteps"]
 
@@ -250,14 +250,13 @@ class BlockSteps(Propagator):
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
         """See `Propagator.advance`: one Dormand-Prince step to the grid, blocks on it, one step from it to the end."""
         n = round(at.t / h)
-        if abs(at.t - n * h) > 1e-6 * h:
-            grid = (math.floor(at.t / h + 1e-6) + 1) * h
-            at = self._short_step(at, inputs, min(grid, t_end), h, samples)
+        if abs(at.t - n * h) > slack(at.t, h):
+            at = self._short_step(at, inputs, min(next_multiple(at.t, h, h), t_end), h, samples)
             n = round(at.t / h)
-        steps = math.floor((t_end - at.t) / h + 1e-6)
+        steps = math.floor((t_end - at.t + slack(t_end, h)) / h)
         if steps > 0:
             at = self._blocks(at, n, inputs, steps, h, samples)
-        if at.t < t_end - min(1e-6 * h, 1e-10):
+        if not reached(at.t, t_end, h):
             at = self._short_step(at, inputs, t_end, h, samples)
         return at
 
@@ -273,7 +272,7 @@ class BlockSteps(Propagator):
 
     def _blocks(self, at: Point, n: int, inputs: np.ndarray, steps: int, h: float, samples: Samples | None) -> Point:
         """Steps on the grid."""
-        offset = 0.0 if n * h == at.t else at.t - n * h
+        offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
         path = self.run(n, offset, at.q[None], at.x[None], [inputs[None]], h, steps, 1)
         good = int(path.good[0])
         numbers = n + np.arange(1, good + 1)

@@ -10,16 +10,12 @@ import numpy as np
 
 from ._integrator import NotFinite, Paths, Point, Propagator, Samples
 from ._stepper import Stepper
+from ._times import is_multiple, next_multiple, reached, rounding, slack
 
-__all__ = ["ROWS", "Bound", "FixedSteps", "is_multiple"]
+__all__ = ["ROWS", "Bound", "FixedSteps"]
 
 ROWS = 1024
 """Samples that one call of compiled code can keep."""
-
-
-def is_multiple(t: float, period: float, step: float) -> bool:
-    """Whether a time is a multiple of a period, within rounding of a step [s]."""
-    return abs(t - round(t / period) * period) < 1e-6 * step
 
 
 class Bound(Protocol):
@@ -60,18 +56,17 @@ class FixedSteps(Propagator):
 
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
         """See `Propagator.advance`."""
-        while at.t < t_end - min(1e-6 * h, 1e-10):
+        while not reached(at.t, t_end, h):
             at = self._some(at, inputs, t_end, h, samples)
         return at
 
     def _some(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
         """Towards a time: steps on the grid, or one shorter step to it or to the end."""
         n = round(at.t / h)
-        offset = 0.0 if n * h == at.t else at.t - n * h
-        steps = math.floor((t_end - at.t) / h + 1e-6)
-        if abs(offset) > 1e-6 * h or steps == 0:
-            grid = (math.floor(at.t / h + 1e-6) + 1) * h
-            return self._short_step(at, inputs, min(t_end, grid), h, samples)
+        offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
+        steps = math.floor((t_end - at.t + slack(t_end, h)) / h)
+        if abs(offset) > slack(at.t, h) or steps == 0:
+            return self._short_step(at, inputs, min(t_end, next_multiple(at.t, h, h)), h, samples)
         stride = steps + 1
         if samples is not None:
             stride = round(samples.every / h)

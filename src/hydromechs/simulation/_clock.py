@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable
 
+from hydromechs.integrators import next_multiple
 from hydromechs.values import positive
 
 __all__ = ["Clock"]
@@ -55,14 +55,7 @@ class Clock:
 
     def next(self, t: float) -> float:
         """Time of the next look after a time [s]."""
-        return min(self.t_end, *(self._next_multiple(t, period) for period in self.periods))
-
-    def _next_multiple(self, t: float, period: float) -> float:
-        """The first multiple of a period after a time, rounding aside; always later than it."""
-        k = math.floor(t / period + 1e-6 * self.step / period) + 1
-        while k * period <= t:  # late times have few digits left
-            k += 1
-        return k * period
+        return min(self.t_end, *(next_multiple(t, period, self.step) for period in self.periods))
 
     def look(self, t: float) -> None:
         """Report progress; wait for the wall clock.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hydromechs.integrators import Point
+from hydromechs.integrators import Point, rounding
 from hydromechs.values import Finite, check_fields, floats, is_finite
 
 __all__ = ["Crossing", "Event", "Watched", "first_crossings"]
@@ -107,7 +107,7 @@ class Watched:
         if not {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]:
             return None
         start, found = before, after
-        while found.t - start.t > 1e-9 * max(1.0, abs(found.t)):  # halve the interval, each time from its start
+        while found.t - start.t > max(1e-9, rounding(found.t)):  # halve the interval, each time from its start
             middle = 0.5 * (start.t + found.t)
             if found.t - start.t > 2.0 * step:  # to whole steps first
                 middle = step * round(middle / step)
@@ -137,6 +137,6 @@ def first_crossings(
     acting = [c.at for c in found if c.watched.event.acts]
     if acting:
         after = min(acting, key=lambda at: at.t)
-        together = after.t + 1e-8 * max(1.0, abs(after.t))
+        together = after.t + max(1e-8, 4.0 * rounding(after.t))
         found = [c for c in found if c.at.t <= together]
     return sorted(found, key=lambda c: c.at.t), after

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hydromechs.compiler import Compiled
-from hydromechs.integrators import Point
+from hydromechs.integrators import Point, rounding
 from hydromechs.recording import MemoryRecorder, RecordingWriter
 
 from ._observe import ENERGIES, coordinates, quaternions, schema
@@ -62,7 +62,7 @@ class Recorder:
             at: The point.
             inputs: Inputs there, shape (nu,).
         """
-        if self._newest is None or abs(at.t - self._newest) > 1e-9 * max(1.0, abs(at.t)):
+        if self._newest is None or abs(at.t - self._newest) > max(1e-9, rounding(at.t)):
             self.rows(np.array([at.t]), at.q[None], at.x[None], inputs)
 
     def rows(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> None:

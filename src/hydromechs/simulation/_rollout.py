@@ -11,7 +11,7 @@ from hydromechs import compiler, dynamics, equations
 from hydromechs.compiler import Argument, Compiled
 from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
 from hydromechs.hydro import UniformFlow
-from hydromechs.integrators import Integrator, Stepper, method_named
+from hydromechs.integrators import Integrator, Stepper, method_named, rounding, slack
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
 from hydromechs.values import Array, Scalar, nearest, positive, whole
 
@@ -381,8 +381,8 @@ class _PlantRollout:
             now = t + n * dt
             if law is not None and period is not None and n % period == 0:
                 command, memory = law([np.full(worlds, now), q, x[:, :nv], command, memory])
-            data, until = plant.data(flow, now + 1e-9 * dt, {})
-            last = min(steps, n + max(1, int((until - now) / dt + 1e-6)) if np.isfinite(until) else steps)
+            data, until = plant.data(flow, now + max(1e-9 * dt, rounding(now)), {})
+            last = min(steps, n + max(1, int((until - now + slack(now, dt)) / dt)) if np.isfinite(until) else steps)
             last = min(last, (n // period + 1) * period if period else steps)
             some = last - n
             inputs = self._inputs(held, command if law is not None else None, data, opened, n, last)

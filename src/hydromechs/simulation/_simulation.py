@@ -15,7 +15,7 @@ from hydromechs.actuation import Thruster, drives
 from hydromechs.equations import configuration, model_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
-from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named
+from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, slack
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.recording import find_quantity
@@ -35,6 +35,8 @@ from ._stiffness import step_warnings
 
 __all__ = ["Simulation"]
 
+LATEST = 1e-3
+"""Rounding of a time, in steps, up to which a run can start there."""
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 
@@ -235,6 +237,12 @@ class Simulation:
                 )
             if not np.isfinite(values[name]).all():
                 raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
+        if rounding(given.t) > LATEST * self.step_size:
+            latest = LATEST * self.step_size / rounding(1.0)
+            raise ValueError(
+                f"state.t is {given.t:g} s; a number that large has too few digits for steps of {self.step_size:g} s: "
+                f"start before {latest:.2g} s, or count time from a later moment"
+            )
         old = self._at, self._command, self._held
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
         self._command, self._held = np.array(values["command"]), np.array(values["held"])
@@ -350,7 +358,7 @@ class Simulation:
 
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
         """Inputs that hold from a time on, shape (nu,), and until when [s]."""
-        data, until = self.plant.data(self._flow, t + 1e-9 * self.step_size, self.parameters)
+        data, until = self.plant.data(self._flow, t + max(1e-9 * self.step_size, rounding(t)), self.parameters)
         return np.concatenate([self._command, self._held, data]), until
 
     def _set_held(self, values: np.ndarray) -> float:
@@ -441,7 +449,7 @@ class Simulation:
             if watch and (stopped or is_multiple(self._at.t, self.record, self.step_size)):
                 recording.sample(self._at, self._inputs(self._at.t)[0])
             recording.commit()
-            if stopped or self._at.t >= t_end - 1e-6 * self.step_size:
+            if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
                 return stopped  # at the end the controller is not asked: the next run asks
             self._control()
 
@@ -471,7 +479,7 @@ class Simulation:
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
         try:
-            while at.t < t_end - min(1e-6 * self.step_size, 1e-10):
+            while not reached(at.t, t_end, self.step_size):
                 inputs, until = self._inputs(at.t)
                 at = self._propagator.advance(at, inputs, min(t_end, until), self.step_size, recording)
         except NotFinite as failure:

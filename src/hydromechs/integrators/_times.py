@@ -1,0 +1,34 @@
+"""Which times count as equal. A time is a double: late ones have fewer digits behind the point."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["is_multiple", "next_multiple", "reached", "rounding", "slack"]
+
+EPS = 2.0**-52
+
+
+def rounding(t: float) -> float:
+    """Difference of two times about `t` that rounding alone can make [s]."""
+    return 4.0 * EPS * abs(t)
+
+
+def slack(t: float, step: float) -> float:
+    """Distance from a multiple of the step within which a time counts as it [s]."""
+    return max(1e-6 * step, rounding(t))
+
+
+def reached(t: float, t_end: float, step: float) -> bool:
+    """Whether a time is there: nearer to the end than any step is worth [s]."""
+    return t >= t_end - max(min(1e-6 * step, 1e-10), rounding(t_end))
+
+
+def is_multiple(t: float, period: float, step: float) -> bool:
+    """Whether a time is a multiple of a period, within rounding and a millionth of a step [s]."""
+    return abs(t - round(t / period) * period) <= slack(t, step)
+
+
+def next_multiple(t: float, period: float, step: float) -> float:
+    """The first multiple of a period after a time that does not count as it [s]."""
+    return (math.floor((t + slack(t, step)) / period) + 1) * period
