@@ -1,6 +1,7 @@
 """The study of decoupled dynamics: its vehicles, its errors, its command."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import hydromechs as hm
 from hydromechs.studies import Comparison
 from hydromechs.studies import _decoupled as _study
 from hydromechs.studies import _papers as _papers
+from hydromechs.studies._block_study import Runner
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +83,14 @@ def test_papers_tables_are_printed_and_drawn(run, tmp_path, monkeypatch):
     assert (tmp_path / "blocks.png").stat().st_size > 10_000
     status, out, _ = run("papers", "--quick", "--json")
     assert json.loads(out)["table_6"][1]["theirs"] == 2.63  # thesis, Table 6
+
+
+@pytest.mark.parametrize("name", ["rk4", "dormand_prince", "b1pc5", "b2pc5"])
+def test_the_block_study_can_run_each_kind_of_method(name):
+    """Verify that a few short steps of each end where those of one kind do."""
+    model = hm.library.serial_chain(1, base="fixed", wet=False)
+    ends = [
+        Runner(model, hm.integrators.method_named(m), partial(hm.forward_dynamics, model)).run(1e-3, 12) for m in (name, "rk4")
+    ]
+    for got, wanted in zip(*ends, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)  # fourth order: h^4 = 1e-12

@@ -7,13 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
 
+from hydromechs import Simulation, load
 from hydromechs.recording import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
+from hydromechs.simulation import _simulation
 
 COORDS = {"body": ["vehicle", "Ünterarm"], "xyz": ["x", "y", "z"], "actuator": ["t1"], "contact": []}
 SCHEMA = [
@@ -284,3 +287,28 @@ def test_schema_is_checked(tmp_path):
 def test_the_attributes_are_there_before_the_run_ends(tmp_path):
     RecordingWriter(tmp_path / "r.zarr", SCHEMA, COORDS, ATTRS)
     assert json.loads((tmp_path / "r.zarr" / ".zattrs").read_text())["scenario"] == ATTRS["scenario"]
+
+
+def test_a_run_on_disk_takes_no_memory_for_its_samples(tmp_path):
+    """Verify that `run(path=...)` records what a run in memory does, and holds a block of it at most."""
+    peaks, runs = [], []
+    for path in (None, tmp_path / "run.zarr"):
+        sim = Simulation(load("sinking_chain"), record=1e-3)
+        sim.compile()
+        tracemalloc.start()
+        runs.append(sim.run(20.0, path=path))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    memory, disk = runs
+    size = memory.recording.nbytes
+    assert size > 20e6 and memory.sink.samples == disk.sink.samples == 20_001
+    assert peaks[0] > size and peaks[1] < 0.3 * size
+    xarray.testing.assert_equal(memory.recording, disk.recording)
+    assert disk.recording.attrs["finished"] == 1 and "20001 samples" in repr(disk)
+
+
+def test_a_recording_too_large_for_memory_is_said(monkeypatch):
+    """Verify that the warning tells the size and the remedy, before the run."""
+    monkeypatch.setattr(_simulation, "LARGE", 1e5)
+    with pytest.warns(UserWarning, match=r"GB of memory; run\(\.\.\., path="):
+        Simulation(load("sinking_chain")).run(2.0)

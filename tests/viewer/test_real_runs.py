@@ -49,14 +49,11 @@ def number(text):
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     """Two seconds of the shipped scenario with thrusters, drives, friction, gusts and a controller."""
-
-    def draw(result):
-        write_report(
-            result.recording, result.summary, plot_recording(result.recording, result.folder.plots), result.folder.report
-        )
-
     scenario = replace(load_scenario("station_keeping"), duration=2.0)
-    return run_scenario(scenario, tmp_path_factory.mktemp("real") / "run", pictures=draw)
+    result = run_scenario(scenario, tmp_path_factory.mktemp("real") / "run")
+    plots = plot_recording(result.recording, result.folder.plots)
+    write_report(result.recording, result.summary, plots, result.folder.report)
+    return result
 
 
 def test_the_audit_of_the_report_adds_up(result):

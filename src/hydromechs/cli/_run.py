@@ -67,13 +67,15 @@ def run(
                 text=_file_of(source).read_text(),
                 resume=resume or None,
                 real_time=real_time,
-                pictures=draw if pictures else None,
                 progress=bar.show,
             )
         except RunInterrupted as stopped:
             bar.close()
             _print_interrupted(stopped, console)
             raise
+        if pictures:
+            bar.show("drawing", scenario.duration)
+            draw(result)
     _print_result(result, console)
     return result.passed
 

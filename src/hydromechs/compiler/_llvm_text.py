@@ -121,7 +121,7 @@ class Module:
         suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
         T = self.type
         declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in INTRINSICS]
-        declared += ["declare double @llvm.fabs.f64(double)"]
+        declared += ["declare double @llvm.fabs.f64(double)", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
         declared += [f"declare double @{f}({', '.join(['double'] * n)})" for f, n in LIBRARY.items()]
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
@@ -400,7 +400,11 @@ def _loop(e: _Emitter, lanes: int, n: int) -> str:
     if lanes == 1:
         e.lines.append(f"  call void @eval({', '.join(f'ptr {p[0]}' for p in pointers)})")
     else:
+        ahead = _prefetches(e, pointers)
+        start = len(e.lines)
         e.body(pointers)
+        for k, text in reversed(list(enumerate(ahead))):  # spread over the block, so that they do not wait for each other
+            e.lines.insert(start + k * (len(e.lines) - start) // len(ahead), text)
     tail = [
         f"  %next = add i64 %i, {lanes}",
         "  %more = icmp slt i64 %next, %end",
@@ -411,6 +415,19 @@ def _loop(e: _Emitter, lanes: int, n: int) -> str:
     ]
     head[2:2] = e.allocas
     return "\n".join([*head, *e.lines, *tail, ""])
+
+
+def _prefetches(e: _Emitter, pointers: list[list[str]]) -> list[str]:
+    """Lines that ask for the rows of the next block: a batch of large mechanisms does not fit into the caches."""
+    lines = []
+    for k, argument in enumerate([*e.program.inputs, *e.program.outputs]):
+        step = e.new(f"mul i64 %s{k}, {e.lanes}")
+        for pointer in pointers[k]:
+            row = e.new(f"getelementptr double, ptr {pointer}, i64 {step}")
+            for entry in range(0, argument.size, 8):
+                at = e.new(f"getelementptr double, ptr {row}, i64 {entry}")
+                lines.append(f"  call void @llvm.prefetch.p0(ptr {at}, i32 {int(k >= len(e.program.inputs))}, i32 2, i32 1)")
+    return lines
 
 
 def _sincos(T: str, lanes: int) -> str:

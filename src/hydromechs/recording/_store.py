@@ -129,7 +129,8 @@ class RecordingWriter:
         self._schema = tuple(schema)
         self._shapes = _shapes(self._schema, coords)
         self._chunk = chunk
-        self._attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        self.attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        """Attributes of the dataset."""
         _check_free(self.path, overwrite)
         with self._clear_errors("cannot be created"):
             _remove(self.path)
@@ -171,7 +172,7 @@ class RecordingWriter:
         Args:
             attrs: Attributes to add or to replace.
         """
-        self._attrs = {**self._attrs, "finished": 1, **_plain(attrs or {})}
+        self.attrs = {**self.attrs, "finished": 1, **_plain(attrs or {})}
         with self._clear_errors("cannot be finished"):
             self._write_attrs()
 
@@ -180,7 +181,7 @@ class RecordingWriter:
         return load_recording(self.path)
 
     def _write_attrs(self) -> None:
-        _write_json(self.path / ".zattrs", {**self._attrs, ORDER: [v.name for v in self._schema]})
+        _write_json(self.path / ".zattrs", {**self.attrs, ORDER: [v.name for v in self._schema]})
 
     def _types(self) -> dict[str, np.dtype]:
         """Type of each variable, `time` last."""
@@ -260,7 +261,8 @@ class MemoryRecorder:
         self._schema = tuple(schema)
         self._shapes = _shapes(self._schema, coords)
         self._coords = {dim: [str(n) for n in names] for dim, names in coords.items()}
-        self._attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        self.attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        """Attributes of the dataset."""
         self._blocks: list[dict[str, np.ndarray]] = []
 
     def append(self, block: Mapping[str, np.ndarray]) -> None:
@@ -279,7 +281,7 @@ class MemoryRecorder:
         Args:
             attrs: Attributes to add or to replace.
         """
-        self._attrs = {**self._attrs, "finished": 1, **_plain(attrs or {})}
+        self.attrs = {**self.attrs, "finished": 1, **_plain(attrs or {})}
 
     def dataset(self) -> xarray.Dataset:
         """The recording so far."""
@@ -292,7 +294,7 @@ class MemoryRecorder:
             variables[v.name] = (v.dims, data, {"units": v.units, "long_name": v.long_name})
         time = np.concatenate([np.empty(0), *(b["time"] for b in self._blocks)])
         coords = {dim: (dim, np.array(names, dtype=f"<U{max([1, *map(len, names)])}")) for dim, names in self._coords.items()}
-        return xarray.Dataset(variables, coords={**coords, "time": ("time", time, TIME_ATTRS)}, attrs=dict(self._attrs))
+        return xarray.Dataset(variables, coords={**coords, "time": ("time", time, TIME_ATTRS)}, attrs=dict(self.attrs))
 
 
 def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:

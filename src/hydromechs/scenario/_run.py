@@ -7,17 +7,17 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged
 from hydromechs.model import State
-from hydromechs.recording import RecordingWriter, RunFolder, Summary, Variable, load_recording, summarise
+from hydromechs.recording import RunFolder, Summary, load_recording, summarise
 from hydromechs.simulation import Plant, Simulation, load_state, save_state
 
 from ._scenario import Scenario
@@ -78,7 +78,6 @@ def run_scenario(
     resume: str | os.PathLike[str] | None = None,
     real_time: float | None = None,
     replace: bool = False,
-    pictures: Callable[[RunResult], object] | None = None,
     progress: Callable[[str, float], None] | None = None,
     checkpoint: float = CHECKPOINT,
 ) -> RunResult:
@@ -94,8 +93,7 @@ def run_scenario(
         resume: A state to continue from: a state.json, or the folder of a run that holds one.
         real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
         replace: Replace an earlier run in the folder.
-        pictures: Called with the result while the folder is still locked, to draw plots and to write a report.
-        progress: Called with "compiling", "simulating" or "drawing" and the simulated time since the start [s].
+        progress: Called with "compiling" or "simulating" and the simulated time since the start [s].
         checkpoint: Wall time between two checkpoints [s].
     """
     report = progress or (lambda phase, t: None)
@@ -112,11 +110,7 @@ def run_scenario(
         sim.compile()
         compile_time = time.perf_counter() - started
         folder.clear()
-        result = _simulate(scenario, sim, folder, text, real_time, report, checkpoint, compile_time)
-        if pictures is not None:
-            report("drawing", result.summary.duration or 0.0)
-            pictures(result)
-    return result
+        return _simulate(scenario, sim, folder, text, real_time, report, checkpoint, compile_time)
 
 
 def _simulate(
@@ -132,16 +126,18 @@ def _simulate(
     """The run itself, from a compiled simulation to the summary on disk."""
     title = scenario.title or scenario.name
     attrs = {"title": title, "hydromechs": __version__, "created": time.strftime("%Y-%m-%d %H:%M:%S"), "scenario": text}
-    saved = Checkpoints(sim, folder.state, sim.layout_names, checkpoint)
+    saved = Checkpoints(folder.state, sim.state, sim.layout_names, checkpoint)
     t_start, outcome, diverged = sim.state.t, None, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             outcome = sim.run(
                 scenario.duration,
-                recorder=lambda schema, coords, own: saved.writer(folder.recording, schema, coords, {**own, **attrs}),
+                path=folder.recording,
                 progress=lambda t: report("simulating", t - t_start),
+                saved=saved.take,
                 real_time=real_time,
+                attrs=attrs,
             )
         except SimulationDiverged as error:
             diverged = error
@@ -179,48 +175,27 @@ def _simulate(
 
 
 class Checkpoints:
-    """Saves the state of a running simulation now and then, just after the samples up to it have been written.
-
-    A simulation hands samples on between two of its intervals, after the events of the one and before the controller's call
-    for the next: the state there is one that a run can resume from, to the last bit.
+    """Saves the state of a run now and then.
 
     Args:
-        sim: The simulation.
         path: File for the state.
+        state: The state at the start.
         layout: Text that names what the state's numbers are.
         interval: Wall time between two checkpoints [s].
     """
 
-    def __init__(self, sim: Simulation, path: Path, layout: str, interval: float) -> None:
-        self.sim, self.path, self.layout, self.interval = sim, path, layout, interval
-        self.state = sim.state
+    def __init__(self, path: Path, state: State, layout: str, interval: float) -> None:
+        self.path, self.layout, self.interval = path, layout, interval
+        self.state = state
         """The last state that a run can resume from."""
         self._saved = time.perf_counter()
 
-    def writer(
-        self, path: Path, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]
-    ) -> RecordingWriter:
-        """A writer of the recording that makes the checkpoints."""
-        return _CheckpointingWriter(self, path, schema, coords, attrs)
-
-    def reached(self) -> None:
-        """Take the present state; save it if it is time."""
-        self.state = self.sim.state
+    def take(self, state: State) -> None:
+        """Take a state that the run can resume from; save it if it is time."""
+        self.state = state
         if time.perf_counter() - self._saved >= self.interval:
-            save_state(self.state, self.path, self.layout)
+            save_state(state, self.path, self.layout)
             self._saved = time.perf_counter()
-
-
-class _CheckpointingWriter(RecordingWriter):
-    """A `RecordingWriter` that tells `Checkpoints` when a block of samples is on disk."""
-
-    def __init__(self, checkpoints: Checkpoints, path: Path, schema: Any, coords: Any, attrs: Any) -> None:
-        super().__init__(path, schema, coords, attrs)
-        self._checkpoints = checkpoints
-
-    def append(self, block: Mapping[str, np.ndarray]) -> None:
-        super().append(block)
-        self._checkpoints.reached()
 
 
 def state_file(path: str | os.PathLike[str]) -> Path:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +16,6 @@ from hydromechs.recording import MemoryRecorder, RecordingWriter
 
 from ._observe import ENERGIES, coordinates, quaternions, schema
 from ._plant import Plant
-
-if TYPE_CHECKING:
-    import xarray
 
 __all__ = ["Recorder"]
 
@@ -33,7 +32,7 @@ class Recorder:
         plant: What is simulated.
         observer: All that is recorded, of (t, q, x, inputs).
         every: Time between two samples [s].
-        make: Makes the sink from (schema, coords, attrs); in memory if None.
+        path: Folder on disk to write to; in memory if None.
         attrs: Attributes of the recording.
     """
 
@@ -42,13 +41,17 @@ class Recorder:
         plant: Plant,
         observer: Compiled,
         every: float,
-        make: Callable[..., MemoryRecorder | RecordingWriter] | None,
+        path: str | os.PathLike[str] | None,
         attrs: Mapping[str, Any],
     ) -> None:
         self.plant, self.observer, self.every = plant, observer, every
         own = {"model": plant.model.name, "axes": plant.model.world.axes, "seed": plant.seed}
         self.variables = schema(plant)
-        self.sink = (make or MemoryRecorder)(self.variables, coordinates(plant), own | dict(attrs))
+        contents = (self.variables, coordinates(plant), own | dict(attrs))
+        self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)
+        """Takes the samples, block by block."""
+        self.sample_size = 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
+        """Size of one sample [bytes]."""
         self._rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         self._count, self._flushed = 0, time.perf_counter()
         self._orientation: np.ndarray | None = None
@@ -78,10 +81,12 @@ class Recorder:
         self._count += len(times)
         self._newest = float(times[-1])
 
-    def commit(self) -> None:
-        """Hand samples on if there are many, or if it is time."""
-        if self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH:
+    def commit(self) -> bool:
+        """Hand samples on if there are many, or if it is time; whether it did."""
+        due = self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH
+        if due:
             self.flush()
+        return due
 
     def flush(self) -> None:
         """Complete the samples so far and hand them on."""
@@ -123,7 +128,3 @@ class Recorder:
         """
         self.flush()
         self.sink.close(attrs)
-
-    def dataset(self) -> xarray.Dataset:
-        """The recording as an `xarray.Dataset`."""
-        return self.sink.dataset()

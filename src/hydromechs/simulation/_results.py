@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hydromechs.model import State
+from hydromechs.recording import MemoryRecorder, RecordingWriter
 
 if TYPE_CHECKING:
     import xarray
@@ -33,8 +35,8 @@ class Log:
 class Run:
     """What became of a run."""
 
-    recording: xarray.Dataset
-    """The recording."""
+    sink: MemoryRecorder | RecordingWriter
+    """Where the samples are."""
     state: State
     """The state at the end."""
     stopped: str | None
@@ -48,9 +50,14 @@ class Run:
     late: int = 0
     """Missed deadlines of a run in real time."""
 
+    @cached_property
+    def recording(self) -> xarray.Dataset:
+        """The recording. One on disk is loaded when it is first asked for."""
+        return self.sink.dataset()
+
     def __repr__(self) -> str:
-        model = self.recording.attrs.get("model", "?")
+        model = self.sink.attrs.get("model", "?")
         end = f", stopped: {self.stopped}" if self.stopped else ""
         notes = f", {len(self.messages)} messages" if self.messages else ""
-        times = f"{self.recording.time.size} samples to t = {self.state.t:g} s"
+        times = f"{self.sink.samples} samples to t = {self.state.t:g} s"
         return f"<Run of {model}: {times} in {self.wall_time:.3g} s ({self.real_time_factor:.3g} x real time){end}{notes}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -37,6 +38,8 @@ __all__ = ["Simulation"]
 
 LATEST = 1e-3
 """Rounding of a time, in steps, up to which a run can start there."""
+LARGE = 1e9
+"""Size of a recording in memory above which a run warns [bytes]."""
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 
@@ -393,8 +396,9 @@ class Simulation:
         self,
         duration: float,
         *,
-        recorder: Callable[..., Any] | None = None,
+        path: str | os.PathLike[str] | None = None,
         progress: Callable[[float], None] | None = None,
+        saved: Callable[[State], None] | None = None,
         real_time: float | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> Run:
@@ -402,8 +406,9 @@ class Simulation:
 
         Args:
             duration: How long [s].
-            recorder: Makes the recorder from (schema, coords, attrs), as `RecordingWriter` does; in memory unless given.
+            path: New folder, as "run.zarr", that the recording is written to as the run goes on; in memory unless given.
             progress: Called now and then with the time reached [s].
+            saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
             real_time: Pace: 1 runs as fast as the clock, 2 twice as fast; as fast as possible unless given.
             attrs: Attributes of the recording.
         """
@@ -415,29 +420,41 @@ class Simulation:
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
         own = {"integrator": self.method.name, "step": self.step_size}
-        recording = Recorder(self.plant, self._programs.observer, self.record, recorder, own | dict(attrs or {}))
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own | dict(attrs or {}))
+        size = recording.sample_size * duration / self.record
+        if path is None and size > LARGE:
+            text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
+            warnings.warn(text, stacklevel=2)
         t_start, t_end = self._at.t, self._at.t + duration
         watch = [Watched(event, self._look_at(event.quantity), self._at) for event in self.events]
         often = watch or self.method.starts_anew  # so that a run can be resumed at every sample
         periods = [x for x in (self.period, self.record if often else None) if x] or [100.0 * self.record]
         clock = Clock(t_start, t_end, self.step_size, periods, progress, real_time)
         try:
-            stopped = self._run(t_end, clock, watch, recording, log)
+            stopped = self._run(t_end, clock, watch, recording, log, saved or (lambda state: None))
         except BaseException as error:
             if isinstance(error, SimulationDiverged):
                 log.say(str(error))
             else:
                 log.say(f"t = {self._at.t:g} s: the run was broken off by {type(error).__name__}: {error}")
             self._finish(recording, clock, log, finished=0)
-            if isinstance(error, SimulationDiverged) and recorder is None:
-                error.recording = recording.dataset()
+            if isinstance(error, SimulationDiverged) and path is None:
+                error.recording = recording.sink.dataset()
             raise
         recording.sample(self._at, self._inputs(self._at.t)[0])
         wall = self._finish(recording, clock, log, finished=1)
         factor = (self._at.t - t_start) / wall if wall else math.inf
-        return Run(recording.dataset(), self.state, stopped, log.messages, wall, factor, clock.late)
+        return Run(recording.sink, self.state, stopped, log.messages, wall, factor, clock.late)
 
-    def _run(self, t_end: float, clock: Clock, watch: list[Watched], recording: Recorder, log: Log) -> str | None:
+    def _run(
+        self,
+        t_end: float,
+        clock: Clock,
+        watch: list[Watched],
+        recording: Recorder,
+        log: Log,
+        saved: Callable[[State], None],
+    ) -> str | None:
         """The loop of a run; why it stopped before its time, or None."""
         self._control()
         recording.sample(self._at, self._inputs(self._at.t)[0])
@@ -448,7 +465,8 @@ class Simulation:
             stopped = self._happen(watch, before, log)
             if watch and (stopped or is_multiple(self._at.t, self.record, self.step_size)):
                 recording.sample(self._at, self._inputs(self._at.t)[0])
-            recording.commit()
+            if recording.commit():
+                saved(self.state)
             if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
                 return stopped  # at the end the controller is not asked: the next run asks
             self._control()

@@ -16,7 +16,6 @@ import numpy as np
 import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.model import Model
-from hydromechs.recording import RecordingWriter
 
 from ._machine import dry_model, machine, random_states, target, versions
 
@@ -108,7 +107,7 @@ def _scenario(repeats: int, duration: float | None) -> dict[str, Any]:
         for k in range(repeats):
             sim.reset(first)
             path = Path(folder) / f"{k}.zarr"
-            runs.append(sim.run(duration or scenario.duration, recorder=lambda *a, p=path: RecordingWriter(p, *a)))
+            runs.append(sim.run(duration or scenario.duration, path=path))
     best = max(runs, key=lambda r: r.real_time_factor)
     return {
         "name": SCENARIO,

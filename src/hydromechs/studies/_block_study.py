@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,14 @@ class Runner:
         options = dict(name="arms", identity=None, lanes=1, threads=1)
         inner = SlidingBlock(points=1) if isinstance(method, DormandPrince) else method
         self.method, self.stepper = method, Stepper(model, ydot, 0, arguments, inner, **options)
-        self.blocks = BlockSteps(self.stepper)
         rng = np.random.default_rng(3)
         self.q = hm.integrate(model, model.neutral()[0], rng.normal(size=model.nv), 0.5)[None]
         self.v, self.tau = 0.6 * rng.normal(size=(1, nv)), np.zeros((1, nv))
+
+    @cached_property
+    def blocks(self) -> BlockSteps:
+        """Blocks, or the Dormand-Prince steps with which they start."""
+        return BlockSteps(self.stepper)
 
     def run(self, h: float, n: int) -> tuple[np.ndarray, np.ndarray]:
         """q and v after n steps."""
