@@ -156,7 +156,7 @@ def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path
         progress=lambda p, t: phases.append(p),
     )
     assert capsys.readouterr() == ("", "")
-    assert result.passed and phases[0] == "compiling" and phases[-1] == "simulating"
+    assert result.passed and phases[0] == "compiling" and set(phases) <= {"compiling", "simulating"}
     assert result.recording.time.values[-1] == pytest.approx(2.0) and result.state.t == pytest.approx(2.0)
     assert "out" in repr(result) and "1 of 1 checks passed" in repr(result)
     assert json.loads(result.folder.summary.read_text()) == json.loads(json.dumps(result.summary.to_dict()))
