@@ -16,7 +16,7 @@ import numpy as np
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import cross, norm, where
-from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, check_fields
+from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 
 __all__ = ["Grip"]
 
