@@ -92,7 +92,7 @@ class Capsule(Visual):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thruster(Visual):
-    """A duct with a propeller, along x of its frame: give it the origin of the thruster's frame. The propeller turns in a replay."""
+    """A duct with a propeller, along x of its frame: give it the origin of the thruster's frame. It turns in a replay."""
 
     radius: Positive
     """Outer radius of the duct [m]."""
