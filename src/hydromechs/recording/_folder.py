@@ -46,6 +46,8 @@ class RunFolder:
         """The summary, as `Summary.to_dict` gives it."""
         self.report = self.path / "report.html"
         """The report."""
+        self.replay = self.path / "replay.html"
+        """The replay in one file."""
         self.plots = self.path / "plots"
         """Folder of the pictures."""
 

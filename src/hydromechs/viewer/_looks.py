@@ -273,7 +273,7 @@ def body_properties(body: Body, world: World, size: float) -> list[Piece]:
             if (solid := solid_of(element)) is not None:
                 out.append(Piece(solid, DRAG, 0.35, "drag shapes"))
         if hydro.added_mass and world.water_density > 0.0:
-            M = sum(np.asarray(added_mass_matrix(e, world.water_density), dtype=float) for e in hydro.added_mass)
+            M = np.sum([added_mass_matrix(e, world.water_density) for e in hydro.added_mass], axis=0).astype(float)
             masses, R = np.linalg.eigh(M[:3, :3])
             radii = (np.maximum(masses, 1e-6 * abs(masses).max()) * 0.75 / math.pi / world.water_density) ** (1.0 / 3.0)
             if np.linalg.det(R) < 0.0:

@@ -10,13 +10,11 @@ import numpy as np
 from hydromechs.values import Array
 
 from ._looks import Color
-from ._scene import Scene
+from ._scene import HIDDEN, Scene
 from ._solids import Triangles, arrow, grid, joined
 
-__all__ = ["HIDDEN", "Camera", "camera_for", "raster"]
+__all__ = ["AIR", "FOV", "WATER", "Camera", "camera_for", "raster", "scene_camera"]
 
-HIDDEN = frozenset({"inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"})
-"""Layers that are not drawn unless asked for."""
 WATER = (np.array([0.84, 0.94, 0.98]), np.array([0.25, 0.53, 0.70]))
 AIR = (np.array([0.97, 0.98, 0.99]), np.array([0.80, 0.83, 0.86]))
 """Colours behind everything, above and below."""
@@ -41,7 +39,9 @@ class Camera(NamedTuple):
     """What it looks at [m], shape (3,)."""
 
 
-def camera_for(low: Array, high: Array, *, azimuth: float = -38.0, elevation: float = 20.0, aspect: float = 4.0 / 3.0) -> Camera:
+def camera_for(
+    low: Array, high: Array, *, azimuth: float = -38.0, elevation: float = 20.0, aspect: float = 4.0 / 3.0
+) -> Camera:
     """A camera that sees a box whole.
 
     Args:
@@ -60,6 +60,18 @@ def camera_for(low: Array, high: Array, *, azimuth: float = -38.0, elevation: fl
     # from the distance d a corner at a, b, c along right, back, up is seen where |c| ≤ tall (d − b), |a| ≤ aspect tall (d − b)
     needed = corners @ back + np.maximum(np.abs(corners @ up), np.abs(corners @ right) / aspect) / tall
     return Camera(center + max(float(needed.max()), 1e-3) * view, center)
+
+
+def scene_camera(scene: Scene, moments: Sequence[int] = (0,), *, azimuth: float = -38.0, aspect: float = 4.0 / 3.0) -> Camera:
+    """A camera that sees the bodies of a scene at some times: from above, but from below the water's surface where it is near.
+
+    Args:
+        scene: The scene.
+        moments: Indices of times.
+        azimuth: Direction that it is seen from, about z from x [deg].
+        aspect: Width of the picture over its height.
+    """
+    return camera_for(*scene.bounds(*moments), azimuth=azimuth, elevation=3.0 if scene.surfaces else 20.0, aspect=aspect)
 
 
 def _axes(view: Array) -> tuple[Array, Array, Array]:
@@ -85,14 +97,14 @@ def raster(
         moments: Indices of times; arrows and surfaces are those of the last one.
         size: Width and height [pixels].
         camera: Where it is taken from; so that all bodies are seen unless given.
-        layers: What to show; all but the properties of bodies unless given.
+        layers: What to show; all but those that are `HIDDEN` unless given.
 
     Returns:
         Red, green and blue, 0 to 1, shape (height, width, 3).
     """
     shown = set(scene.layers) - HIDDEN if layers is None else set(layers)
     parts = list(_parts(scene, moments, shown))
-    camera = camera or camera_for(*scene.bounds(*moments), aspect=size[0] / size[1])
+    camera = camera or scene_camera(scene, moments, aspect=size[0] / size[1])
     buffer = _Buffer(size[0] * FINE, size[1] * FINE, camera, scene.wet)
     buffer.draw([part for part in parts if part.opacity >= 1.0])
     for line in scene.lines:
@@ -126,8 +138,7 @@ def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iter
     for arrows in scene.arrows:
         if arrows.layer in shown:
             for tail, tip in arrows.ends[moments[-1]]:
-                solid = arrow(up @ tail, up @ tip, arrows.width)
-                yield _Part(solid, arrows.color, 1.0)
+                yield _Part(arrow(up @ tail, up @ tip, arrows.width), arrows.color, 1.0)
     for surface in scene.surfaces:
         if surface.layer in shown:
             triangles = grid(surface.x, surface.y, surface.z[moments[-1]])
@@ -237,7 +248,9 @@ class _Buffer:
         pixel, depth, which = (np.concatenate([f[k] for f in found]) for k in range(3))
         return pixel, depth, owner[which]
 
-    def _inside(self, group: Array, edge: int, corners: Array, area: Array, first: Array, near: Array) -> tuple[Array, Array, Array]:
+    def _inside(
+        self, group: Array, edge: int, corners: Array, area: Array, first: Array, near: Array
+    ) -> tuple[Array, Array, Array]:
         """Pixels inside of triangles that fit into squares of `edge` pixels: their indices, distances and triangles."""
         i = np.arange(edge)
         x = first[group, 0, None, None] + i[None, None, :]
@@ -246,7 +259,9 @@ class _Buffer:
         for k in range(3):
             p, q = corners[group, (k + 1) % 3], corners[group, (k + 2) % 3]
             u, v = (q - p).T[:, :, None, None]
-            weights.append((u * (y + 0.5 - p[:, 1, None, None]) - v * (x + 0.5 - p[:, 0, None, None])) / area[group, None, None])
+            weights.append(
+                (u * (y + 0.5 - p[:, 1, None, None]) - v * (x + 0.5 - p[:, 0, None, None])) / area[group, None, None]
+            )
         inside = (weights[0] >= -1e-6) & (weights[1] >= -1e-6) & (weights[2] >= -1e-6) & (x < self.width) & (y < self.height)
         inverse = sum(w * near[group, k, None, None] for k, w in enumerate(weights))  # 1/distance is linear on the picture
         which = np.broadcast_to(group[:, None, None], inside.shape)
@@ -264,7 +279,7 @@ class _Buffer:
         xy, distance, _ = self._projected(fine)
         for dx in (-1, 0, 1):
             for dy in (-1, 0, 1):
-                x, y = (xy + [dx, dy]).astype(int).T
+                x, y = (xy + np.array([dx, dy])).astype(int).T
                 ok = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height) & np.isfinite(distance)
                 pixel = (y * self.width + x)[ok]
                 front = distance[ok] < self.depth[pixel]

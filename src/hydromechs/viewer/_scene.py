@@ -1,9 +1,10 @@
-"""A scene as data: frames that move, solids on them, arrows, lines and surfaces, each in a layer. Pages and pictures draw it."""
+"""A scene as data: frames that move, solids on them, arrows, lines, surfaces, each in a layer. Pages and pictures draw it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,15 @@ from hydromechs.values import Array
 from ._looks import Color, body_looks, body_properties
 from ._solids import Triangles, joined
 
-__all__ = ["Arrows", "Line", "MovingFrame", "Scene", "Solid", "Surface", "bodies_at", "body_parts", "model_scene"]
+__all__ = ["HIDDEN", "Arrows", "Line", "MovingFrame", "Scene", "Solid", "Surface", "bodies_at", "body_parts", "model_scene"]
+
+HIDDEN = frozenset(
+    {
+        *("inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"),
+        *("force: weight", "force: buoyancy", "force: added mass"),
+    }
+)
+"""Layers that are not shown unless asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +140,7 @@ class Scene:
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """All layers, in the order of drawing."""
-        parts = (*self.surfaces, *self.solids, *self.lines, *self.arrows)
+        parts: tuple[Any, ...] = (*self.surfaces, *self.solids, *self.lines, *self.arrows)
         return tuple(dict.fromkeys(part.layer for part in parts))
 
     def poses(self, k: int) -> dict[str, tuple[Array, Array]]:
@@ -145,6 +154,20 @@ class Scene:
             R, p = out[frame.parent]
             out[frame.name] = (R @ quaternion_matrix(frame.wxyz[k]), p + R @ frame.position[k])
         return out
+
+    def at(self, k: int) -> Scene:
+        """The scene at one time, standing still.
+
+        Args:
+            k: Index of the time.
+        """
+        return replace(
+            self,
+            times=self.times[k : k + 1],
+            frames=tuple(replace(f, position=f.position[k : k + 1], wxyz=f.wxyz[k : k + 1]) for f in self.frames),
+            arrows=tuple(replace(a, ends=a.ends[k : k + 1]) for a in self.arrows),
+            surfaces=tuple(replace(s, z=s.z[k : k + 1]) for s in self.surfaces),
+        )
 
     def bounds(self, *moments: int) -> tuple[Array, Array]:
         """Lowest and highest coordinates of the looks of all bodies over some times, z up [m], shapes (3,) and (3,).
@@ -218,7 +241,7 @@ def body_parts(
             frame = _frame_at(body, propeller.p)
             angle = (turns or {}).get(frame, np.zeros(len(position)))
             frames.append(_turning(name, body.name, propeller.R, propeller.p, angle))
-            solids.append(Solid(name=f"{name} blades", frame=name, **propeller.piece._asdict()))
+            solids.append(Solid(name=f"{name}/blades", frame=name, **propeller.piece._asdict()))
     return frames, solids
 
 

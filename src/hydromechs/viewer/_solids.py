@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -180,10 +180,16 @@ def duct(radius: float, length: float) -> Triangles:
         length: Length [m].
     """
     r, h = radius, 0.5 * length
-    nozzle = revolved([(0.86 * r, -h), (0.93 * r, -1.05 * h), (r, -0.8 * h), (r, 0.5 * h), (0.93 * r, h), (0.84 * r, h), (0.86 * r, -h)])
+    nozzle = revolved(
+        [(0.86 * r, -h), (0.93 * r, -1.05 * h), (r, -0.8 * h), (r, 0.5 * h), (0.93 * r, h), (0.84 * r, h), (0.86 * r, -h)]
+    )
     hub = revolved([(0.0, -1.4 * h), (0.12 * r, -1.35 * h), (0.2 * r, -h), (0.2 * r, 0.0), (0.0, 0.0)])
     struts = [
-        moved(box((0.7 * r, 0.06 * r, 0.3 * h)), _turn(k * 2.0 * np.pi / 3.0), _turn(k * 2.0 * np.pi / 3.0) @ (0.53 * r, 0.0, -0.75 * h))
+        moved(
+            box((0.7 * r, 0.06 * r, 0.3 * h)),
+            _turn(k * 2.0 * np.pi / 3.0),
+            _turn(k * 2.0 * np.pi / 3.0) @ (0.53 * r, 0.0, -0.75 * h),
+        )
         for k in range(3)
     ]
     return moved(joined([nozzle, hub, *struts]), _Z_TO_X, (0.0, 0.0, 0.0))
@@ -256,7 +262,19 @@ def mesh_file(path: str | Path) -> list[tuple[Triangles, tuple[float, float, flo
     out = []
     for part in scene.dump():
         if isinstance(part, trimesh.Trimesh):
-            color = part.visual.main_color if part.visual.defined else None
-            rgb = None if color is None else (float(color[0]) / 255.0, float(color[1]) / 255.0, float(color[2]) / 255.0)
-            out.append((Triangles(np.asarray(part.vertices, dtype=float), np.asarray(part.faces, dtype=int)), rgb))
+            out.append(
+                (Triangles(np.asarray(part.vertices, dtype=float), np.asarray(part.faces, dtype=int)), _mesh_color(part))
+            )
     return out
+
+
+def _mesh_color(part: Any) -> tuple[float, float, float] | None:
+    """The colour that a mesh file gives to a part, of a texture its mean; None where it says none."""
+    import trimesh
+
+    look = part.visual
+    if isinstance(look, trimesh.visual.TextureVisuals):
+        color = None if look.material is None else look.material.main_color
+    else:
+        color = look.main_color if look.defined else None
+    return None if color is None else (float(color[0]) / 255.0, float(color[1]) / 255.0, float(color[2]) / 255.0)
