@@ -119,7 +119,7 @@ def draw(result: RunResult, scenario: Scenario) -> None:
         scene = recording_scene(
             scenario.model, result.recording, terrain=scenario.terrain, environment=scenario.environment, most=200
         )
-        plots.insert(0, plot_moments(scene, result.folder.plots / "moments.png"))
+        plots.insert(0, plot_moments(scene, result.folder.plots / "moments.jpg"))
     write_report(result.recording, result.summary, plots, result.folder.report)
 
 

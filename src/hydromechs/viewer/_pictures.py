@@ -85,7 +85,7 @@ def plot_moments(scene: Scene, path: str | os.PathLike[str]) -> Path:
 
     Args:
         scene: The scene of a recording.
-        path: The file; its suffix chooses the format (.png, .svg, .pdf).
+        path: The file; its suffix chooses the format. JPEG (.jpg) is small and shows all colours.
 
     Returns:
         The file.
