@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics, equations, hydro
-from hydromechs.model import Body, Hydro, Model
+from hydromechs.model import Hydro, Model
 from hydromechs.model.component import Action, Now
 from hydromechs.spatial import cross
 from hydromechs.values import Array, Scalar
@@ -220,7 +220,7 @@ def _water_forces(
                 power["drag"] = power["drag"] + drag[i] @ motion.velocity
                 if "water" in power:
                     G = None if plant.uniform else water.at(i).gradient
-                    power["water"] = power["water"] + _water_power(plant, body, motion, kin.V[i], drag[i], added[i], M_A, G)
+                    power["water"] = power["water"] + _water_power(plant, model, i, motion, kin.V[i], drag[i], added[i], M_A, G)
                 if "surface" in power:  # not the power of the force: a force that is missing or wrong leaves a residual
                     power["surface"] = power["surface"] - hydro.crossing_loss(body, motion)
     weight = [_weight(model, i, kin.R_WB[i]) for i in range(model.nb)]
@@ -266,9 +266,17 @@ def _added_mass_force(M_A: Array, a: Array, motion: hydro.Motion, V: Array, unif
 
 
 def _water_power(
-    plant: Plant, body: Body, motion: hydro.Motion, V: Array, drag: Array, added: Array, M_A: Array, gradient: Array | None
+    plant: Plant,
+    model: Model,
+    i: int,
+    motion: hydro.Motion,
+    V: Array,
+    drag: Array,
+    added: Array,
+    M_A: Array,
+    gradient: Array | None,
 ) -> Scalar:
-    """Power of the moving water on one body: what its forces give beyond the loss to drag and −dT_f/dt, T_f = ½ V_rᵀ M_A V_r.
+    """Power of the moving water on body i: what its forces give beyond the loss to drag and −dT_f/dt, T_f = ½ V_rᵀ M_A V_r.
 
     The force of added mass gives F · V = −dT_f/dt + F · (V − V_r) − V_rᵀ M_A (G v_r, 0): the forces carry the water's
     acceleration Dv_f/Dt, T_f changes with that along the body's path. At a free surface M_A changes too, and F has the
@@ -277,10 +285,10 @@ def _water_power(
     """
     carried = V - motion.velocity
     power = drag @ carried
-    if isinstance(body.hydro, Hydro):
-        gravity = motion.R_WB.T @ plant.model.world.gravity_vector
+    if isinstance(model.bodies[i].hydro, Hydro):
+        gravity = motion.R_WB.T @ model.world.gravity_vector
         moved = motion if plant.waves_move_surface else motion._replace(a_fg=motion.a_fg + gravity)
-        power = power + hydro.total_buoyancy(body, moved) @ V
+        power = power + hydro.total_buoyancy(model.bodies[i], moved) @ V
     power = power + added @ carried
     if gradient is not None:
         G = motion.R_WB.T @ gradient @ motion.R_WB

@@ -71,6 +71,11 @@ class Plant:
         object.__setattr__(self, "parameters", named)
         for name in named:
             parameter_value(self.model, name)  # a KeyError that says what there is
+        if "world.gravity" in named and self.environment.waves:
+            raise ValueError(
+                "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; give the model's world its "
+                "gravity, or leave the waves out"
+            )
         for c in self.components:
             if not isinstance(c, Component):
                 raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
@@ -172,10 +177,6 @@ class Plant:
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
         """
-        unknown = [name for name in parameters if name not in self.parameters]
-        if unknown:
-            hint = nearest(unknown[0], self.parameters)
-            raise KeyError(f"no open parameter {unknown[0]!r}{hint}; name it in parameters=[...] of the plant or simulation")
         parts, until = [], np.inf
         if self.streams:
             segment = flow.segment(t)
@@ -186,9 +187,36 @@ class Plant:
             parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
-        for name in self.parameters:
-            parts.append(list(np.ravel(parameters.get(name, parameter_value(self.model, name)))))
+        parts.append(list(self.parameter_values(parameters)))
         return np.array([x for part in parts for x in part], dtype=float), until
+
+    def parameter_values(self, given: Mapping[str, Any]) -> np.ndarray:
+        """Values of all open parameters in order, one after another, shape (np,).
+
+        Args:
+            given: Values by name; the model's for those not named.
+        """
+        for name in given:
+            if name not in self.parameters:
+                hint = nearest(name, self.parameters)
+                raise KeyError(f"no open parameter {name!r}{hint}; name it in parameters=[...] of the plant or simulation")
+        out = []
+        for name in self.parameters:
+            own = parameter_value(self.model, name)
+            value = np.asarray(given.get(name, own), dtype=float)
+            if value.shape != own.shape:
+                raise ValueError(f"parameter {name!r} must have shape {own.shape}, got {value.shape}")
+            if not np.isfinite(value).all():
+                raise ValueError(f"parameter {name!r} is {value}, must be finite")
+            out.append(value.ravel())
+        return np.concatenate([np.zeros(0), *out])
+
+    def named_parameters(self, values: Array) -> dict[str, Any]:
+        """Open parameters by name, from their values one after another, shape (np,)."""
+        at = self.layout.size - len(values)  # they are the last of the inputs
+        places = {name: self.layout.data[f"parameter.{name}"] for name in self.parameters}
+        parts = {name: np.reshape(values[s.start - at : s.stop - at], shape) for name, (s, shape) in places.items()}
+        return {name: x if x.ndim else float(x) for name, x in parts.items()}
 
     def opened(self, u: Array) -> Model:
         """The mechanism with its open parameters taken from the inputs."""

@@ -53,7 +53,7 @@ class Simulation:
 
     Args:
         model: The mechanism; or a `Plant`, which says what acts on it, so that nothing of `environment` to `components`, `seed`
-            and `parameters` is given besides.
+            and names of `parameters` is given besides.
         environment: The water; still unless given.
         thrusters: Thrusters.
         drives: Drive of each driven joint, by the name of the body that it carries.
@@ -66,7 +66,8 @@ class Simulation:
         grasps: What can be held together; see `grasp` and `release`.
         external: Names of bodies on which `set_wrench` puts forces.
         components: Other components, your own too.
-        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass"; see `parameters`.
+        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass"; or their values at the start by name.
+            Beside a `Plant`, values of those that it has open. See `parameters`.
         controller: A `Controller`, or a function of the state; gives commands every `period`.
         period: Time between two calls of a function [s]; a `Controller` has its own.
         events: Things to watch for.
@@ -95,7 +96,7 @@ class Simulation:
         grasps: Iterable[contact.Grasp] = (),
         external: Iterable[str] = (),
         components: Iterable[Component] = (),
-        parameters: Iterable[str] = (),
+        parameters: Iterable[str] | Mapping[str, Any] = (),
         controller: Controller | Callable[[State], Commands] | None = None,
         period: float | None = None,
         events: Iterable[Event] = (),
@@ -121,7 +122,8 @@ class Simulation:
             components=(*grasps, *components),
         )
         if isinstance(model, Plant):
-            beside = {**acting, "grasps": tuple(grasps), "environment": environment, "parameters": tuple(parameters)}
+            named = () if isinstance(parameters, Mapping) else tuple(parameters)
+            beside = {**acting, "grasps": tuple(grasps), "environment": environment, "parameters": named}
             extra = [name for name, x in beside.items() if x and (name != "components" or x != tuple(grasps))]
             extra += [] if seed is None else ["seed"]
             if extra:
@@ -143,8 +145,9 @@ class Simulation:
         gusts = self.plant.environment.gusts
         if gusts is not None:
             self._multiple(gusts.interval, "gusts.interval")
+        self._first_parameters = self.plant.parameter_values(parameters if isinstance(parameters, Mapping) else {})
         self.parameters: dict[str, Any] = {}
-        """Values of open parameters, by name; those not named have the model's. Set them between two runs."""
+        """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
@@ -227,6 +230,7 @@ class Simulation:
             "internal": np.concatenate([layout.start(layout.state_slots, q), np.zeros(len(layout.causes))]),
             "command": layout.start(layout.input_slots[:na], q),
             "held": layout.start(layout.input_slots[na:], q),
+            "parameters": self._first_parameters,
         }
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
         for name, default in defaults.items():
@@ -246,7 +250,8 @@ class Simulation:
                 f"state.t is {given.t:g} s; a number that large has too few digits for steps of {self.step_size:g} s: "
                 f"start before {latest:.2g} s, or count time from a later moment"
             )
-        old = self._at, self._command, self._held
+        old = self._at, self._command, self._held, self.parameters
+        self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
         self._command, self._held = np.array(values["command"]), np.array(values["held"])
         try:
@@ -256,7 +261,7 @@ class Simulation:
                 self._held = np.where([s.start == 1.0 for s in layout.input_slots[na:]], 0.0, self._held)
                 self._set_held(defaults["held"])
         except (ValueError, KeyError):
-            self._at, self._command, self._held = old
+            self._at, self._command, self._held, self.parameters = old
             raise
         if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
@@ -275,6 +280,7 @@ class Simulation:
             command=self._command.copy(),
             held=self._held.copy(),
             memory=memory,
+            parameters=self.plant.parameter_values(self.parameters),
         )
 
     @state.setter
@@ -579,8 +585,9 @@ class Simulation:
     def layout_names(self) -> str:
         """Names of all that a state holds, so that it is not taken for another's."""
         q, v = self.model.coordinate_names
-        layout = self.plant.layout
-        return "; ".join(",".join(names) for names in (q, v, layout.states, layout.commands, layout.held))
+        layout, opened = self.plant.layout, self.plant.parameters
+        groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))
+        return "; ".join(",".join(names) for names in groups)
 
 
 def _environment(environment: Environment | None) -> Environment:
