@@ -52,7 +52,7 @@ def test_a_file_names_components(folder, monkeypatch):
     assert len(scenario.code) == 2
     sim = scenario.simulation()
     whole = sim.run(1.0)
-    assert "stern.speed" in sim.plant.internal_names and sim.actuators == ("stern",)
+    assert "stern.speed" in sim.plant.layout.states and sim.actuators == ("stern",)
     assert float(whole.recording.line_tension.max()) > 1.0
     assert {"spring_line", "actuator"} <= set(whole.recording.cause.values)
     first = scenario.simulation()

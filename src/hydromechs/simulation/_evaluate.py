@@ -106,6 +106,8 @@ def evaluate(
     now = Now(model, t, q, v, kin, water)
     actions = [c.act(now, *layout.of_component(k, z, inputs)) for k, c in enumerate(plant.components)]
 
+    _check_armature(plant, actions)
+
     # forces and powers of components
     power: dict[str, Scalar] = dict.fromkeys(layout.causes, 0.0)
     pushed = {label: [np.zeros(6) for _ in range(nb)] for label in plant.labels}
@@ -160,6 +162,17 @@ def evaluate(
         kinetic_energy_fluid=fluid,
         potential_energy=potential,
     )
+
+
+def _check_armature(plant: Plant, actions: Sequence[Action]) -> None:
+    """Rotors must be as at the start: what a change of their inertia would do to the motion is not in the equations."""
+    for c, action, first in zip(plant.components, actions, plant.first_actions, strict=True):
+        now, then = ([np.asarray(inertia) for _, inertia in a.armature] for a in (action, first))
+        if len(now) != len(then) or any(x.dtype == object or x != y for x, y in zip(now, then, strict=True)):
+            raise ValueError(
+                f"component {c.name!r} ({type(c).__name__}): its armature changes with time, state, inputs or open parameters; "
+                "it must be a constant"
+            )
 
 
 def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:

@@ -73,12 +73,12 @@ class Plant:
             parameter_value(self.model, name)  # a KeyError that says what there is
         if "world.gravity" in named and self.environment.waves:
             raise ValueError(
-                "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; give the model's world its "
-                "gravity, or leave the waves out"
+                "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
+                "leave the waves out"
             )
-        for c in self.components:
+        for k, c in enumerate(self.components):
             if not isinstance(c, Component):
-                raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
+                raise TypeError(f"components[{k}] is {c!r}, must be a Component; derive your class from hydromechs.Component")
             c.check(self.model)
         seen: set[str] = set()
         for c in self.components:
@@ -91,7 +91,7 @@ class Plant:
                         f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is a name of the recording's own; "
                         f"give the class another, as {what} = {word + '_of_mine'!r}"
                     )
-        _ = self._actions
+        _ = self.first_actions
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -105,15 +105,15 @@ class Plant:
     # -- what components do, seen once ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _actions(self) -> tuple[Action, ...]:
+    def first_actions(self) -> tuple[Action, ...]:
         """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
         model, state = self.model, self.model.initial()
         kin = dynamics.kinematics(model, state.q, state.v)
         now = Now(model, 0.0, state.q, state.v, kin, _StillWater(self.environment.surface is not None))
         out = []
         for c in self.components:
-            z = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.states(model)}
-            u = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.inputs(model)}
+            z = {s.name: s.value_at(state.q) for s in c.states(model)}
+            u = {s.name: s.value_at(state.q) for s in c.inputs(model)}
             action = c.act(now, z, u)
             _check_action(c, action, z)
             out.append(action)
@@ -122,13 +122,13 @@ class Plant:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Labels of components that put wrenches on bodies, for the recording."""
-        pairs = zip(self.components, self._actions, strict=True)
+        pairs = zip(self.components, self.first_actions, strict=True)
         return tuple(dict.fromkeys(c.label for c, a in pairs if a.forces))
 
     @cached_property
     def constraining(self) -> tuple[int, ...]:
         """Numbers of the components that have constraints."""
-        return tuple(k for k, action in enumerate(self._actions) if action.constraints)
+        return tuple(k for k, action in enumerate(self.first_actions) if action.constraints)
 
     @property
     def constrained(self) -> bool:
@@ -139,7 +139,7 @@ class Plant:
     def armature(self) -> np.ndarray | None:
         """Reflected inertia of rotors that each degree of freedom feels [kg·m²], shape (nv,); None for none."""
         out = np.zeros(self.model.nv)
-        for action in self._actions:
+        for action in self.first_actions:
             for dofs, inertia in action.armature:
                 out[dofs] += inertia
         return out if out.any() else None
@@ -151,7 +151,7 @@ class Plant:
         """Where states and inputs are."""
         acting = (
             c.cause
-            for c, a in zip(self.components, self._actions, strict=True)
+            for c, a in zip(self.components, self.first_actions, strict=True)
             if a.forces or a.joint_forces or a.constraints or a.power is not None
         )
         causes = list(dict.fromkeys(acting))
@@ -283,23 +283,6 @@ class Plant:
         """Whether the water touches any body."""
         return any(b.hydro is not None for b in self.model.bodies)
 
-    # -- names ----------------------------------------------------------------------------------------------------------------
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the commands."""
-        return self.layout.commands
-
-    @property
-    def internal_names(self) -> tuple[str, ...]:
-        """Names of the internal states, and of the work that each cause has done [J]."""
-        return self.layout.states
-
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """What can do work on the mechanism."""
-        return self.layout.causes
-
 
 def _plant(model: Model, environment: Environment, components: tuple, seed: int, parameters: tuple[str, ...]) -> Plant:
     return Plant(model=model, environment=environment, components=components, seed=seed, parameters=parameters)
@@ -319,5 +302,8 @@ def _check_action(component: Component, action: object, z: Mapping[str, float]) 
     for wrench in action.forces:
         if np.shape(wrench.F_Bo_B) != (6,):
             raise ValueError(f"{who}: a wrench has shape {np.shape(wrench.F_Bo_B)}, must be (6,)")
+    for _, inertia in action.armature:
+        if not np.all(np.isfinite(inertia) & (np.asarray(inertia) >= 0.0)):
+            raise ValueError(f"{who}: its armature is {inertia}, must be finite and at least 0")
     if action.energy is not None and action.power is None:
         raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")

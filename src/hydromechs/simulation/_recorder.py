@@ -12,9 +12,9 @@ import numpy as np
 
 from hydromechs.compiler import Compiled
 from hydromechs.integrators import Point, rounding
-from hydromechs.recording import MemoryRecorder, RecordingWriter
+from hydromechs.recording import STORED_ENERGIES, MemoryRecorder, RecordingWriter
 
-from ._observe import ENERGIES, coordinates, quaternions, schema
+from ._observe import coordinates, quaternions, schema
 from ._plant import Plant
 
 __all__ = ["Recorder"]
@@ -113,9 +113,9 @@ class Recorder:
         causes = layout.causes
         work = x[:, x.shape[1] - len(causes) :].copy()
         if self._start is None:
-            self._start = {name: got[name][0] for name in ENERGIES} | {"work": work[0].copy()}
+            self._start = {name: got[name][0] for name in STORED_ENERGIES} | {"work": work[0].copy()}
         work -= self._start["work"]
-        total = sum(got[name] - self._start[name] for name in ENERGIES)
+        total = sum(got[name] - self._start[name] for name in STORED_ENERGIES)
         got["work"] = work
         got["energy_residual"] = total - work.sum(axis=1)
         return {name: got[name] for name in ["time", *(v.name for v in self.variables)]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -16,18 +15,29 @@ from hydromechs.actuation import Thruster, drives
 from hydromechs.equations import configuration, model_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
-from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, slack
+from hydromechs.integrators import (
+    Integrator,
+    NotFinite,
+    Point,
+    is_multiple,
+    method_named,
+    reached,
+    rounding,
+    slack,
+    whole_steps,
+)
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import find_quantity
+from hydromechs.recording import find_quantity, real_time_factor
 from hydromechs.values import nearest, positive
 
 from ._build import components_of
 from ._clock import Clock
 from ._closing import closed
-from ._controller import Commands, Controller, as_controller
-from ._events import Event, Watched, first_crossings
-from ._observe import coordinates, quaternions, schema
+from ._controller import Commands, Controller, as_controller, own_controller
+from ._events import Event, Watched, check_events, first_crossings
+from ._held import switch_places, wrench_places
+from ._observe import coordinates, quantities, quaternions
 from ._plant import Plant
 from ._programs import PlantPrograms
 from ._recorder import Recorder
@@ -66,9 +76,10 @@ class Simulation:
         grasps: What can be held together; see `grasp` and `release`.
         external: Names of bodies on which `set_wrench` puts forces.
         components: Other components, your own too.
-        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass"; or their values at the start by name.
-            Beside a `Plant`, values of those that it has open. See `parameters`.
-        controller: A `Controller`, or a function of the state; gives commands every `period`.
+        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
+            name; beside a `Plant`, values of those that it has open. See `parameters`.
+        controller: A `Controller`, of which the simulation takes a copy, or a function of the state; gives commands every
+            `period`.
         period: Time between two calls of a function [s]; a `Controller` has its own.
         events: Things to watch for.
         integrator: A method or its name: rk4, semi_implicit_euler, euler, linearly_implicit, dormand_prince,
@@ -138,7 +149,7 @@ class Simulation:
                 parameters=tuple(parameters),
             )
         """What is simulated."""
-        self.controller = as_controller(controller, period)
+        self.controller = own_controller(as_controller(controller, period))
         self.events = tuple(events)
         self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
         self.record = self._multiple(record, "record")
@@ -151,7 +162,8 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
-        self._quantities()  # names of events
+        self._quantities = quantities(self.plant)
+        check_events(self.events, self.plant)
         self._first = self.model.initial() if state is None else state
         self._first_commands = dict(commands or {})
         self._first_memory = np.zeros(0)
@@ -167,29 +179,9 @@ class Simulation:
     def _multiple(self, value: Any, name: str) -> float:
         """`value` if it is a whole number of steps (of a fixed step)."""
         value = positive(value, name)
-        ratio = value / self.step_size
-        if not self.method.adaptive and (round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio):
-            raise ValueError(
-                f"{name} is {value:g} s, must be a whole number of steps of {self.step_size:g} s: "
-                f"try {max(1, round(ratio)) * self.step_size:g} s, or another step"
-            )
+        if not self.method.adaptive:
+            whole_steps(value, self.step_size, name)
         return value
-
-    def _quantities(self) -> None:
-        """Names in events: their quantities, and what they act on."""
-        layout = self.plant.layout
-        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant) if v.name != "energy_residual"}}
-        for event in self.events:
-            find_quantity(event.quantity, variables, coordinates(self.plant))
-            held = [f"external.{body}.X" for body, _ in event.wrench]
-            for what, names, known in (
-                ("command", [name for name, _ in event.command], layout.commands),
-                ("wrench", held, layout.held),
-                ("switch", list(event.held), layout.held),
-            ):
-                for name in names:
-                    if name not in known:
-                        raise KeyError(f"event {event.name!r}: no {what} {name!r}{nearest(name, known)}")
 
     # -- state --------------------------------------------------------------------------------------------------------------
 
@@ -333,13 +325,15 @@ class Simulation:
             body: One of the names given as `external`.
             wrench: In the body's axes about its origin [N, N·m], shape (6,).
         """
-        names = [f"external.{body}.{x}" for x in "XYZKMN"]
-        if names[0] not in self.plant.layout.held:
+        places = wrench_places(self.plant)
+        if body not in places:
             raise KeyError(f"no external wrench on {body!r}; name the body in Simulation(external=[...])")
         values = np.asarray(wrench, dtype=float)
         if values.shape != (6,) or not np.isfinite(values).all():
             raise ValueError(f"wrench must be 6 finite numbers, got {wrench!r}")
-        self.held = dict(zip(names, values.tolist(), strict=True))
+        held = self._held.copy()
+        held[places[body]] = values
+        self._set_held(held)
 
     def grasp(self, name: str) -> float:
         """Close a grasp. An impulse between the two makes their velocities equal and conserves momentum; the energy lost [J].
@@ -349,7 +343,7 @@ class Simulation:
         Args:
             name: Name of the grasp.
         """
-        return self._switch(name, 1.0)
+        return self._switch({name: 1.0})
 
     def release(self, name: str) -> None:
         """Open a grasp.
@@ -357,13 +351,16 @@ class Simulation:
         Args:
             name: Name of the grasp.
         """
-        self._switch(name, 0.0)
+        self._switch({name: 0.0})
 
-    def _switch(self, name: str, on: float) -> float:
-        switches = [n.removesuffix(".closed") for n in self.plant.layout.held if n.endswith(".closed")]
-        if name not in switches:
-            raise KeyError(f"no grasp {name!r}{nearest(name, switches)}")
-        return self._set_held(self._values({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch"))
+    def _switch(self, switches: Mapping[str, float]) -> float:
+        """Open and close by name; the energy lost [J]."""
+        places, held = switch_places(self.plant), self._held.copy()
+        for name, on in switches.items():
+            if name not in places:
+                raise KeyError(f"no grasp {name!r}{nearest(name, places)}")
+            held[places[name]] = on
+        return self._set_held(held)
 
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
         """Inputs that hold from a time on, shape (nu,), and until when [s]."""
@@ -431,11 +428,11 @@ class Simulation:
         if path is None and size > LARGE:
             text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
             warnings.warn(text, stacklevel=2)
-        t_start, t_end = self._at.t, self._at.t + duration
-        watch = [Watched(event, self._look_at(event.quantity), self._at) for event in self.events]
+        t_end = self._at.t + duration
+        watch = [Watched(event, self._value_of(event.quantity), self._at) for event in self.events]
         often = watch or self.method.starts_anew  # so that a run can be resumed at every sample
         periods = [x for x in (self.period, self.record if often else None) if x] or [100.0 * self.record]
-        clock = Clock(t_start, t_end, self.step_size, periods, progress, real_time)
+        clock = Clock(self._at.t, t_end, self.step_size, periods, progress, real_time)
         try:
             stopped = self._run(t_end, clock, watch, recording, log, saved or (lambda state: None))
         except BaseException as error:
@@ -448,8 +445,7 @@ class Simulation:
                 error.recording = recording.sink.dataset()
             raise
         recording.sample(self._at, self._inputs(self._at.t)[0])
-        wall = self._finish(recording, clock, log, finished=1)
-        factor = (self._at.t - t_start) / wall if wall else math.inf
+        wall, factor = self._finish(recording, clock, log, finished=1)
         return Run(recording.sink, self.state, stopped, log.messages, wall, factor, clock.late)
 
     def _run(
@@ -468,7 +464,7 @@ class Simulation:
             before = self._at
             self._at = self._advance(before, clock.next(before.t), None if watch else recording)
             clock.look(self._at.t)
-            stopped = self._happen(watch, before, log)
+            stopped = self._handle_events(watch, before, log)
             if watch and (stopped or is_multiple(self._at.t, self.record, self.step_size)):
                 recording.sample(self._at, self._inputs(self._at.t)[0])
             if recording.commit():
@@ -477,19 +473,20 @@ class Simulation:
                 return stopped  # at the end the controller is not asked: the next run asks
             self._control()
 
-    def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> float:
-        """Close the recording; seconds that the run took."""
+    def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> tuple[float, float]:
+        """Close the recording; seconds that the run took, and simulated over real time."""
         wall = clock.wall_time
+        factor = real_time_factor(self._at.t - clock.t_start, wall)
         recording.close(
             {
                 "finished": finished,
                 "wall_time": wall,
-                "real_time_factor": (self._at.t - clock.t_start) / wall if wall else 0.0,
+                "real_time_factor": factor,
                 "late_steps": clock.late,
                 "messages": log.messages,
             }
         )
-        return wall
+        return wall, factor
 
     def _control(self) -> None:
         """Ask the controller if its time has come."""
@@ -511,7 +508,7 @@ class Simulation:
             raise self._diverged(failure.reason) from None
         return at
 
-    def _happen(self, watch: list[Watched], before: Point, log: Log) -> str | None:
+    def _handle_events(self, watch: list[Watched], before: Point, log: Log) -> str | None:
         """Find events since a point and do what they ask for; why the run stops, or None."""
         if not watch:
             return None
@@ -523,20 +520,19 @@ class Simulation:
             self.command = dict(event.command)
             for body, wrench in event.wrench:
                 self.set_wrench(body, wrench)
-            if event.held:
-                lost = self._set_held(self._values(event.held, self._held, self.plant.layout.held, "switch"))
-                if any(event.held.values()):
-                    names = ", ".join(repr(n.removesuffix(".closed")) for n, on in event.held.items() if on)
+            if event.switches:
+                lost = self._switch(event.switches)
+                if event.grasp:
+                    names = ", ".join(map(repr, event.grasp))
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(self._at)
         return stopped
 
-    def _look_at(self, name: str) -> Callable[[Point], float]:
+    def _value_of(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""
-        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
-        head, index = find_quantity(name, variables, coordinates(self.plant))
+        head, index = find_quantity(name, self._quantities, coordinates(self.plant))
         if head == "time":
             return lambda at: at.t
         return lambda at: float(self._observed(at)[head][index])
@@ -570,7 +566,7 @@ class Simulation:
         names = [a.name for a in self._programs.observer.recipe.outputs]
         got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, inputs]), strict=True))
         work = at.x[len(at.x) - len(layout.causes) :].copy()
-        return got | {
+        got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
             "orientation": quaternions(got["R_WB"][None], None)[0],
@@ -580,6 +576,7 @@ class Simulation:
             "work": work,
             "energy_residual": np.asarray(np.nan),
         }
+        return {name: got[name] for name in self._quantities if name != "time"}
 
     @cached_property
     def layout_names(self) -> str:
