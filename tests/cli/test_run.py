@@ -13,7 +13,7 @@ from hydromechs.library import load_scenario, scenario_names
 
 KEYS = {
     "title", "description", "model", "duration", "wall_time", "compile_time", "real_time_factor", "late_steps", "stopped",
-    "checks", "audit", "residual", "residual_relative", "setup", "messages",
+    "diverged", "checks", "audit", "residual", "residual_relative", "setup", "messages",
 }  # fmt: skip
 """What programs may read in summary.json."""
 

@@ -182,14 +182,30 @@ def test_rollouts_say_which_shape_does_not_fit():
     plant = hm.Plant(model=pendulum(), components=components_of(pendulum(), external=["bob"]))
     s = plant.model.initial()
     q, v = np.stack([s.q] * 3), np.stack([s.v] * 3)
-    with pytest.raises(ValueError, match=r"v has the batch \(2,\), q has \(3,\); they must broadcast"):
+    with pytest.raises(ValueError, match=r"v has the batch \(2,\), what is given before it \(3,\); they must broadcast"):
         hm.rollout(plant, q, v[:2], {}, 1e-3, 4)
-    with pytest.raises(ValueError, match=r"'external.bob.X' has the batch \(2,\), q and v have \(3,\); they must broadcast"):
+    with pytest.raises(ValueError, match=r"'external.bob.X' has the batch \(2,\), what is given before it \(3,\)"):
         hm.rollout(plant, q, v, {"external.bob.X": np.ones(2)}, 1e-3, 4)
     with pytest.raises(ValueError, match=r"internal has the batch \(2,\)"):
         hm.rollout(plant, q, v, {}, 1e-3, 4, internal=np.zeros((2, plant.layout.nz)))
+    opened = hm.Plant(model=pendulum(), parameters=("bob.inertia.com",))
+    with pytest.raises(ValueError, match=r"parameter 'bob.inertia.com' must have shape \(..., 3\), got \(2,\)"):
+        hm.rollout(opened, q, v, {}, 1e-3, 4, parameters={"bob.inertia.com": np.zeros(2)})
     with pytest.raises(ValueError, match=r"memory goes with a controller"):
         hm.rollout(plant, q, v, {}, 1e-3, 4, memory=np.zeros((2, 1)))
+
+
+def test_what_a_notebook_shows():
+    dyn = hm.compile(pendulum(), lanes=1, parameters=["bob.inertia.mass"])
+    assert repr(dyn) == ("<Dynamics of pendulum: 2 bodies, 7 degrees of freedom; lanes 1, threads 1, open: bob.inertia.mass>")
+    hold = hm.gnc.HoldPose(position=(0.0, 1.5, 20.0), heading_deg=30.0)
+    assert repr(hold) == "<HoldPose: (0, 1.5, 20) m, heading 30°, every 0.05 s>"
+    path = hm.gnc.FollowPath(waypoints=[{"position": (0, 0, 1)}, {"t": 9.0, "position": (0, 0, 2)}], body="hull")
+    assert repr(path) == "<FollowPath of 'hull': 2 waypoints from t = 0 to 9 s, every 0.05 s>"
+    assert repr(hm.actuation.linear_curve(50.0, 40.0)) == "<ForceCurve of 3 points: -40 to 50 N at -1 to 1 throttle>"
+    s = dyn.model.initial()
+    got = hm.rollout(dyn, np.stack([s.q] * 3), s.v, np.zeros(dyn.model.nv), 1e-3, 4, record=2)
+    assert repr(got) == "<Rollout of 3 worlds: 3 rows from t = 0 to 0.004 s, 4 good steps>"
 
 
 def test_friction_needs_a_joint():

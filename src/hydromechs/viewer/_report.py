@@ -157,7 +157,7 @@ def _cards(summary: Summary) -> str:
         cards.append(("Checks passed", f"{sum(c.passed for c in summary.checks)} of {len(summary.checks)}", ""))
     place = next((c for c in summary.checks if c.quantity.startswith("position.")), None)
     if place is not None:
-        cards.append((escape(place.name), f"{_number(place.value, 3)} m", f"must be {escape(place.limit)} m"))
+        cards.append((escape(_words(place.name)), f"{_number(place.value, 3)} m", f"must be {escape(place.limit)} m"))
     if summary.residual is not None and summary.diverged is None:
         relative = summary.residual_relative
         note = f"{_percent(relative)} of the energy exchanged" if relative is not None else ""
