@@ -181,16 +181,16 @@ def test_controller_is_asked_at_its_period():
             rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2, record=record, events=events
         )
         sim.run(0.5)
-        np.testing.assert_allclose(controller.times, 0.05 * np.arange(10), atol=1e-12)
+        np.testing.assert_allclose(sim.controller.times, 0.05 * np.arange(10), atol=1e-12)
     controller = Heading()
     with pytest.raises(ValueError, match="Heading has a period of 0.05 s; leave period out"):
         hm.Simulation(rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2, period=0.2)
     controller.period = 0.2
     sim = hm.Simulation(rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2)
     sim.run(0.5)
-    np.testing.assert_allclose(controller.times, [0.0, 0.2, 0.4], atol=1e-12)
+    np.testing.assert_allclose(sim.controller.times, [0.0, 0.2, 0.4], atol=1e-12)
     sim.run(0.5)
-    np.testing.assert_allclose(controller.times, [0.0, 0.2, 0.4, 0.6, 0.8], atol=1e-12)
+    np.testing.assert_allclose(sim.controller.times, [0.0, 0.2, 0.4, 0.6, 0.8], atol=1e-12)
 
 
 def test_command_is_held_between_ticks():
@@ -558,7 +558,7 @@ def test_events_check_themselves(fields, words):
 
 
 def test_events_of_unknown_actuators_are_refused_at_once():
-    with pytest.raises(KeyError, match="no command 'rudder'"):
+    with pytest.raises(KeyError, match="event 'x': no actuator 'rudder'"):
         stone([hm.Event(name="x", quantity="time", level=0.1, command={"rudder": 1.0})])
 
 
