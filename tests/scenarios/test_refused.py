@@ -66,6 +66,15 @@ def test_two_simulations_with_one_controller_do_not_mix():
     assert [sim.controller.part for sim in sims] == [[10], [10]] and counter.part == [0]
 
 
+def test_the_controller_of_a_simulation_can_start_another():
+    """What it has compiled does not hinder the copy."""
+    scenario = hm.load_scenario("station_keeping")
+    sim = scenario.simulation()
+    options = {"step": scenario.step, "record": scenario.record, "integrator": scenario.integrator}
+    other = hm.Simulation(scenario.plant, controller=sim.controller, state=scenario.start, **options)
+    assert other.controller is not sim.controller and other.run(0.1).state == sim.run(0.1).state
+
+
 def test_a_controller_that_cannot_be_copied_says_so():
     class Socket(Counter):
         def __init__(self):

@@ -453,14 +453,6 @@ def test_contact_too_stiff_for_the_step_warns():
 
 def test_diverged_run_keeps_its_recording_and_says_why():
     """Forces that grow with speed: negative damping is refused by the model, so a controller pumps the energy in."""
-    saved = {}
-
-    def recorder(schema, coords, attrs):
-        from hydromechs.recording import MemoryRecorder
-
-        saved["sink"] = MemoryRecorder(schema, coords, attrs)
-        return saved["sink"]
-
     body = hm.Body(name="rod", joint=hm.joints.Prismatic(axis=(1, 0, 0)), inertia=hm.Inertia(mass=1.0))
     sim = hm.Simulation(
         hm.Model(name="rod", bodies=[body]),
@@ -469,8 +461,8 @@ def test_diverged_run_keeps_its_recording_and_says_why():
         state=hm.State(q=np.array([0.1]), v=np.zeros(1), command=np.zeros(1)),
     )
     with pytest.warns(UserWarning, match="servo of joint 'rod'"), pytest.raises(hm.SimulationDiverged) as caught:
-        sim.run(20.0, recorder=recorder)
-    ds = saved["sink"].dataset()
+        sim.run(20.0)
+    ds = caught.value.recording
     assert ds.attrs["finished"] == 0
     assert len(ds.time) > 3 and ds.time.values[-1] <= caught.value.state.t + 1e-9
     assert "'rod'" in str(caught.value) and "take a shorter step" in str(caught.value)
