@@ -42,10 +42,10 @@ class Evaluation(NamedTuple):
     acceleration), "weight", and those of components."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
-    constraint_free: Scalar
-    """Number of constraint forces that could have any value and are set to 0."""
-    constraint_pivot: Scalar
-    """Smallest pivot over the largest of the constraints' system, about its inverse condition number; 1 without constraints."""
+    constraint_free: Array
+    """Number of constraint forces of each group that could have any value and are set to 0, shape (ng,)."""
+    constraint_pivot: Array
+    """Smallest pivot over the largest of each group's scaled system, about its inverse condition number, shape (ng,)."""
     fluid_velocity: Array
     """Of the undisturbed water at each body, in world axes [m/s], shape (nb, 3)."""
     elastic_energy: Scalar
@@ -130,10 +130,10 @@ def evaluate(
     tau = np.array(joint)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
-    solution = Solution(vdot, 0.0, 1.0, ())
+    solution = Solution(vdot, np.zeros(0), np.ones(0), ())
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
-        solution = constrained(model, kin, b.inertia, plant.armature, v, vdot, rows)
+        solution = constrained(_joint_inertia(plant, model, kin, b), v, vdot, rows, plant.groups)
         forces = iter(solution.forces)
         for c, action, out in zip(plant.components, actions, outputs, strict=True):
             for row in action.constraints:
@@ -188,7 +188,12 @@ def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) ->
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin.p_WB, inputs, fluid_at)
     b = equations.balance(model, q, v, water.velocity, water.acceleration, None, water.surface(kin))
-    M = np.array(dynamics.mass_matrix(model, kin, b.inertia), dtype=float)
+    return np.array(_joint_inertia(plant, model, kin, b), dtype=float)
+
+
+def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: equations.Balance) -> Array:
+    """Joint-space inertia with added mass and geared rotors, shape (nv, nv)."""
+    M = dynamics.mass_matrix(model, kin, b.inertia)
     return M if plant.armature is None else M + np.diag(plant.armature)
 
 
