@@ -189,6 +189,15 @@ def test_groups_are_the_pseudo_inverse_of_all_rows(build):
     np.testing.assert_allclose(seen["grasp_force"], forces, rtol=0, atol=1e-9 * np.abs(forces).max())
 
 
+def test_rows_that_are_rounding_are_free_in_machine_code():
+    """A hinge on a hinge has nothing to hold: the motion is the one without it."""
+    sim = hm.Simulation(doubled(1.0))
+    seen = sim.observe()
+    assert seen["constraint_free"] == 5 and not seen["grasp_force"].any()
+    alone = hm.Simulation(sim.model)
+    np.testing.assert_allclose(sim.step(duration=0.05).q, alone.step(duration=0.05).q, rtol=0, atol=1e-13)
+
+
 def test_groups_by_the_trees_that_they_share():
     plant = mixed(1.0)
     assert plant.groups == ((0, 2), (1,)) and plant.group_names == ("left + right", "third")
@@ -208,6 +217,7 @@ def test_a_run_says_once_when_forces_were_free():
     """A second dock that says the same closes and opens again: when, which, how many."""
     again = replace(DOCK, name="again", closed=False)
     events = [
+        hm.Event(name="loose", quantity="constraint_free.dock + again", level=3.0, direction="rising"),
         hm.Event(name="tie", quantity="time", level=0.1, grasp="again"),
         hm.Event(name="untie", quantity="time", level=0.2, release="again"),
     ]

@@ -13,13 +13,13 @@ from hydromechs.model.component import Constraint
 from hydromechs.spatial import ldl
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Response", "Solution", "constrained", "constraint_groups", "response"]
+__all__ = ["Response", "constrained", "constraint_groups", "response"]
 
 DEPENDENT = 1e-12
 """Part of a row's mobility that other rows must leave over: the square of the sine of an angle."""
 ROUNDING = 1e-6
-"""Mobility of a row below which it counts as smaller than it is, in those of its degrees of freedom: with `DEPENDENT`, lever
-arms below 1e-9 m and such parts of rotations are none."""
+"""Part of the mobility of its degrees of freedom, Σ 1/M_jj, that a row is taken to have besides its own: with `DEPENDENT`,
+entries of J below 1e-9 (a lever arm of 1e-9 m) are none."""
 
 
 class Response(NamedTuple):
@@ -33,19 +33,6 @@ class Response(NamedTuple):
     """Smallest pivot over the largest of each group's scaled rows, about the inverse condition number, shape (ng,)."""
     forces: tuple[Array, ...]
     """λ of each constraint, shape (c,); 0 while it is open."""
-
-
-class Solution(NamedTuple):
-    """Accelerations and forces that satisfy constraints."""
-
-    vdot: Array
-    """v̇, shape (nv,)."""
-    free: Array
-    """As in `Response`."""
-    pivot: Array
-    """As in `Response`."""
-    forces: tuple[Array, ...]
-    """As in `Response`."""
 
 
 def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[tuple[int, ...], ...]:
@@ -73,8 +60,8 @@ def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[
 
 def constrained(
     M: Array, v: Array, vdot: Array, constraints: Sequence[Constraint], groups: Sequence[Sequence[int]]
-) -> Solution:
-    """Accelerations with all constraints that are active: v̇ + M⁻¹ Jᵀ λ with J v̇ + J̇ v = −2 α J v − α² error.
+) -> Response:
+    """What all active constraints add to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
 
     Args:
         M: Joint-space inertia, shape (nv, nv).
@@ -87,8 +74,7 @@ def constrained(
     for c in constraints:
         alpha = c.stabilisation
         lacking.append(c.J @ vdot + c.bias + 2.0 * alpha * (c.J @ v) + alpha**2 * c.error)
-    found = response(M, constraints, lacking, groups)
-    return Solution(vdot + found.change, found.free, found.pivot, found.forces)
+    return response(M, constraints, lacking, groups)
 
 
 def response(

@@ -16,7 +16,7 @@ from hydromechs.model.component import Action, Now
 from hydromechs.spatial import cross
 from hydromechs.values import Array, Scalar
 
-from ._constraints import Solution, constrained
+from ._constraints import Response, constrained
 from ._plant import Plant
 from ._water import PointMotion, Water, fluid_at
 
@@ -130,11 +130,12 @@ def evaluate(
     tau = np.array(joint)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
-    solution = Solution(vdot, np.zeros(0), np.ones(0), ())
+    held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
-        solution = constrained(_joint_inertia(plant, model, kin, b), v, vdot, rows, plant.groups)
-        forces = iter(solution.forces)
+        held = constrained(_joint_inertia(plant, model, kin, b), v, vdot, rows, plant.groups)
+        vdot = vdot + held.change
+        forces = iter(held.forces)
         for c, action, out in zip(plant.components, actions, outputs, strict=True):
             for row in action.constraints:
                 force = next(forces)
@@ -142,18 +143,18 @@ def evaluate(
                 power[c.cause] = power[c.cause] + force @ (row.J @ v)
 
     # the water's forces by cause
-    of_water = _water_forces(plant, model, water, kin, b, solution.vdot, power)
+    of_water = _water_forces(plant, model, water, kin, b, vdot, power)
     zdot = np.array([*rates, *power.values()])
     kinetic, fluid, potential = _energies(plant, model, kin, b.motions, v)
     velocity = water.velocity
     return Evaluation(
-        vdot=solution.vdot,
+        vdot=vdot,
         zdot=zdot,
         tau=tau,
         forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
         outputs=tuple(outputs),
-        constraint_free=solution.free,
-        constraint_pivot=solution.pivot,
+        constraint_free=held.free,
+        constraint_pivot=held.pivot,
         fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),
         elastic_energy=elastic,
         kinetic_energy_body=kinetic,
