@@ -16,6 +16,7 @@ from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now
 from hydromechs.values import Array, Scalar, nearest
 
+from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
 
 __all__ = ["Plant", "Waves"]
@@ -23,7 +24,7 @@ __all__ = ["Plant", "Waves"]
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
-DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
+DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held", "constraint_group"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""
@@ -129,6 +130,17 @@ class Plant:
     def constraining(self) -> tuple[int, ...]:
         """Numbers of the components that have constraints."""
         return tuple(k for k, action in enumerate(self.first_actions) if action.constraints)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Constraints that are solved together, as numbers in the order of components."""
+        return constraint_groups(self.model, [row for action in self.first_actions for row in action.constraints])
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of each group's components, as "left_hand + right_hand"."""
+        owners = [self.components[k].name for k in self.constraining for _ in self.first_actions[k].constraints]
+        return tuple(" + ".join(dict.fromkeys(owners[i] for i in group)) for group in self.groups)
 
     @property
     def constrained(self) -> bool:

@@ -11,10 +11,11 @@ from hydromechs import compiler, dynamics, equations
 from hydromechs.compiler import Argument, Compiled
 from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
 from hydromechs.hydro import UniformFlow
-from hydromechs.integrators import Integrator, Stepper, method_named, rounding, slack, whole_steps
+from hydromechs.integrators import Integrator, Point, Stepper, method_named, rounding, slack, whole_steps
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
 from hydromechs.values import Array, Scalar, nearest, positive, whole
 
+from ._closing import closed, switched_off
 from ._controller import TracedController
 from ._plant import Plant
 from ._programs import PlantPrograms
@@ -103,14 +104,16 @@ def rollout(
         inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),
             fluid_acceleration (3,) and wrench (nb, 6). Each is held, shape (..., n), or given for every step, shape
             (..., steps, n), with all of the batch's dimensions before it. Of a plant, a mapping of commands and held inputs by
-            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest.
+            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest. A constraint that
+            closes at a step makes velocities agree there, as in a simulation.
         dt: Step [s].
         steps: Number of steps.
         method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
             inputs that are held.
         record: Steps from one recorded state to the next.
         controller: Of a plant: gives commands every period, a whole number of steps.
-        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given.
+        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. Grasps
+            that are closed at the start close there, with an impulse, unless internal states are given: then they hold already.
         memory: What the controller remembers at the start, shape (..., nm); as it says unless given.
         t: Of a plant: time at the start [s]; 0 unless given.
         parameters: Values of open parameters by name, shape (..., n); the model's for those not named.
@@ -329,6 +332,7 @@ class _PlantRollout:
         opened = self._parameters(parameters)
         batch = _batch(batch, {repr(name): lead for name, lead in leads.items()})
         batch = _batch(batch, {repr(name): x.shape[: x.ndim - len(shape)] for name, (x, shape) in opened.items()})
+        opening = internal is None
         if internal is not None:
             internal = _last(internal, "internal", layout.nz)
             batch = _batch(batch, {"internal": internal.shape[:-1]})
@@ -353,7 +357,7 @@ class _PlantRollout:
         else:
             z = _worlds(internal, batch, worlds)
         x_start = np.concatenate([_worlds(v, batch, worlds), z], axis=1)
-        path = self._march(times, q_start, x_start, given, values, law, _worlds(remembered, batch, worlds))
+        path = self._march(times, q_start, x_start, given, values, law, _worlds(remembered, batch, worlds), opening=opening)
         rows = len(times.recorded)
         return Rollout(
             times.recorded,
@@ -416,23 +420,38 @@ class _PlantRollout:
         opened: Mapping[str, np.ndarray],
         law: _Law | None,
         memory: np.ndarray,
+        *,
+        opening: bool,
     ) -> dict[str, np.ndarray]:
-        """All worlds, piece by piece: between two calls of the law, and two changes of the current's slope."""
+        """All worlds, piece by piece: between two calls of the law, changes of the current's slope, constraints that close.
+
+        `opening` says that constraints which are on at the start close there.
+        """
         plant, na, nv = self.plant, len(self.plant.layout.commands), self.plant.model.nv
         flow, worlds = UniformFlow(plant.environment, plant.seed), len(q)
         rows_q, rows_x, good, alive = [q[:, None]], [x[:, None]], np.zeros(worlds), np.ones(worlds, dtype=bool)
         t, dt, steps, record = times
         period = steps if law is None else law.period
         n, command = 0, given[:, 0, :na].copy()
+        switches = self._switches(given)
         while n < steps:
             now = t + n * dt
             if law is not None and n % period == 0:
                 command, memory = law.code([np.full(worlds, now), q, x[:, :nv], command, memory])
             data, until = plant.data(flow, now + max(1e-9 * dt, rounding(now)), {})
             last = min(steps, n + max(1, int((until - now + slack(now, dt)) / dt)) if np.isfinite(until) else steps)
-            last = min(last, (n // period + 1) * period)
+            last = min([last, (n // period + 1) * period, *(k for k in switches if k > n)])
+            commanded = command if law is not None else None
+            if n in switches or (n == 0 and opening and plant.constrained):
+                after = self._inputs(given, commanded, data, opened, n, n + 1).reshape(worlds, -1)
+                before = switched_off(plant, after)
+                if n:
+                    before[:, na : given.shape[2]] = given[:, n - 1, na:]
+                x = self._closed(now, q, x, before, after)
+                if n % record == 0:
+                    rows_x[-1][:, -1] = x
             some = last - n
-            inputs = self._inputs(given, command if law is not None else None, data, opened, n, last)
+            inputs = self._inputs(given, commanded, data, opened, n, last)
             stride = record if n % record == 0 and some % record == 0 else 1
             path = self.propagator.march(t, n, q, x, [inputs], dt, some, stride)
             numbers = n + stride * np.arange(1, path.q.shape[1] + 1)
@@ -452,6 +471,27 @@ class _PlantRollout:
             "command": command,
             "memory": memory,
         }
+
+    def _switches(self, given: np.ndarray) -> list[int]:
+        """Steps at which any world switches constraints."""
+        moved = switched_off(self.plant, given) - given
+        return [] if not self.plant.constrained else (1 + np.flatnonzero(np.diff(moved, axis=1).any(axis=(0, 2)))).tolist()
+
+    def _closed(self, t: float, q: np.ndarray, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Velocities and internal states after inputs change, shape (worlds, nv + nz); worlds that are alike are one."""
+        out = x.copy()
+        finite = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1) & (before != after).any(axis=1))
+        alike: dict[bytes, np.ndarray] = {}
+        for world in finite:
+            key = np.concatenate([a[world] for a in (q, x, before, after)]).tobytes()
+            if key not in alike:
+                try:
+                    alike[key] = closed(self.plant, Point(t, q[world], x[world]), before[world], after[world])[0].x
+                except ValueError as error:
+                    error.add_note(f"in world {world} of the rollout")
+                    raise
+            out[world] = alike[key]
+        return out
 
     def _inputs(
         self,

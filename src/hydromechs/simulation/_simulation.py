@@ -33,7 +33,7 @@ from hydromechs.values import nearest, positive
 
 from ._build import components_of
 from ._clock import Clock
-from ._closing import closed
+from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller, own_controller
 from ._events import Event, Watched, check_events, first_crossings
 from ._held import switch_places, wrench_places
@@ -250,7 +250,7 @@ class Simulation:
             if np.size(given.command) == 0:
                 self.command = self._first_commands
             if np.size(given.held) == 0 and plant.constrained:  # what holds from the start is closed now
-                self._held = np.where([s.start == 1.0 for s in layout.input_slots[na:]], 0.0, self._held)
+                self._held = switched_off(plant, np.concatenate([self._command, self._held]))[na:]
                 self._set_held(defaults["held"])
         except (ValueError, KeyError):
             self._at, self._command, self._held, self.parameters = old
@@ -477,6 +477,9 @@ class Simulation:
         """Close the recording; seconds that the run took, and simulated over real time."""
         wall = clock.wall_time
         factor = real_time_factor(self._at.t - clock.t_start, wall)
+        recording.flush()
+        for text in recording.free_forces.messages():
+            log.say(text)
         recording.close(
             {
                 "finished": finished,
