@@ -115,7 +115,7 @@ def test_run_without_code_refuses(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ("{name: mooring, frame: tool}", "does not take them: missing a required argument"),
+        ("{name: mooring, frame: tool}", "needs 'anchor'; it takes name"),
         ("{name: mooring, frame: tol, anchor: [0, 0, 0], length: 1, stiffness: 1}", "no frame or body 'tol'"),
     ],
 )

@@ -19,11 +19,22 @@ from hydromechs.integrators import Integrator, method_named
 from hydromechs.model import Fault, Model, State, joints
 from hydromechs.model.component import Component
 from hydromechs.recording import Check, find_quantity
-from hydromechs.simulation import Controller, Event, Plant, Simulation, as_controller, components_of, coordinates, schema
-from hydromechs.values import nearest, positive, whole
+from hydromechs.simulation import (
+    Controller,
+    Event,
+    Plant,
+    Simulation,
+    as_controller,
+    components_of,
+    coordinates,
+    schema,
+    whole_steps,
+)
+from hydromechs.values import nearest, number, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault, words_of
+from ._judge import environment_faults, plant_faults, time_faults
 
 __all__ = ["Scenario", "code_faults"]
 
@@ -99,6 +110,7 @@ class Scenario:
         object.__setattr__(self, "collisions", tuple((a, b) for a, b in self.collisions))
         for name in ("drives", "friction", "stops", "commands"):
             object.__setattr__(self, name, pairs(getattr(self, name), name))
+        object.__setattr__(self, "commands", tuple((k, number(x, f"commands.{k}")) for k, x in self.commands))
         object.__setattr__(self, "integrator", method_named(self.integrator))
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
@@ -191,11 +203,12 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if faults:
         return [*faults, *out]
     model = scenario.model
-    named = _name_faults(scenario, model)
+    named = [*_name_faults(scenario, model), *environment_faults(scenario)]
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
         plant = scenario.known_plant
+        out += plant_faults(scenario, plant)
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [*out, Fault((), words_of(e))]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
@@ -214,12 +227,10 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
         out.append(Fault(("record",), text))
     for path, value in times.items():
-        ratio = value / scenario.step
-        if not method_named(scenario.integrator).adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
-            near = f"{max(1, round(ratio)) * scenario.step:g}"
-            must = f"must be a whole number of steps of {scenario.step:g} s: try {near} s, or another step"
+        must = "" if method_named(scenario.integrator).adaptive else whole_steps(value, scenario.step)
+        if must:
             out.append(Fault(path, f"{'.'.join(path)} is {value:g} s, {must}"))
-    return out
+    return out + time_faults(scenario)
 
 
 def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:

@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
+    "CommandRanges": "._ranges",
     "Controller": "._controller",
     "Event": "._events",
     "FunctionController": "._controller",
@@ -22,12 +23,15 @@ _LATER = {  # compile with CasADi and LLVM
     "evaluate": "._evaluate",
     "rollout": "._rollout",
     "schema": "._observe",
+    "size_faults": "._clock",
     "step_limit": "._stiffness",
     "step_warnings": "._stiffness",
     "stiff_modes": "._stiffness",
+    "whole_steps": "._clock",
 }
 
 __all__ = [
+    "CommandRanges",
     "Controller",
     "Event",
     "FunctionController",
@@ -47,9 +51,11 @@ __all__ = [
     "rollout",
     "save_state",
     "schema",
+    "size_faults",
     "step_limit",
     "step_warnings",
     "stiff_modes",
+    "whole_steps",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

@@ -11,10 +11,11 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.equations import identity_of, parameter_value, with_parameters
+from hydromechs.errors import ModelError
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
-from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Now
-from hydromechs.values import Array, Scalar, nearest
+from hydromechs.model import Model, dry_faults
+from hydromechs.model.component import Action, Component, Now, StillWater
+from hydromechs.values import Array, nearest
 
 from ._layout import Data, Layout, layout_of
 
@@ -31,19 +32,6 @@ LABELS = {"drag", "added_mass", "buoyancy", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
-
-
-class _StillWater:
-    """Water at rest, for the first look at what components do."""
-
-    def __init__(self, surface: bool) -> None:
-        self._depth = 0.0 if surface else None
-
-    def velocity_at(self, body: int, away: Array) -> Array:
-        return np.zeros(3)
-
-    def depth_at(self, body: int, away: Array) -> Scalar | None:
-        return self._depth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +63,9 @@ class Plant:
             if not isinstance(c, Component):
                 raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
             c.check(self.model)
+        faults = [] if self.environment.surface is None else dry_faults(self.model)
+        if faults:
+            raise ModelError(self.model.name, faults)
         seen: set[str] = set()
         for c in self.components:
             if c.name in seen:
@@ -104,7 +95,7 @@ class Plant:
         """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
         model, state = self.model, self.model.initial()
         kin = dynamics.kinematics(model, state.q, state.v)
-        now = Now(model, 0.0, state.q, state.v, kin, _StillWater(self.environment.surface is not None))
+        now = Now(model, 0.0, state.q, state.v, kin, StillWater(None if self.environment.surface is None else 0.0))
         out = []
         for c in self.components:
             z = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.states(model)}

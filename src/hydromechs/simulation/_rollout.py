@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from hydromechs.values import Array, Scalar, nearest, positive, whole
 from ._controller import TracedController
 from ._plant import Plant
 from ._programs import PlantPrograms
+from ._ranges import CommandRanges
 
 __all__ = ["Rollout", "rollout"]
 
@@ -293,6 +295,8 @@ class _PlantRollout:
         for name, x in arrays.items():
             column = x if x.ndim > len(leads[name]) else x[..., None]
             held[:, :, self._place(name)] = np.broadcast_to(column, (*batch, column.shape[-1])).reshape(worlds, -1)
+        for text in CommandRanges(layout).look(held[..., :na]):
+            warnings.warn(text, stacklevel=4)
         opened = {name: np.broadcast_to(x, (*batch, *shapes[name])).reshape(worlds, -1) for name, x in open_values.items()}
         if internal is None:
             z = np.array([layout.start(layout.state_slots, row) for row in starts]).reshape(worlds, -1)

@@ -23,13 +23,14 @@ from hydromechs.recording import find_quantity
 from hydromechs.values import nearest, positive
 
 from ._build import components_of
-from ._clock import Clock
+from ._clock import Clock, size_faults, whole_steps
 from ._closing import closed
 from ._controller import Commands, Controller, as_controller
 from ._events import Event, Watched, first_crossings
 from ._observe import coordinates, quaternions, schema
 from ._plant import Plant
 from ._programs import PlantPrograms
+from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Log, Run
 from ._stiffness import step_warnings
@@ -148,9 +149,12 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
+        self._ranges = CommandRanges(self.plant.layout)
         self._quantities()  # names of events
         self._first = self.model.initial() if state is None else state
-        self._first_commands = dict(commands or {})
+        self._first_commands = by_name(commands or {}, "commands")
+        for text in self._ranges.faults(self._first_commands).values():
+            raise ValueError(f"commands: {text}")
         self._first_memory = np.zeros(0)
         if self.controller is not None:
             self.controller.start(self)
@@ -164,12 +168,9 @@ class Simulation:
     def _multiple(self, value: Any, name: str) -> float:
         """`value` if it is a whole number of steps (of a fixed step)."""
         value = positive(value, name)
-        ratio = value / self.step_size
-        if not self.method.adaptive and (round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio):
-            raise ValueError(
-                f"{name} is {value:g} s, must be a whole number of steps of {self.step_size:g} s: "
-                f"try {max(1, round(ratio)) * self.step_size:g} s, or another step"
-            )
+        must = "" if self.method.adaptive else whole_steps(value, self.step_size)
+        if must:
+            raise ValueError(f"{name} is {value:g} s, {must}")
         return value
 
     def _quantities(self) -> None:
@@ -187,6 +188,8 @@ class Simulation:
                 for name in names:
                     if name not in known:
                         raise KeyError(f"event {event.name!r}: no {what} {name!r}{nearest(name, known)}")
+            for text in self._ranges.faults(dict(event.command)).values():
+                raise ValueError(f"event {event.name!r}: {text}")
 
     # -- state --------------------------------------------------------------------------------------------------------------
 
@@ -288,8 +291,15 @@ class Simulation:
 
     @command.setter
     def command(self, command: Commands) -> None:
-        if command is not None:
-            self._command = self._values(command, self._command, self.actuators, "actuator")
+        for text in self._set_command(command):
+            warnings.warn(text, stacklevel=2)
+
+    def _set_command(self, command: Commands) -> list[str]:
+        """Set commands; what to say of those that are outside of their range for the first time."""
+        if command is None:
+            return []
+        self._command = input_values(command, self._command, self.actuators, "actuator", self._at.t)
+        return self._ranges.look(self._command)
 
     @property
     def held(self) -> np.ndarray:
@@ -298,27 +308,7 @@ class Simulation:
 
     @held.setter
     def held(self, values: Commands) -> None:
-        self._set_held(self._values(values, self._held, self.plant.layout.held, "held input"))
-
-    def _values(self, given: Commands, present: np.ndarray, names: tuple[str, ...], what: str) -> np.ndarray:
-        """Values of inputs as a caller gave them."""
-        values = present.copy()
-        if isinstance(given, Mapping):
-            for name, value in given.items():
-                if name not in names:
-                    raise KeyError(f"no {what} {name!r}{nearest(name, names)}")
-                values[names.index(name)] = value
-        else:
-            values = np.array(given, dtype=float)
-            if values.shape != present.shape:
-                raise ValueError(
-                    f"values of the {what}s must have shape {present.shape} ({', '.join(names)}), got {values.shape}"
-                )
-        bad = ~np.isfinite(values)
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise ValueError(f"t = {self._at.t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
-        return values
+        self._set_held(input_values(values, self._held, self.plant.layout.held, "held input", self._at.t))
 
     def set_wrench(self, body: str, wrench: Any) -> None:
         """Put a wrench on a body until it is changed.
@@ -357,7 +347,7 @@ class Simulation:
         switches = [n.removesuffix(".closed") for n in self.plant.layout.held if n.endswith(".closed")]
         if name not in switches:
             raise KeyError(f"no grasp {name!r}{nearest(name, switches)}")
-        return self._set_held(self._values({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch"))
+        return self._set_held(input_values({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch", self._at.t))
 
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
         """Inputs that hold from a time on, shape (nu,), and until when [s]."""
@@ -414,6 +404,9 @@ class Simulation:
         """
         self.compile()
         duration = positive(duration, "duration")
+        for _, text in size_faults(duration, self.step_size, self.record):
+            raise ValueError(text)
+        self._ranges.counts.clear()
         log = Log(step_warnings(self.plant, self._at.q, self.method, self.step_size))
         for text in log.messages:
             warnings.warn(text, stacklevel=2)
@@ -456,7 +449,7 @@ class Simulation:
         saved: Callable[[State], None],
     ) -> str | None:
         """The loop of a run; why it stopped before its time, or None."""
-        self._control()
+        self._control(log)
         recording.sample(self._at, self._inputs(self._at.t)[0])
         while True:
             before = self._at
@@ -469,7 +462,7 @@ class Simulation:
                 saved(self.state)
             if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
                 return stopped  # at the end the controller is not asked: the next run asks
-            self._control()
+            self._control(log)
 
     def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> float:
         """Close the recording; seconds that the run took."""
@@ -481,18 +474,21 @@ class Simulation:
                 "real_time_factor": (self._at.t - clock.t_start) / wall if wall else 0.0,
                 "late_steps": clock.late,
                 "messages": log.messages,
+                **({"commands_outside": dict(self._ranges.counts)} if self._ranges.counts else {}),
             }
         )
         return wall
 
-    def _control(self) -> None:
+    def _control(self, log: Log) -> None:
         """Ask the controller if its time has come."""
         if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
-                self.command = self.controller(self.state)
+                said = self._set_command(self.controller(self.state))
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
+            for text in said:
+                log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
@@ -518,7 +514,7 @@ class Simulation:
             for body, wrench in event.wrench:
                 self.set_wrench(body, wrench)
             if event.held:
-                lost = self._set_held(self._values(event.held, self._held, self.plant.layout.held, "switch"))
+                lost = self._set_held(input_values(event.held, self._held, self.plant.layout.held, "switch", self._at.t))
                 if any(event.held.values()):
                     names = ", ".join(repr(n.removesuffix(".closed")) for n, on in event.held.items() if on)
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
