@@ -146,7 +146,7 @@ def test_what_act_returns_is_checked():
     ):
         with pytest.raises((TypeError, ValueError), match=f"component 'odd' \\(Odd\\).*{words}"):
             hm.Plant(model=model, components=[Odd(action)])
-    with pytest.raises(TypeError, match="must be a Component"):
+    with pytest.raises(ValueError, match="must be a list of components"):
         hm.Plant(model=model, components=["thruster"])
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from hydromechs import compiler, dynamics, equations
 from hydromechs.compiler import Argument, Compiled
 from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
+from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import Integrator, Stepper, method_named, rounding, slack
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
@@ -106,12 +107,29 @@ def rollout(
 
 def _starts(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     """Starts as arrays, and the batch's dimensions."""
-    q, v = (np.asarray(x, dtype=float) for x in (q, v))
+    q, v = _array(q, "q"), _array(v, "v")
     for name, x, n in (("q", q, model.nq), ("v", v, model.nv)):
         if x.ndim < 1 or x.shape[-1] != n:
             raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
     _check_quaternions(model, q)
-    return q, v, np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    return q, v, _batch({"q": q.shape[:-1], "v": v.shape[:-1]})
+
+
+def _array(x: Any, name: str) -> np.ndarray:
+    """Numbers that a caller gave."""
+    try:
+        return np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise FieldError(name, x, "must be an array of numbers") from None
+
+
+def _batch(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch of all inputs, whose leading dimensions must fit together."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise ValueError(f"batches do not fit together: {listed}; give all the same leading dimensions, or none") from None
 
 
 def _check_quaternions(model: Model, q: np.ndarray) -> None:
@@ -191,9 +209,9 @@ def _model_rollout(
     shapes = {name: shape_of(name, model) for name in names} | {name: x.shape for name, x in dyn.parameters.items()}
     given |= {**dyn.parameters, **parameters}
     q, v, batch = _starts(model, q, v)
-    arrays = {name: np.asarray(given[name], dtype=float) for name in shapes}
+    arrays = {name: _array(given[name], name) for name in shapes}
     leads = {name: _leading(x, name, shapes[name], batch, steps) for name, x in arrays.items()}
-    batch = np.broadcast_shapes(batch, *leads.values())
+    batch = _batch({"q and v": batch, **leads})
     worlds = int(np.prod(batch))
     flat = [_flat(x, leads[name], batch, worlds) for name, x in arrays.items()]
     starts = [_worlds(x, batch, worlds) for x in (q, v)]
@@ -280,12 +298,12 @@ class _PlantRollout:
         plant, layout = self.plant, self.plant.layout
         q, v, batch = _starts(plant.model, q, v)
         named = self._named(inputs)
-        arrays = {name: np.asarray(x, dtype=float) for name, x in named.items()}
+        arrays = {name: _array(x, name) for name, x in named.items()}
         leads = {name: _leading(x, name, (), batch, steps) for name, x in arrays.items()}
         open_values = self._parameters(parameters)
         shapes = {name: layout.data[f"parameter.{name}"][1] for name in open_values}
-        batches = [x.shape[: x.ndim - len(shapes[name])] for name, x in open_values.items()]
-        batch = np.broadcast_shapes(batch, *leads.values(), *batches)
+        batches = {name: x.shape[: x.ndim - len(shapes[name])] for name, x in open_values.items()}
+        batch = _batch({"q and v": batch, **leads, **batches})
         worlds, na, nh = int(np.prod(batch)), len(layout.commands), len(layout.held)
         period = self._period(controller, dt)
         starts = _worlds(q, batch, worlds)

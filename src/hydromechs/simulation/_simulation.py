@@ -14,13 +14,13 @@ import numpy as np
 from hydromechs import contact, dynamics
 from hydromechs.actuation import Thruster, drives
 from hydromechs.equations import configuration, model_of
-from hydromechs.errors import SimulationDiverged
+from hydromechs.errors import FieldError, SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, slack
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.recording import find_quantity
-from hydromechs.values import nearest, positive
+from hydromechs.values import floats, instances, nearest, positive
 
 from ._build import components_of
 from ._clock import Clock, size_faults, whole_steps
@@ -28,7 +28,7 @@ from ._closing import closed
 from ._controller import Commands, Controller, as_controller
 from ._events import Event, Watched, first_crossings
 from ._observe import coordinates, quaternions, schema
-from ._plant import Plant
+from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
 from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
@@ -109,21 +109,23 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
+        grasps = instances(grasps, contact.Grasp, "grasps", "grasps, as contact.Grasp(...)")
+        others = instances(components, Component, "components", COMPONENTS)
         acting = dict(
-            thrusters=tuple(thrusters),
+            thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
             drives=drives,
             friction=friction,
             stops=stops,
-            terrain=tuple(terrain),
-            touching=tuple(touching),
-            collisions=tuple(collisions),
+            terrain=instances(terrain, contact.terrain.Terrain, "terrain", "terrain, as contact.terrain.Plane(...)"),
+            touching=instances(touching, str, "touching", "names of frames"),
+            collisions=instances(collisions, tuple | list, "collisions", "pairs of names of bodies"),
             material=material,
-            external=tuple(external),
-            components=(*grasps, *components),
+            external=instances(external, str, "external", "names of bodies"),
+            components=(*grasps, *others),
         )
         if isinstance(model, Plant):
-            beside = {**acting, "grasps": tuple(grasps), "environment": environment, "parameters": tuple(parameters)}
-            extra = [name for name, x in beside.items() if x and (name != "components" or x != tuple(grasps))]
+            beside = {**acting, "grasps": grasps, "environment": environment, "parameters": parameters}
+            extra = [name for name, x in beside.items() if x and (name != "components" or others)]
             extra += [] if seed is None else ["seed"]
             if extra:
                 raise ValueError(f"{extra[0]} is given beside a Plant, which says what acts; put it into the plant")
@@ -131,14 +133,14 @@ class Simulation:
         else:
             self.plant = Plant(
                 model=model_of(model),
-                environment=_environment(environment),
+                environment=Environment() if environment is None else environment,
                 components=components_of(model, **acting),  # type: ignore[arg-type]  # one dict of all
                 seed=0 if seed is None else seed,
-                parameters=tuple(parameters),
+                parameters=instances(parameters, str, "parameters", "names of numbers of the model"),
             )
         """What is simulated."""
         self.controller = as_controller(controller, period)
-        self.events = tuple(events)
+        self.events = instances(events, Event, "events", "events, as Event(...)")
         self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
         self.record = self._multiple(record, "record")
         gusts = self.plant.environment.gusts
@@ -221,6 +223,8 @@ class Simulation:
             state: As an earlier `state` gave it, or one with t, q and v only.
         """
         given = self._first if state is None else state
+        if not isinstance(given, State):
+            raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
         layout, plant = self.plant.layout, self.plant
         q = configuration(self.model, given.q)
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
@@ -320,8 +324,8 @@ class Simulation:
         names = [f"external.{body}.{x}" for x in "XYZKMN"]
         if names[0] not in self.plant.layout.held:
             raise KeyError(f"no external wrench on {body!r}; name the body in Simulation(external=[...])")
-        values = np.asarray(wrench, dtype=float)
-        if values.shape != (6,) or not np.isfinite(values).all():
+        values = np.array(floats(wrench, 6, f"the wrench on {body!r}"))
+        if not np.isfinite(values).all():
             raise ValueError(f"wrench must be 6 finite numbers, got {wrench!r}")
         self.held = dict(zip(names, values.tolist(), strict=True))
 
@@ -577,9 +581,3 @@ class Simulation:
         q, v = self.model.coordinate_names
         layout = self.plant.layout
         return "; ".join(",".join(names) for names in (q, v, layout.states, layout.commands, layout.held))
-
-
-def _environment(environment: Environment | None) -> Environment:
-    if environment is not None and not isinstance(environment, Environment):
-        raise TypeError(f"environment is {environment!r}, must be a hydromechs.Environment(...)")
-    return environment or Environment()
