@@ -185,8 +185,8 @@ def test_plants_are_copied_and_pickled():
     import copy
     import pickle
 
-    plant = hm.load_scenario("underwater_dual_arm").plant
-    state = plant.model.initial()
+    sim = hm.load_scenario("underwater_dual_arm").simulation()
+    plant, state = sim.plant, sim.state
     hm.rollout(plant, state.q, state.v, {}, 1e-3, 2, lanes=1)
     for again in (copy.copy(plant), copy.deepcopy(plant), pickle.loads(pickle.dumps(plant))):
         assert again == plant

@@ -348,7 +348,7 @@ def test_recording_of_grasps():
     sim = held_by_arm(False)
     ds = sim.run(0.1).recording
     assert ds.grasp_force.dims == ("time", "grasp", "six") and ds.grasp_error.dims == ("time", "grasp", "misfit")
-    assert ds.constraint_free.dims == ds.constraint_pivot.dims == ("time",)
+    assert ds.constraint_free.dims == ds.constraint_pivot.dims == ("time", "constraint_group")
     assert list(ds.grasp.values) == ["grip"] and "grasps" in ds.cause.values
     for name in ("grasp_force", "grasp_error", "constraint_free", "constraint_pivot"):
         assert ds[name].attrs["units"] and ds[name].attrs["long_name"]

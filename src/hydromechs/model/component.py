@@ -112,6 +112,9 @@ class Constraint(NamedTuple):
     """Distance and angle up to which it can be closed [m, rad]."""
     between: tuple[str, str]
     """Names of what it joins."""
+    dofs: tuple[int, ...] | None = None
+    """Degrees of freedom that J can have entries for, at any configuration; all of them if None. Constraints whose degrees of
+    freedom belong to separate trees are solved apart."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
     """Outputs that follow from the forces λ, shape (c,)."""
 

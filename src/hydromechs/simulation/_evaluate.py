@@ -16,7 +16,7 @@ from hydromechs.model.component import Action, Now
 from hydromechs.spatial import cross
 from hydromechs.values import Array, Scalar
 
-from ._constraints import Solution, constrained
+from ._constraints import Response, constrained
 from ._plant import Plant
 from ._water import PointMotion, Water, fluid_at
 
@@ -42,10 +42,10 @@ class Evaluation(NamedTuple):
     acceleration), "weight", and those of components."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
-    constraint_free: Scalar
-    """Number of constraint forces that could have any value and are set to 0."""
-    constraint_pivot: Scalar
-    """Smallest pivot over the largest of the constraints' system, about its inverse condition number; 1 without constraints."""
+    constraint_free: Array
+    """Number of constraint forces of each group that could have any value and are set to 0, shape (ng,)."""
+    constraint_pivot: Array
+    """Smallest pivot over the largest of each group's scaled system, about its inverse condition number, shape (ng,)."""
     fluid_velocity: Array
     """Of the undisturbed water at each body, in world axes [m/s], shape (nb, 3)."""
     elastic_energy: Scalar
@@ -130,11 +130,12 @@ def evaluate(
     tau = np.array(joint)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
-    solution = Solution(vdot, 0.0, 1.0, ())
+    held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
-        solution = constrained(model, kin, b.inertia, plant.armature, v, vdot, rows)
-        forces = iter(solution.forces)
+        held = constrained(_joint_inertia(plant, model, kin, b), v, vdot, rows, plant.groups)
+        vdot = vdot + held.change
+        forces = iter(held.forces)
         for c, action, out in zip(plant.components, actions, outputs, strict=True):
             for row in action.constraints:
                 force = next(forces)
@@ -142,18 +143,18 @@ def evaluate(
                 power[c.cause] = power[c.cause] + force @ (row.J @ v)
 
     # the water's forces by cause
-    of_water = _water_forces(plant, model, water, kin, b, solution.vdot, power)
+    of_water = _water_forces(plant, model, water, kin, b, vdot, power)
     zdot = np.array([*rates, *power.values()])
     kinetic, fluid, potential = _energies(plant, model, kin, b.motions, v)
     velocity = water.velocity
     return Evaluation(
-        vdot=solution.vdot,
+        vdot=vdot,
         zdot=zdot,
         tau=tau,
         forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
         outputs=tuple(outputs),
-        constraint_free=solution.free,
-        constraint_pivot=solution.pivot,
+        constraint_free=held.free,
+        constraint_pivot=held.pivot,
         fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),
         elastic_energy=elastic,
         kinetic_energy_body=kinetic,
@@ -188,7 +189,12 @@ def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) ->
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin.p_WB, inputs, fluid_at)
     b = equations.balance(model, q, v, water.velocity, water.acceleration, None, water.surface(kin))
-    M = np.array(dynamics.mass_matrix(model, kin, b.inertia), dtype=float)
+    return np.array(_joint_inertia(plant, model, kin, b), dtype=float)
+
+
+def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: equations.Balance) -> Array:
+    """Joint-space inertia with added mass and geared rotors, shape (nv, nv)."""
+    M = dynamics.mass_matrix(model, kin, b.inertia)
     return M if plant.armature is None else M + np.diag(plant.armature)
 
 

@@ -70,6 +70,7 @@ def coordinates(plant: Plant) -> dict[str, list[str]]:
         "nu": list("uvwpqr"),
         **{o.dimension: list(o.labels) for _, o in _outputs(plant).values() if o.labels},
         **_entries(plant),
+        "constraint_group": list(plant.group_names),
         "cause": list(plant.layout.causes),
         "internal": list(plant.layout.states),
         "held": list(plant.layout.held),
@@ -105,8 +106,13 @@ def schema(plant: Plant) -> list[Variable]:
         out.append(variable(o.name, (kind, *([o.dimension] if o.labels else [])), o.units, o.long_name, o.dtype))
     if plant.constrained:
         out += [
-            variable("constraint_free", (), "1", "constraint forces that could have any value, set to 0"),
-            variable("constraint_pivot", (), "1", "smallest over largest pivot of the constraints: small is ill-conditioned"),
+            variable("constraint_free", ("constraint_group",), "1", "constraint forces that could have any value, set to 0"),
+            variable(
+                "constraint_pivot",
+                ("constraint_group",),
+                "1",
+                "smallest over largest pivot of the group: small is ill-conditioned",
+            ),
         ]
     out += [
         variable("kinetic_energy_body", (), "J", "kinetic energy of the bodies"),
@@ -143,8 +149,8 @@ def observed(
         "depth": np.array([model.world.down @ p for p in kin.p_WB]),
         "fluid_velocity": e.fluid_velocity,
         **{f"force_{label}": F for label, F in e.forces.items()},
-        "constraint_free": np.asarray(e.constraint_free),
-        "constraint_pivot": np.asarray(e.constraint_pivot),
+        "constraint_free": e.constraint_free,
+        "constraint_pivot": e.constraint_pivot,
         **{name: np.asarray(getattr(e, name)) for name in ENERGIES},
     }
     entries = _entries(plant)

@@ -18,6 +18,7 @@ from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
 
 from ._actions import check_action
+from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
 
 __all__ = ["COMPONENTS", "Plant", "Waves"]
@@ -27,7 +28,7 @@ Waves: TypeAlias = tuple[WaveComponents, Array]
 
 COMPONENTS = "components; derive a class of your own from hydromechs.Component"
 """What components must be."""
-DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
+DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held", "constraint_group"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""
@@ -126,6 +127,17 @@ class Plant:
     def constraining(self) -> tuple[int, ...]:
         """Numbers of the components that have constraints."""
         return tuple(k for k, action in enumerate(self._actions) if action.constraints)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Constraints that are solved together, as numbers in the order of components."""
+        return constraint_groups(self.model, [row for action in self._actions for row in action.constraints])
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of each group's components, as "left_hand + right_hand"."""
+        owners = [self.components[k].name for k in self.constraining for _ in self._actions[k].constraints]
+        return tuple(" + ".join(dict.fromkeys(owners[i] for i in group)) for group in self.groups)
 
     @property
     def constrained(self) -> bool:

@@ -14,6 +14,7 @@ from hydromechs.compiler import Compiled
 from hydromechs.integrators import Point, rounding
 from hydromechs.recording import MemoryRecorder, RecordingWriter
 
+from ._free_forces import FreeForces
 from ._observe import ENERGIES, coordinates, quaternions, schema
 from ._plant import Plant
 
@@ -55,6 +56,8 @@ class Recorder:
         """Takes the samples, block by block."""
         self.sample_size = 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         """Size of one sample [bytes]."""
+        self.free_forces = FreeForces(plant.group_names)
+        """Constraint forces that were set to 0, in the samples that are handed on."""
         self._rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         self._count, self._flushed = 0, time.perf_counter()
         self._orientation: np.ndarray | None = None
@@ -101,6 +104,8 @@ class Recorder:
         with np.errstate(all="ignore"):  # the last samples before a run diverges may be huge
             block = self._block(times, q, x, inputs)
         self.sink.append(block)
+        if self.plant.constrained:
+            self.free_forces.look(times, block["constraint_free"])
         self._flushed = time.perf_counter()
 
     def _block(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> dict[str, np.ndarray]:

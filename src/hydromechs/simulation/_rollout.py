@@ -13,10 +13,11 @@ from hydromechs.compiler import Argument, Compiled
 from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
 from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
-from hydromechs.integrators import Integrator, Stepper, method_named, rounding, slack
+from hydromechs.integrators import Integrator, Point, Stepper, method_named, rounding, slack
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
 from hydromechs.values import Array, Scalar, nearest, positive, whole
 
+from ._closing import closed, switched_off
 from ._controller import TracedController
 from ._plant import Plant
 from ._programs import PlantPrograms
@@ -73,14 +74,16 @@ def rollout(
         inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),
             fluid_acceleration (3,) and wrench (nb, 6). Each is held, shape (..., n), or given for every step, shape
             (..., steps, n), with all of the batch's dimensions before it. Of a plant, a mapping of commands and held inputs by
-            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest.
+            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest. A grasp that
+            closes at a step makes velocities agree there, as in a simulation.
         dt: Step [s].
         steps: Number of steps.
         method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
             inputs that are held.
         record: Steps from one recorded state to the next.
         controller: Of a plant: gives commands every period, a whole number of steps.
-        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given.
+        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. Grasps
+            that are closed at the start close there, with an impulse, unless internal states are given: then they hold already.
         memory: What the controller remembers at the start, shape (..., nm); as it says unless given.
         t: Of a plant: time at the start [s]; 0 unless given.
         parameters: Values of open parameters by name, shape (..., n); the model's for those not named.
@@ -330,7 +333,7 @@ class _PlantRollout:
             law = controller.compiled(plant, lanes=self.lanes, threads=self.threads)
             first = np.array(controller.first_memory if memory is None else memory, dtype=float)
             remembered = _worlds(first, batch, worlds)
-        path = self._march(q_now, x, held, opened, dt, steps, record, law, period, remembered, t)
+        path = self._march(q_now, x, held, opened, dt, steps, record, law, period, remembered, t, internal is None)
         rows, nv = steps // record, plant.model.nv
         return Rollout(
             t + dt * record * np.arange(rows + 1),
@@ -393,12 +396,16 @@ class _PlantRollout:
         period: int | None,
         memory: np.ndarray,
         t: float,
+        opening: bool,
     ) -> dict[str, np.ndarray]:
-        """All worlds, piece by piece: between two calls of the law, and two changes of the current's slope."""
+        """All worlds, piece by piece: between two calls of the law, changes of the current's slope, grasps that close or open.
+
+        `opening` says that constraints which are on at the start close there.
+        """
         plant, na, nv = self.plant, len(self.plant.layout.commands), self.plant.model.nv
         flow, worlds = UniformFlow(plant.environment, plant.seed), len(q)
         rows_q, rows_x, good, alive = [q[:, None]], [x[:, None]], np.zeros(worlds), np.ones(worlds, dtype=bool)
-        n, command = 0, held[:, 0, :na].copy()
+        n, command, switches = 0, held[:, 0, :na].copy(), self._switches(held)
         while n < steps:
             now = t + n * dt
             if law is not None and period is not None and n % period == 0:
@@ -406,8 +413,18 @@ class _PlantRollout:
             data, until = plant.data(flow, now + max(1e-9 * dt, rounding(now)), {})
             last = min(steps, n + max(1, int((until - now + slack(now, dt)) / dt)) if np.isfinite(until) else steps)
             last = min(last, (n // period + 1) * period if period else steps)
+            last = min([last, *(k for k in switches if k > n)])
+            given = command if law is not None else None
+            if n in switches or (n == 0 and opening and plant.constrained):
+                after = self._inputs(held, given, data, opened, n, n + 1).reshape(worlds, -1)
+                before = switched_off(plant, after)
+                if n:
+                    before[:, na : held.shape[2]] = held[:, n - 1, na:]
+                x = self._closed(now, q, x, before, after)
+                if n % record == 0:
+                    rows_x[-1][:, -1] = x
             some = last - n
-            inputs = self._inputs(held, command if law is not None else None, data, opened, n, last)
+            inputs = self._inputs(held, given, data, opened, n, last)
             stride = record if n % record == 0 and some % record == 0 else 1
             path = self.propagator.march(t, n, q, x, [inputs], dt, some, stride)
             numbers = n + stride * np.arange(1, path.q.shape[1] + 1)
@@ -427,6 +444,27 @@ class _PlantRollout:
             "command": command,
             "memory": memory,
         }
+
+    def _switches(self, held: np.ndarray) -> list[int]:
+        """Steps at which any world switches constraints."""
+        moved = switched_off(self.plant, held) - held
+        return [] if not self.plant.constrained else (1 + np.flatnonzero(np.diff(moved, axis=1).any(axis=(0, 2)))).tolist()
+
+    def _closed(self, t: float, q: np.ndarray, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Velocities and internal states after inputs change, shape (worlds, nv + nz); worlds that are alike are one."""
+        out = x.copy()
+        finite = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1) & (before != after).any(axis=1))
+        alike: dict[bytes, np.ndarray] = {}
+        for world in finite:
+            key = np.concatenate([a[world] for a in (q, x, before, after)]).tobytes()
+            if key not in alike:
+                try:
+                    alike[key] = closed(self.plant, Point(t, q[world], x[world]), before[world], after[world])[0].x
+                except ValueError as error:
+                    error.add_note(f"in world {world} of the rollout")
+                    raise
+            out[world] = alike[key]
+        return out
 
     def _inputs(
         self,

@@ -24,7 +24,7 @@ from hydromechs.values import floats, instances, nearest, positive
 
 from ._build import components_of
 from ._clock import Clock, size_faults, whole_steps
-from ._closing import closed
+from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller
 from ._events import Event, Watched, first_crossings
 from ._observe import coordinates, quaternions, schema
@@ -260,7 +260,7 @@ class Simulation:
             if np.size(given.command) == 0:
                 self.command = self._first_commands
             if np.size(given.held) == 0 and plant.constrained:  # what holds from the start is closed now
-                self._held = np.where([s.start == 1.0 for s in layout.input_slots[na:]], 0.0, self._held)
+                self._held = switched_off(plant, np.concatenate([self._command, self._held]))[na:]
                 self._set_held(defaults["held"])
         except (ValueError, KeyError):
             self._at, self._command, self._held = old
@@ -471,6 +471,9 @@ class Simulation:
     def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> float:
         """Close the recording; seconds that the run took."""
         wall = clock.wall_time
+        recording.flush()
+        for text in recording.free_forces.messages():
+            log.say(text)
         recording.close(
             {
                 "finished": finished,
