@@ -33,6 +33,7 @@ __all__ = [
     "Now",
     "Output",
     "Slot",
+    "StillWater",
     "Values",
     "Wrench",
     "mode_of",
@@ -53,6 +54,8 @@ class Slot(NamedTuple):
     """Unit, as "N"."""
     held: bool = False
     """Of an input: set by events and by the caller (a switch, an external force), not a command of a controller."""
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    """Of a command: the lowest and the highest that mean something; others are refused or told."""
 
     def full_name(self, component: str) -> str:
         """Its name in a plant: that of the component and its own."""
@@ -279,6 +282,25 @@ class WaterNow(Protocol):
 
     def depth_at(self, body: int, away: Array) -> Scalar | None:
         """Depth of such a place below the free surface [m]; None where the water has none."""
+
+
+class StillWater:
+    """Water at rest.
+
+    Args:
+        depth: Depth of every place below the free surface [m]; None where the water has none.
+    """
+
+    def __init__(self, depth: float | None) -> None:
+        self._depth = depth
+
+    def velocity_at(self, body: int, away: Array) -> Array:
+        """Zero."""
+        return np.zeros(3)
+
+    def depth_at(self, body: int, away: Array) -> Scalar | None:
+        """The same everywhere."""
+        return self._depth
 
 
 class Now:

@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
+    "CommandRanges": "._ranges",
     "Controller": "._controller",
     "Event": "._events",
     "FunctionController": "._controller",
@@ -23,6 +24,7 @@ _LATER = {  # compile with CasADi and LLVM
     "quantities": "._observe",
     "rollout": "._rollout",
     "schema": "._observe",
+    "size_faults": "._clock",
     "step_limit": "._stiffness",
     "step_warnings": "._stiffness",
     "stiff_modes": "._stiffness",
@@ -30,6 +32,7 @@ _LATER = {  # compile with CasADi and LLVM
 }
 
 __all__ = [
+    "CommandRanges",
     "Controller",
     "Event",
     "FunctionController",
@@ -50,6 +53,7 @@ __all__ = [
     "rollout",
     "save_state",
     "schema",
+    "size_faults",
     "step_limit",
     "step_warnings",
     "stiff_modes",
