@@ -14,6 +14,8 @@ from hydromechs.hydro import Environment, FreeSurface
 G, RHO = 9.81, 1025.0
 ROUNDING = 0.02
 """Rounding of edges over the smallest half size, as documented."""
+
+
 def mean(f, kinks, low=-1.0, high=1.0):
     """∫ f(u) du from low to high, by Gauss's rule between kinks (..., m), where f is smooth; f takes shape (..., m + 1, 20)."""
     nodes, weights = np.polynomial.legendre.leggauss(20)
@@ -149,7 +151,9 @@ def main():
         for step in (0.005, 0.002, 0.001):
             own, recorded = energies(make(), step, 300.0, 0.5)
             off = np.abs(own - recorded).max()
-            rows.append(f"{own[0]:.0f} to {own[-1]:.0f} J, rises by {np.diff(own).max():.1e} J, recorded energy off by {off:.0e} J")
+            rows.append(
+                f"{own[0]:.0f} to {own[-1]:.0f} J, rises by {np.diff(own).max():.1e} J, recorded energy off by {off:.0e} J"
+            )
         print(f"{name:8s}", " | ".join(rows), flush=True)
 
 
