@@ -314,7 +314,9 @@ def bench_simulation(
     _report(measure_simulation(quick=quick), print_simulation, as_json)
 
 
-study = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs.")
+study = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
+)
 app.add_typer(study, name="study")
 
 
@@ -333,6 +335,34 @@ def study_decoupled(
     _report(report, print_decoupled, as_json)
     if out:
         plot_decoupled(report, out)
+
+
+@study.command("files")
+def study_files(
+    count: Annotated[int, typer.Option(min=1, help="How many files.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the changes.")] = 0,
+    processes: Annotated[int, typer.Option(min=1, help="How many files are tried at the same time.")] = 2,
+    out: Annotated[str, typer.Option(help="Folder for files that fail, with their traceback.")] = "failed_files",
+) -> None:
+    """Change model and scenario files at random; load, build and run each for 0.2 s. Status 1 unless all end as they should.
+
+    A file should run, or be refused with an error that says what is wrong.
+    """
+    from pathlib import Path
+
+    from rich.progress import Progress
+
+    from hydromechs.studies import study_files as try_files
+
+    from ._print_studies import print_files
+
+    console = Console()
+    with Progress(console=console) as bar:
+        task = bar.add_task("trying", total=count)
+        result = try_files(count, seed, Path(out), processes=processes, progress=lambda done: bar.update(task, completed=done))
+    print_files(result, console)
+    if not result.passed:
+        raise typer.Exit(1)
 
 
 def _progress(what: str, console: Console) -> Callable[[list], Iterable]:

@@ -162,6 +162,8 @@ class Mode(NamedTuple):
     """c/m, or 1/T of a lag [1/s]."""
     meets: bool = False
     """Whether it begins with an impact, as contacts and stops do."""
+    internal: bool = False
+    """Whether the spring's deflection is an internal state, as that of friction and the oil of a drive."""
 
     @property
     def fastest(self) -> float:
@@ -171,7 +173,7 @@ class Mode(NamedTuple):
         return 0.5 * self.decay + math.sqrt(0.25 * self.decay**2 - self.frequency**2)
 
 
-def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False) -> Mode:
+def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> Mode:
     """The mode of a stiffness and a damping that move an inertia.
 
     Args:
@@ -180,8 +182,9 @@ def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = Fal
         c: Damping [N·s/m or N·m·s/rad].
         mobility: Acceleration per force of what they move [1/kg or 1/(kg·m²)].
         meets: Whether it begins with an impact.
+        internal: Whether the spring's deflection is an internal state.
     """
-    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets)
+    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets, internal)
 
 
 class Mobility(Protocol):
