@@ -26,7 +26,7 @@ _LATER = {  # compile with CasADi and LLVM
     "schema": "._observe",
     "size_faults": "._clock",
     "step_limit": "._stiffness",
-    "step_warnings": "._stiffness",
+    "step_faults": "._stiffness",
     "stiff_modes": "._stiffness",
     "watchable": "._events",
 }
@@ -54,8 +54,8 @@ __all__ = [
     "save_state",
     "schema",
     "size_faults",
+    "step_faults",
     "step_limit",
-    "step_warnings",
     "stiff_modes",
     "watchable",
 ]
