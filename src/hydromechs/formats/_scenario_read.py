@@ -31,7 +31,7 @@ STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1
 ITEMS = {"models", "materials", "terrain", "grasps", "thrusters", "joints", "external", "components"}
 ITEMS |= {"commands", "events", "checks"}
 """Sections of which single items can be left out."""
-ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "depth"}
+ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
 """Quantities that every scenario has."""
 
 

@@ -6,6 +6,7 @@ from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
     "Controller": "._controller",
+    "Evaluation": "._evaluate",
     "Event": "._events",
     "FunctionController": "._controller",
     "Log": "._results",
@@ -29,6 +30,7 @@ _LATER = {  # compile with CasADi and LLVM
 
 __all__ = [
     "Controller",
+    "Evaluation",
     "Event",
     "FunctionController",
     "Log",

@@ -30,6 +30,8 @@ class Controller(abc.ABC):
     """Time between two of its calls [s]."""
     memory: np.ndarray = np.zeros(0)
     """What it remembers, shape (nm,); part of the state of a simulation."""
+    messages: Sequence[str] = ()
+    """What it had to say at its last call, for the messages of the run."""
 
     def start(self, simulation: Simulation) -> None:  # noqa: B027  most have nothing to look up
         """Called once for each simulation before the first call: to look up names, to compile.

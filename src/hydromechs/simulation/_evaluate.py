@@ -42,6 +42,12 @@ class Evaluation(NamedTuple):
     acceleration), "weight", and those of components."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
+    now: Now
+    """Poses, velocities and water, as components saw them."""
+    acceleration: Array
+    """Derivative of the numbers in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
+    constraint_wrench: Array
+    """Wrench of all constraints on each body in its axes about its origin [N, N·m], shape (nb, 6)."""
     constraint_free: Scalar
     """Number of constraint forces that could have any value and are set to 0."""
     constraint_pivot: Scalar
@@ -131,6 +137,7 @@ def evaluate(
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
     solution = Solution(vdot, 0.0, 1.0, ())
+    held = [np.zeros(6) for _ in range(nb)]
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
         solution = constrained(model, kin, b.inertia, plant.armature, v, vdot, rows)
@@ -139,6 +146,8 @@ def evaluate(
             for row in action.constraints:
                 force = next(forces)
                 out |= row.record(force)
+                for body, F in row.wrenches(force):
+                    held[body] = held[body] + F
                 power[c.cause] = power[c.cause] + force @ (row.J @ v)
 
     # the water's forces by cause
@@ -152,6 +161,9 @@ def evaluate(
         tau=tau,
         forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
         outputs=tuple(outputs),
+        now=now,
+        acceleration=np.stack(dynamics.accelerations(model, kin, kin.c, solution.vdot, np.zeros(6))),
+        constraint_wrench=np.stack(held),
         constraint_free=solution.free,
         constraint_pivot=solution.pivot,
         fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),

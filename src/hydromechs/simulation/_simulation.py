@@ -359,6 +359,14 @@ class Simulation:
             raise KeyError(f"no grasp {name!r}{nearest(name, switches)}")
         return self._set_held(self._values({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch"))
 
+    def inputs(self, t: float) -> np.ndarray:
+        """All inputs of the plant's programs from a time on: commands, held inputs, current, waves, parameters, shape (nu,).
+
+        Args:
+            t: Time [s].
+        """
+        return self._inputs(t)[0]
+
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
         """Inputs that hold from a time on, shape (nu,), and until when [s]."""
         data, until = self.plant.data(self._flow, t + max(1e-9 * self.step_size, rounding(t)), self.parameters)
@@ -456,7 +464,7 @@ class Simulation:
         saved: Callable[[State], None],
     ) -> str | None:
         """The loop of a run; why it stopped before its time, or None."""
-        self._control()
+        self._control(log)
         recording.sample(self._at, self._inputs(self._at.t)[0])
         while True:
             before = self._at
@@ -469,7 +477,7 @@ class Simulation:
                 saved(self.state)
             if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
                 return stopped  # at the end the controller is not asked: the next run asks
-            self._control()
+            self._control(log)
 
     def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> float:
         """Close the recording; seconds that the run took."""
@@ -485,7 +493,7 @@ class Simulation:
         )
         return wall
 
-    def _control(self) -> None:
+    def _control(self, log: Log) -> None:
         """Ask the controller if its time has come."""
         if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
@@ -493,6 +501,8 @@ class Simulation:
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
+            for text in self.controller.messages:
+                log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
