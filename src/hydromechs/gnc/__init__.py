@@ -5,7 +5,7 @@ from ._carry import CarryLoad
 from ._navigated import Navigated
 from ._pose_control import FollowPath, HoldPose
 from ._reference import JointMotion, Waypoints
-from .navigation import ErrorStateFilter
+from .navigation import ErrorStateFilter, Navigation
 
 __all__ = [
     "CarryLoad",
@@ -14,6 +14,7 @@ __all__ = [
     "HoldPose",
     "JointMotion",
     "Navigated",
+    "Navigation",
     "Waypoints",
     "navigation",
     "sensors",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._pack import Pack
-from .navigation import ErrorStateFilter, Estimate, Navigator
+from .navigation import Estimate, Navigation, Navigator
 from .sensors import Aid, Instruments, JointEncoders, Reading, Sensor, common_period, normals
 
 __all__ = ["Navigated"]
@@ -47,8 +47,7 @@ class Navigated(Controller):
     Args:
         controller: The inner controller; None: nothing gives commands, the sensors just measure.
         sensors: The sensors; a filter needs one `Imu`.
-        filter: The filter; None: the inner controller reads the truth, but for the encoders.
-        read: What the inner controller is told: "estimate", or "truth" while sensors and filter run along.
+        navigation: The filter, and what the inner controller is told; None: the truth, but for joints with encoders.
         terrain: Ground that sensors see besides what the plant can touch.
     """
 
@@ -57,15 +56,12 @@ class Navigated(Controller):
         controller: Controller | None,
         *,
         sensors: Sequence[Sensor],
-        filter: ErrorStateFilter | None = None,
-        read: Literal["estimate", "truth"] = "estimate",
+        navigation: Navigation | None = None,
         terrain: Sequence[Terrain] = (),
     ) -> None:
-        if read not in ("estimate", "truth"):
-            raise ValueError(f"read is {read!r}, must be 'estimate' or 'truth'")
         if not sensors:
             raise ValueError("sensors is empty; give at least one")
-        self.controller, self.sensors, self.filter, self.read = controller, tuple(sensors), filter, read
+        self.controller, self.sensors, self.navigation = controller, tuple(sensors), navigation
         self.terrain = tuple(terrain)
         self.period = common_period(self.sensors)
         if controller is not None:
@@ -88,7 +84,9 @@ class Navigated(Controller):
         model = simulation.model
         self._simulation = simulation
         self.instruments = Instruments(simulation.plant, self.sensors, simulation.step_size, self.terrain)
-        self.navigator: Navigator | None = None if self.filter is None else self.filter.on(model, self.sensors)
+        self.navigator: Navigator | None = None
+        if self.navigation is not None:
+            self.navigator = self.navigation.filter.on(model, self.sensors)
         inner = np.zeros(0)
         self.signals = {}
         if self.controller is not None:
@@ -136,7 +134,9 @@ class Navigated(Controller):
         if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
             return None
         self.controller.memory = self._m["inner"].copy()
-        commands = self.controller(self._believed(state) if self.read == "estimate" else state)
+        commands = self.controller(
+            state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
+        )
         self._m["inner"][:] = self.controller.memory
         self.messages = [*self.messages, *self.controller.messages]
         return commands

@@ -14,6 +14,8 @@ from hydromechs import contact
 from hydromechs.actuation import Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.errors import ScenarioError
+from hydromechs.gnc import Navigated, Navigation
+from hydromechs.gnc.sensors import Sensor
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named
 from hydromechs.model import Fault, Model, State, joints
@@ -24,6 +26,7 @@ from hydromechs.values import nearest, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault, words_of
+from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
 
@@ -78,6 +81,10 @@ class Scenario:
     """What gives commands; a `ControllerSpec`, a `Controller`, or a function of the state."""
     period: float | None = None
     """Time between two calls of a function [s]; a controller has its own."""
+    sensors: tuple[Sensor, ...] = ()
+    """What measures, in front of the controller."""
+    navigation: Navigation | None = None
+    """How the controller knows the motion of the vehicle; None: it is told the truth, but for joints with encoders."""
     events: tuple[Event, ...] = ()
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
@@ -89,12 +96,23 @@ class Scenario:
     duration: float = 60.0
     """How long to simulate [s]."""
     seed: int = 0
-    """Of gusts and waves."""
+    """Of gusts, waves and the errors of sensors."""
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
 
     def __post_init__(self) -> None:
-        for name in ("models", "terrain", "touching", "thrusters", "grasps", "external", "components", "events", "checks"):
+        for name in (
+            "models",
+            "terrain",
+            "touching",
+            "thrusters",
+            "grasps",
+            "external",
+            "components",
+            "sensors",
+            "events",
+            "checks",
+        ):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "collisions", tuple((a, b) for a, b in self.collisions))
         for name in ("drives", "friction", "stops", "commands"):
@@ -158,11 +176,18 @@ class Scenario:
         return self._built([c.make() if isinstance(c, ComponentSpec) else c for c in self.components])
 
     def control(self) -> Controller | None:
-        """A controller of its own for a simulation: made anew where it is given by name, a copy where it is an object."""
+        """A controller of its own for a simulation: made anew where it is given by name, a copy where it is an object.
+
+        Where there are sensors it stands behind them.
+        """
         if isinstance(self.controller, ControllerSpec):
             made = self.controller.make()
-            return as_controller(made, None if isinstance(made, Controller) else self.controller.period)
-        return copy.deepcopy(as_controller(self.controller, self.period))
+            inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)
+        else:
+            inner = copy.deepcopy(as_controller(self.controller, self.period))
+        if not self.sensors:
+            return inner
+        return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.terrain)
 
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
@@ -192,6 +217,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         return [*faults, *out]
     model = scenario.model
     named = _name_faults(scenario, model)
+    named += sensor_faults(scenario, model)
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import chdtri
@@ -20,7 +20,7 @@ from ..sensors import Aid, Imu, Reading, Sensor
 from ._equations import ERRORS, STATES, Believed, difference, moved, of_body, plus
 from ._log import Track, run_on
 
-__all__ = ["ErrorStateFilter", "Estimate", "Navigator"]
+__all__ = ["ErrorStateFilter", "Estimate", "Navigation", "Navigator", "vehicle_of"]
 
 Memory: TypeAlias = Mapping[str, Array]
 """What a filter remembers, by the names of its `pack`: views into the caller's array."""
@@ -76,6 +76,19 @@ class ErrorStateFilter:
         return run_on(self.on(model, sensors), log, start)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigation:
+    """How a controller comes to know the motion of the vehicle."""
+
+    read: Literal["estimate", "truth"] = "estimate"
+    """What the controller is told: the estimate, or the truth while sensors and filter run along."""
+    filter: ErrorStateFilter = field(default_factory=ErrorStateFilter)
+    """The filter."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
 class Estimate(NamedTuple):
     """What a filter believes of the vehicle's body."""
 
@@ -110,16 +123,10 @@ class Navigator:
 
     def __init__(self, settings: ErrorStateFilter, model: Model, sensors: Sequence[Sensor]) -> None:
         self.settings, self.model = settings, model
-        imus = [s for s in sensors if isinstance(s, Imu)]
-        if len(imus) != 1:
-            named = ", ".join(repr(s.name) for s in imus) or "none"
-            raise ValueError(f"a navigation filter needs exactly one Imu among the sensors, got {named}")
-        (self.imu,) = imus
-        if self.imu.latency or any(s.rate > self.imu.rate * (1 + 1e-9) for s in sensors if isinstance(s, Aid)):
-            raise ValueError(f"sensor {self.imu.name!r}: an Imu that a filter uses must have no latency and the highest rate")
-        self.aids = tuple(s for s in sensors if isinstance(s, Aid))
-        self.body = _vehicle(model, self.imu)
+        self.body = vehicle_of(model, sensors)
         """Index of the body with the free joint that carries the IMU."""
+        (self.imu,) = [s for s in sensors if isinstance(s, Imu)]
+        self.aids = tuple(s for s in sensors if isinstance(s, Aid))
         self._p_BI, self._R_BI = _on_body(model, self.body, self.imu.frame, self.imu.name)
         slots = [s.in_flight for s in self.aids]
         self._first = [1 + sum(slots[:i]) for i in range(len(slots))]
@@ -210,7 +217,7 @@ class Navigator:
         for x in m.values():
             x[...] = 0.0
         m["started"][...] = 1.0
-        m["x"][0] = believed
+        m["x"][:] = believed
         m["heard"][:] = t
         m["P"][:NE, :NE] = self.first_covariance(believed)
 
@@ -252,6 +259,7 @@ class Navigator:
             m["w"][0] = m["measured"][3:]
         else:
             self.propagate(m, imu)
+        arrived = sorted(arrived, key=lambda r: (r.sensor, r.number))  # whichever way they came
         for r in arrived:
             if r.time < t - 0.5 * self.imu.period:  # before its place is taken by a new one
                 said += self.update(m, r, t)
@@ -435,8 +443,20 @@ def _compiled(program: Program) -> Compiled:
     return code
 
 
-def _vehicle(model: Model, imu: Imu) -> int:
-    """The body with a free joint that carries the IMU."""
+def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
+    """Index of the body that a filter with these sensors navigates; an error says what it cannot use.
+
+    Args:
+        model: The mechanism.
+        sensors: The sensors.
+    """
+    imus = [s for s in sensors if isinstance(s, Imu)]
+    if len(imus) != 1:
+        named = ", ".join(repr(s.name) for s in imus) or "none"
+        raise ValueError(f"a navigation filter needs exactly one Imu among the sensors, got {named}")
+    (imu,) = imus
+    if imu.latency or any(s.rate > imu.rate * (1 + 1e-9) for s in sensors):
+        raise ValueError(f"sensor {imu.name!r}: an Imu that a filter uses must have no latency and the highest rate")
     imu.check(model)
     i = model.locate(imu.frame).body
     while model.parent[i] >= 0 and model.bodies[i].joint.nv == 0:
@@ -446,6 +466,9 @@ def _vehicle(model: Model, imu: Imu) -> int:
             f"sensor {imu.name!r}: frame {imu.frame!r} is on body {model.body_names[i]!r}, which has no free joint; "
             "mount the Imu on the vehicle"
         )
+    for s in sensors:
+        if isinstance(s, Aid):
+            _on_body(model, i, s.frame, s.name)
     return i
 
 

@@ -3,6 +3,7 @@
 from ._compass import Compass
 from ._contact_switch import ContactSwitch
 from ._depth import DepthGauge
+from ._devices import DEVICES, Device, device
 from ._dvl import Dvl
 from ._encoders import JointEncoders
 from ._force_torque import ForceTorque
@@ -15,11 +16,13 @@ from ._tachometer import Tachometer
 from ._usbl import Usbl
 
 __all__ = [
+    "DEVICES",
     "Aid",
     "Channel",
     "Compass",
     "ContactSwitch",
     "DepthGauge",
+    "Device",
     "Dvl",
     "Errors",
     "ForceTorque",
@@ -36,5 +39,6 @@ __all__ = [
     "Tachometer",
     "Usbl",
     "common_period",
+    "device",
     "normals",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -101,17 +102,14 @@ class Instruments:
             shapes[f"{s.name} bias"] = (n,)
             shapes[f"{s.name} flight"] = (s.in_flight, 2 * n + 2)  # whether there is one, its number, which values, values
         self.pack = Pack(shapes)
-        self._seeds = [(plant.seed, s.seed) for s in sensors]
-        self._turns = np.array(
-            [self._once(i, 3) * (s.misalignment if isinstance(s, Mounted) else 0.0) for i, s in enumerate(sensors)]
-        )
+        self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
         self._missing = [float(ndtri(s.dropout)) for s in sensors]
-        self._drawn: dict[int, tuple[int, Array]] = {}
+        self._draw(plant.seed)
         ground = terrain_of(plant, terrain)
         nv = model.nv
 
         def true(t: Scalar, q: Array, x: Array, inputs: Array, turns: Array) -> tuple[Array]:
-            turned = {s.name: turns[i] for i, s in enumerate(sensors) if self._turns[i].any()}
+            turned = {s.name: turns[i] for i, s in enumerate(sensors) if self._off[i]}
             instant = Instant(plant, t, q, x[:nv], x[nv:], inputs, turned, ground)
             return (np.concatenate([np.asarray(s.read(instant)) for s in sensors]),)
 
@@ -120,6 +118,22 @@ class Instruments:
         inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
         self._true = Compiled(Recipe("sensors", true, inputs, (Argument("values", (ends[-1],)),), None), 1, 1)
         self._true.code(1)
+
+    def _draw(self, seed: int) -> None:
+        """Draw what is drawn once."""
+        self._seeds = [(seed, s.seed) for s in self.sensors]
+        self._turns = np.array([self._once(i, 3) * off for i, off in enumerate(self._off)])
+        self._drawn: dict[int, tuple[int, Array]] = {}
+
+    def seeded(self, seed: int) -> Instruments:
+        """The same sensors with errors of another seed; nothing is compiled.
+
+        Args:
+            seed: In place of that of the plant.
+        """
+        out = copy.copy(self)
+        Instruments._draw(out, seed)
+        return out
 
     def _once(self, i: int, n: int, part: int = 0) -> Array:
         """Numbers that are drawn once for sensor i, shape (n,)."""
