@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product
+from hydromechs.spatial import cross, norm, quaternion_exp, quaternion_matrix, quaternion_product
 from hydromechs.values import Array, Scalar
 
 __all__ = ["ERRORS", "STATES", "Believed", "difference", "moved", "of_body", "plus"]
@@ -24,8 +24,13 @@ def plus(x: Array, error: Array) -> Array:
         x: State, shape (19,).
         error: δ, shape (18,).
     """
-    q = quaternion_product(x[6:10], quaternion_exp(error[6:9]))
-    return np.concatenate([x[:6] + error[:6], q, x[10:] + error[9:]])
+    return np.concatenate([x[:6] + error[:6], _turned(x[6:10], error[6:9]), x[10:] + error[9:]])
+
+
+def _turned(q: Array, turn: Array) -> Array:
+    """q ⊗ exp(½ turn), of length 1 however often it is done, shape (4,)."""
+    after = quaternion_product(q, quaternion_exp(turn))
+    return after / norm(after)
 
 
 def difference(a: Array, b: Array) -> Array:
@@ -53,7 +58,7 @@ def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float
     p, v, q, bg, ba, c = (x[at] for at in STATES.values())
     turn = (w - bg) * dt
     a = quaternion_matrix(quaternion_product(q, quaternion_exp(0.5 * turn))) @ (f - ba) + gravity
-    after = quaternion_product(q, quaternion_exp(turn))
+    after = _turned(q, turn)
     return np.concatenate([p + dt * v + (0.5 * dt * dt) * a, v + dt * a, after, bg, ba, c * np.exp(-decay * dt)])
 
 

@@ -163,6 +163,7 @@ class Navigator:
         program = trace(move, {"delta": (NE,), "x": (NX,), "u": (6,), "dt": ()}, name="strapdown", outputs=("error", "after"))
         self._move = _compiled(program)
         self._F = _compiled(jacobian_program(program, ("delta",), output="error"))
+        self._plus = _compiled(trace(lambda x, error: (plus(x, error),), {"x": (NX,), "error": (NE,)}, name="plus"))
         q_BI = quaternion_from_matrix(self._R_BI)
         of = trace(
             lambda x, w: of_body(x, w, self._p_BI, q_BI), {"x": (NX,), "w": (3,)}, name="of_body", outputs=("p", "q", "V")
@@ -287,7 +288,6 @@ class Navigator:
         x, P, dt = m["x"], m["P"], np.asarray(self.imu.period)
         F = self._F.single_results(self._zero, x[0], u, dt)[0]
         x[0] = self._move.single_results(self._zero, x[0], u, dt)[1]
-        x[0, STATES["q"]] /= np.linalg.norm(x[0, STATES["q"]])
         P[:NE, NE:] = F @ P[:NE, NE:]
         P[NE:, :NE] = P[:NE, NE:].T
         here = F @ P[:NE, :NE] @ F.T + self._Q
@@ -337,23 +337,20 @@ class Navigator:
         if sensor.angular:
             r = (r + np.pi) % (2.0 * np.pi) - np.pi
         P = m["P"]
-        S = H @ P[at, at] @ H.T + R
-        apart = np.linalg.solve(S, r)
+        PH = P[:, at] @ H.T
+        S = H @ PH[at] + R
+        solved = np.linalg.solve(S, np.column_stack([r, PH.T]))
         patient = m["refused"][aid] < self.settings.patience
-        if r @ apart > self._gates[len(there)] and patient:
+        if r @ solved[:, 0] > self._gates[len(there)] and patient:
             m["refused"][aid] += 1.0
             return []
         if not patient:
             said.append(f"{sensor.name!r} was refused {self.settings.patience} times in a row; it is used again")
         m["refused"][aid] = 0.0
-        PH = P[:, at] @ H.T
-        K = np.linalg.solve(S, PH.T).T
-        for i, step in enumerate((K @ r).reshape(-1, NE)):
-            m["x"][i] = plus(m["x"][i], step)
-            m["x"][i, STATES["q"]] /= np.linalg.norm(m["x"][i, STATES["q"]])
-        A = np.eye(len(P))
-        A[:, at] -= K @ H
-        after = A @ P @ A.T + K @ R @ K.T
+        K = solved[:, 1:].T
+        m["x"][:] = self._plus([m["x"], (K @ r).reshape(-1, NE)])[0]
+        left = P - K @ (H @ P[at, :])  # (1 − K H) P, then the same from the right
+        after = left - (left[:, at] @ H.T) @ K.T + K @ R @ K.T
         P[:] = 0.5 * (after + after.T)
         return said + self._heard(m, aid, t)
 
