@@ -58,6 +58,7 @@ __all__ = [
     "finite",
     "floats",
     "is_finite",
+    "is_path",
     "matrix",
     "nearest",
     "number",
@@ -379,6 +380,11 @@ def plain(values: Any) -> str:
     if isinstance(values, tuple):
         return "[" + ", ".join(plain(v) for v in values) + "]"
     return f"{values:.6g}"
+
+
+def is_path(source: object) -> bool:
+    """Whether a text is the path of a file and not a name of the library: it has a folder or an ending in it."""
+    return not isinstance(source, str) or any(c in source for c in "./\\")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -67,17 +67,17 @@ class Pushed(hm.Controller):
     period = 1.0 / RATE
 
     def start(self, simulation):
-        self.simulation, self.rows = simulation, []
+        self.rows = []
 
     def __call__(self, state):
-        self.rows.append((state, self.simulation.inputs(state.t)))
+        self.rows.append(state)
         wave = {"t0": (15, 10, 0.7), "t1": (15, -9, 0.9), "t2": (0, 8, 0.5), "t3": (0, 6, 1.1)}
         return {name: a + b * math.sin(w * state.t) for name, (a, b, w) in wave.items()}
 
 
 @pytest.fixture(scope="module")
 def flight():
-    """States and inputs of a curved flight of 8 s, the simulation, and its compiled sensors."""
+    """States of a curved flight of 8 s, the simulation, and its compiled sensors."""
     sim = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=Pushed(), step=0.01, record=0.04)
     sim.run(8.0)
     return sim.controller.rows, sim, Instruments(sim.plant, SENSORS, 0.01, [FLOOR])
@@ -93,12 +93,12 @@ def flown(navigator: Navigator, rows, instruments, seed, spoil=lambda reading: r
     sensing = instruments.seeded(seed)
     i, m = sensing.pack.views(sensing.start()), navigator.pack.views(np.zeros(navigator.pack.size))
     errors, covariances, said = [], [], []
-    true = navigator.true(rows[0][0])
+    true = navigator.true(rows[0])
     root = np.linalg.cholesky(navigator.first_covariance(true)[:9, :9])
     navigator.start(m, navigator.moved(true, -root @ np.random.default_rng(seed).standard_normal(9)), 0.0)
     aids = {k: n for n, k in enumerate(k for k, s in enumerate(sensing.sensors) if not isinstance(s, Imu))}
-    for state, inputs in rows:
-        got = sensing.sample(i, state.t, state.q, np.concatenate([state.v, state.internal]), inputs)
+    for state in rows:
+        got = sensing.sample(i, state)
         imu = next(r.value for r in got if r.sensor == 0)
         said += navigator.tick(m, state.t, imu, [spoil(r._replace(sensor=aids[r.sensor])) for r in got if r.sensor])
         errors.append(navigator.error(m, navigator.true(state, i["imu bias"]))[:15])
@@ -258,6 +258,7 @@ def hovering(sensors, duration, controller=None, **options):
     watch = Watch(hold, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(position=0.3)), terrain=[FLOOR])
     sim = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=watch, step=0.02, record=0.2, **options)
     run = sim.run(duration)
+    watch = sim.controller
     table = dict(zip(watch.signals, np.array(watch.rows).T, strict=True))
     return tuple(np.stack([table[f"navigation.{kind}_{x}"] for x in "xyz"], axis=1) for kind in ("error", "sigma")), run
 
@@ -287,7 +288,9 @@ def test_water_track_estimates_the_current():
         None, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(current=0.5, current_time=1000.0)), terrain=[FLOOR]
     )
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
-    hm.Simulation(vehicle(), controller=watch, environment=current, step=0.02, record=0.2).run(60.0)
+    sim = hm.Simulation(vehicle(), controller=watch, environment=current, step=0.02, record=0.2)
+    sim.run(60.0)
+    watch = sim.controller
     signals = dict(zip(watch.signals, watch.signal_values, strict=True))
     found = [signals[f"navigation.current_{x}"] for x in "xyz"]
     np.testing.assert_allclose(found, [0.3, -0.2, 0.0], atol=0.03)
@@ -319,11 +322,11 @@ def test_filter_on_a_log_is_the_filter_in_the_loop(flight):
     rows, sim, instruments = flight
     navigator = FILTER.on(sim.model, SENSORS)
     i, m = instruments.pack.views(instruments.start()), navigator.pack.views(np.zeros(navigator.pack.size))
-    start = navigator.true(rows[0][0])
+    start = navigator.true(rows[0])
     navigator.start(m, start, 0.0)
     log = {s.name: ([], []) for s in SENSORS}
-    for state, inputs in rows:
-        got = instruments.sample(i, state.t, state.q, np.concatenate([state.v, state.internal]), inputs)
+    for state in rows:
+        got = instruments.sample(i, state)
         for r in got:
             times, values = log[SENSORS[r.sensor].name]
             times.append(r.time)
@@ -331,7 +334,7 @@ def test_filter_on_a_log_is_the_filter_in_the_loop(flight):
         navigator.tick(m, state.t, got[0].value, [r._replace(sensor=r.sensor - 1) for r in got[1:]])
     track = FILTER.run({name: (np.array(t), np.array(y)) for name, (t, y) in log.items()}, sim.model, SENSORS, start)
     assert track.position[-1].tolist() == navigator.estimate(m).position.tolist()
-    assert np.abs(track.position[-1] - rows[-1][0].q[:3]).max() < 4.5 * track.sigma[-1, :3].max()
+    assert np.abs(track.position[-1] - rows[-1].q[:3]).max() < 4.5 * track.sigma[-1, :3].max()
 
 
 def test_inner_controller_reads_estimate_encoders_or_truth():
@@ -351,16 +354,15 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
             self.told = state.q.copy()
 
     for read in ("estimate", "truth"):
-        told = Told()
         navigated = Navigated(
-            told,
+            Told(),
             sensors=(*SENSORS, encoders),
             navigation=Navigation(filter=FILTER, read=read),
             terrain=[FLOOR],
         )
         sim = hm.Simulation(vehicle(arm), controller=navigated, step=0.01)
         sim.run(0.01)
-        same = told.told == sim.model.initial().q
+        same = sim.controller.controller.told == sim.model.initial().q
         assert same.all() if read == "truth" else not same[[0, 1, 2, 4, 5, 6, 7]].any()
 
 

@@ -33,7 +33,7 @@ def _checked_part(model: Model, joint: str, what: str) -> JointPart:
     """The joint called `joint`; an error if nothing can act in it."""
     part = model.joint_part(joint)
     if isinstance(part.joint, joints.Free):
-        raise ValueError(f"joint of body {joint!r} is free; {what} need a revolute, prismatic or ball joint")
+        raise ValueError(f"joint of body {joint!r} is free; {what} a revolute, prismatic or ball joint")
     return part
 
 
@@ -76,7 +76,7 @@ class JointDrive(Component):
         """The joint must be there, and have something to drive."""
         if not isinstance(self.drive, Drive):
             raise TypeError(f"drive of joint {self.joint!r} is {self.drive!r}, must be a Drive, as drives.Servo(...)")
-        _checked_part(model, self.joint, "drives")
+        _checked_part(model, self.joint, "drives need")
 
     def states(self, model: Model) -> list[Slot]:
         """Those of the drive, for each axis."""
@@ -171,7 +171,7 @@ class JointFriction(Component):
         """The joint must be there."""
         if not isinstance(self.friction, Friction):
             raise TypeError(f"friction of joint {self.joint!r} is {self.friction!r}, must be a drives.Friction(...)")
-        _checked_part(model, self.joint, "friction")
+        _checked_part(model, self.joint, "friction needs")
 
     def states(self, model: Model) -> list[Slot]:
         """The deflection of the stick phase."""
@@ -217,7 +217,7 @@ class JointStops(Component):
         """The joint must be there; a ball joint has one limit."""
         if not isinstance(self.stops, Stops):
             raise TypeError(f"stops of joint {self.joint!r} is {self.stops!r}, must be drives.Stops(...)")
-        part = _checked_part(model, self.joint, "stops")
+        part = _checked_part(model, self.joint, "stops need")
         if isinstance(part.joint, joints.Ball) and not (0.0 < self.stops.upper < math.pi and self.stops.lower <= 0.0):
             raise ValueError(
                 f"stops of the ball joint {self.joint!r}: upper is {self.stops.upper:.6g} rad, must be above 0 and below π: "

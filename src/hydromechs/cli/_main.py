@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import ModelError, ScenarioError
+from hydromechs.errors import ModelError, ScenarioError, words_of
 
 __all__ = ["main"]
 
@@ -380,6 +380,5 @@ def main() -> None:
     except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
         if getattr(error, "__notes__", None):  # in a user's own code: show where
             raise
-        text = error.args[0] if isinstance(error, KeyError) and error.args else error
-        _print_error(f"error: {text}")
+        _print_error(f"error: {words_of(error)}")
         raise SystemExit(1) from None

@@ -49,7 +49,7 @@ def run(
         force: Replace an earlier run in the folder.
         code: Whether the scenario may name Python code of others, which is run.
     """
-    from hydromechs.library import load_scenario
+    from hydromechs.library import load_scenario, scenario_file
 
     scenario = load_scenario(source)
     if scenario.code and not code:
@@ -64,7 +64,7 @@ def run(
             result = run_scenario(
                 scenario,
                 folder,
-                text=_file_of(source).read_text(),
+                text=Path(scenario_file(source)).read_text(),
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
@@ -78,13 +78,6 @@ def run(
             draw(result)
     _print_result(result, console)
     return result.passed
-
-
-def _file_of(source: str) -> Path:
-    """The file of a scenario, given as `load_scenario` takes it."""
-    from hydromechs.library import scenario_path
-
-    return Path(source if any(c in source for c in "./\\") else scenario_path(source))
 
 
 def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManager[RunFolder]:

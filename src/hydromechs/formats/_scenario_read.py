@@ -16,6 +16,7 @@ from hydromechs.hydro import Environment
 from hydromechs.model import Model
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
+from hydromechs.values import is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
@@ -227,7 +228,7 @@ class _Reader:
             quaternion = quaternion_from_matrix(matrix_from_rpy(radians(rpy))).tolist()
         self.places["models", i, "orientation"] = (*path, "quaternion")
         reference = fields.pop("model")
-        named = not any(c in reference for c in "./\\")
+        named = not is_path(reference)
         source = reference if named else str((self.folder / reference).absolute())
         model = self._model((*path, "model"), source, named)
         if model is None:

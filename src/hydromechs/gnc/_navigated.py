@@ -87,17 +87,20 @@ class Navigated(Controller):
         self.navigator: Navigator | None = None
         if self.navigation is not None:
             self.navigator = self.navigation.filter.on(model, self.sensors)
-        inner = np.zeros(0)
+        inner, of_inner = np.zeros(0), {}
         self.signals = {}
         if self.controller is not None:
             self.controller.start(simulation)
             inner = np.array(self.controller.memory, dtype=float)
+            of_inner = dict(self.controller.signals)
         for s, channels in zip(self.sensors, self.instruments.channels, strict=True):
             self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
         self._measured = len(self.signals)
         if self.navigator is not None:
             self.signals |= {f"navigation.{name}": unit for name, unit in ESTIMATED.items()}
             self.signals |= {f"{s.name}.age": "s" for s in self.navigator.aids}
+        self.signals |= of_inner
+        self._inner, self.signal_values = len(of_inner), np.full(len(self.signals), np.nan)
         self._aids = {i: k for k, i in enumerate(i for i, s in enumerate(self.sensors) if isinstance(s, Aid))}
         sizes = {"instruments": self.instruments.pack.size, "navigator": self.navigator.pack.size if self.navigator else 0}
         self._pack = Pack({**{k: (n,) for k, n in sizes.items()}, "last": (2, self._measured), "inner": (len(inner),)})
@@ -123,34 +126,32 @@ class Navigated(Controller):
         """Measure, filter, and ask the inner controller if its time has come."""
         self._look()
         sim, t, (known, last) = self._simulation, state.t, self._m["last"]
-        x = np.concatenate([state.v, state.internal])
-        arrived = self.instruments.sample(self._of_instruments, t, state.q, x, sim.inputs(t))
+        arrived = self.instruments.sample(self._of_instruments, state, sim.parameters)
         for r in arrived:
             at = slice(self._ends[r.sensor], self._ends[r.sensor + 1])
             there = np.isfinite(r.value)
             known[at], last[at] = there, np.where(there, r.value, last[at])
         self.messages = [] if self.navigator is None else self._navigate(self.navigator, state, arrived)
-        self._state = state
         if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
+            self._show(state, self.signal_values[len(self.signal_values) - self._inner :])
             return None
         self.controller.memory = self._m["inner"].copy()
         commands = self.controller(
             state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
         )
         self._m["inner"][:] = self.controller.memory
+        self._show(state, self.controller.signal_values)
         self.messages = [*self.messages, *self.controller.messages]
         return commands
 
-    @property
-    def signal_values(self) -> Array:
-        """Values of the signals at the last call, shape (n,); NaN for what was not measured."""
-        self._look()
+    def _show(self, state: State, inner: Array) -> None:
+        """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
         known, last = self._m["last"]
         shown = [np.where(known > 0.0, last, np.nan)]
         if self.navigator is not None:
             m = self._of_navigator
-            shown += [_shown(self.navigator, self.navigator.estimate(m), self._state), self._state.t - m["heard"]]
-        return np.concatenate(shown)
+            shown += [_shown(self.navigator, self.navigator.estimate(m), state), state.t - m["heard"]]
+        self.signal_values = np.concatenate([*shown, inner])
 
     def _navigate(self, navigator: Navigator, state: State, arrived: Sequence[Reading]) -> list[str]:
         m = self._of_navigator

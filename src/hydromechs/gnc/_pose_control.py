@@ -139,6 +139,11 @@ class FollowPath(Controller):
         self.memory = np.zeros(6)
         """Integral of the error, of positions in world axes [m·s, rad·s], shape (6,)."""
 
+    def __repr__(self) -> str:
+        of = "" if self.body is None else f" of {self.body!r}"
+        times = self.path.times
+        return f"<FollowPath{of}: {len(times)} waypoints from t = {times[0]:g} to {times[-1]:g} s, every {self.period:g} s>"
+
     def start(self, simulation: Simulation) -> None:
         """Look up the vehicle, its thrusters and its inertia, and compile the law.
 
@@ -203,6 +208,12 @@ class HoldPose(FollowPath):
 
     def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any) -> None:
         super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
+
+    def __repr__(self) -> str:
+        of = "" if self.body is None else f" of {self.body!r}"
+        *place, _, _, heading = self.path.points[0].tolist()
+        at = ", ".join(f"{x:g}" for x in place)
+        return f"<HoldPose{of}: ({at}) m, heading {math.degrees(heading):g}°, every {self.period:g} s>"
 
 
 def _fixed_to(model: Model, body: int) -> set[int]:

@@ -54,6 +54,14 @@ class Slot(NamedTuple):
     held: bool = False
     """Of an input: set by events and by the caller (a switch, an external force), not a command of a controller."""
 
+    def full_name(self, component: str) -> str:
+        """Its name in a plant: that of the component and its own."""
+        return f"{component}.{self.name}" if self.name else component
+
+    def value_at(self, q: Array) -> float:
+        """Its value at the start, at the configuration there, shape (nq,)."""
+        return self.start(q) if callable(self.start) else self.start
+
 
 class Output(NamedTuple):
     """A variable of the recording; each component that records it is one entry along the dimension `Component.kind`."""
@@ -109,6 +117,9 @@ class Constraint(NamedTuple):
     """Distance and angle up to which it can be closed [m, rad]."""
     between: tuple[str, str]
     """Names of what it joins."""
+    dofs: tuple[int, ...] | None = None
+    """Degrees of freedom that J can have entries for, at any configuration; all of them if None. Constraints whose degrees of
+    freedom belong to separate trees are solved apart."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
     """Outputs that follow from the forces λ, shape (c,)."""
     wrenches: Callable[[Array], Sequence[Wrench]] = lambda force: ()
@@ -124,7 +135,8 @@ class Action:
     joint_forces: Sequence[JointForce] = ()
     """Forces in joints."""
     armature: Sequence[tuple[slice, float]] = ()
-    """Inertia that degrees of freedom feel besides, as of geared rotors: place in v, inertia [kg·m² or kg]."""
+    """Inertia that degrees of freedom feel besides, as of geared rotors: place in v, inertia [kg·m² or kg], a constant of at
+    least 0."""
     constraints: Sequence[Constraint] = ()
     """Constraint rows, solved together with the dynamics."""
     rates: Mapping[str, Scalar] = field(default_factory=dict)

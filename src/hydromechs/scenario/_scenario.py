@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,21 +10,31 @@ from typing import Any
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.actuation import Thruster
+from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
-from hydromechs.errors import ScenarioError
+from hydromechs.errors import ScenarioError, words_of
 from hydromechs.gnc import Navigated, Navigation
 from hydromechs.gnc.sensors import Sensor
 from hydromechs.hydro import Environment
-from hydromechs.integrators import Integrator, method_named
+from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State, joints
 from hydromechs.model.component import Component
 from hydromechs.recording import Check, find_quantity
-from hydromechs.simulation import Controller, Event, Plant, Simulation, as_controller, components_of, coordinates, schema
+from hydromechs.simulation import (
+    Controller,
+    Event,
+    Plant,
+    Simulation,
+    as_controller,
+    components_of,
+    coordinates,
+    quantities,
+    watchable,
+)
 from hydromechs.values import nearest, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
-from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault, words_of
+from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
@@ -173,18 +182,15 @@ class Scenario:
         """What is simulated; runs the code that components name."""
         if all(isinstance(c, Component) for c in self.components):
             return self.known_plant
-        return self._built([c.make() if isinstance(c, ComponentSpec) else c for c in self.components])
+        return self._built([c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)])
 
     def control(self) -> Controller | None:
-        """A controller of its own for a simulation: made anew where it is given by name, a copy where it is an object.
-
-        Where there are sensors it stands behind them.
-        """
+        """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
         if isinstance(self.controller, ControllerSpec):
             made = self.controller.make()
             inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)
         else:
-            inner = copy.deepcopy(as_controller(self.controller, self.period))
+            inner = as_controller(self.controller, self.period)
         if not self.sensors:
             return inner
         return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.terrain)
@@ -240,11 +246,11 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
         out.append(Fault(("record",), text))
     for path, value in times.items():
-        ratio = value / scenario.step
-        if not method_named(scenario.integrator).adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
-            near = f"{max(1, round(ratio)) * scenario.step:g}"
-            must = f"must be a whole number of steps of {scenario.step:g} s: try {near} s, or another step"
-            out.append(Fault(path, f"{'.'.join(path)} is {value:g} s, {must}"))
+        if not method_named(scenario.integrator).adaptive:
+            try:
+                whole_steps(value, scenario.step, ".".join(path))
+            except ValueError as e:
+                out.append(Fault(path, str(e)))
     return out
 
 
@@ -289,7 +295,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
             out.append(Fault(("events", i, "level"), f"{text}; for something at the start use commands"))
-    held = [grasp.name for grasp in scenario.grasps]
+    grasps = [grasp.name for grasp in scenario.grasps]
     for i, grasp in enumerate(scenario.grasps):
         for key in ("holder", "held"):
             known = [*model.frames, *model.body_names]
@@ -297,7 +303,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for i, event in enumerate(scenario.events):
         for key in ("grasp", "release"):
             for k, name in enumerate(getattr(event, key)):
-                look(("events", i, key, k), f"event {event.name!r}", name, held, "grasp")
+                look(("events", i, key, k), f"event {event.name!r}", name, grasps, "grasp")
         for name, _ in () if open_names else event.command:
             look(("events", i, "command", name), f"event {event.name!r}", name, actuators, "actuator")
         for name, _ in event.wrench:
@@ -325,26 +331,20 @@ def code_faults(scenario: Scenario) -> list[Fault]:
 
 def _actuators(scenario: Scenario, model: Model) -> list[str]:
     """Names of commands, of what is named rightly."""
-    out = [t.name for t in scenario.thrusters]
-    for name, _ in scenario.drives:
-        ball = name in model.joint_parts and isinstance(model.joint_parts[name].joint, joints.Ball)
-        out += [f"{name}.{axis}" for axis in "xyz"] if ball else [name]
-    for c in scenario.components:
-        if isinstance(c, Component):
-            out += [f"{c.name}.{s.name}" if s.name else c.name for s in c.inputs(model) if not s.held]
-    return out
+    driven = [JointDrive(joint=name, drive=drive) for name, drive in scenario.drives if name in model.joint_parts]
+    acting = [*scenario.thrusters, *driven, *(c for c in scenario.components if isinstance(c, Component))]
+    return [s.full_name(c.name) for c in acting for s in c.inputs(model) if not s.held]
 
 
 def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable[[tuple[str, ...] | None], bool]) -> list[Fault]:
     """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`."""
     labels, out = coordinates(plant), []
-    recorded = {"time": (), **{v.name: v.dims[1:] for v in schema(plant)}}
-    for key, kind, variables in (("events", "event", recorded), ("checks", "check", recorded)):
+    for key, kind, variables in (("events", "event", watchable(plant)), ("checks", "check", quantities(plant))):
         for i, item in enumerate(getattr(scenario, key)):
             if not judged(variables.get(item.quantity.partition(".")[0])):
                 continue
             try:
                 find_quantity(item.quantity, variables, labels)
             except KeyError as e:
-                out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {e.args[0]}"))
+                out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {words_of(e)}"))
     return out

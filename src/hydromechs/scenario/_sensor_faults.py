@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hydromechs.errors import words_of
 from hydromechs.gnc.navigation import vehicle_of
 from hydromechs.gnc.sensors import Tachometer, common_period
 from hydromechs.integrators import method_named
 from hydromechs.model import Fault, Model
 from hydromechs.values import nearest
 
-from ._code import ControllerSpec, words_of
+from ._code import ControllerSpec
 
 if TYPE_CHECKING:
     from ._scenario import Scenario

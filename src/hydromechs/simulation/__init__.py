@@ -21,11 +21,13 @@ _LATER = {  # compile with CasADi and LLVM
     "coordinates": "._observe",
     "derivative": "._evaluate",
     "evaluate": "._evaluate",
+    "quantities": "._observe",
     "rollout": "._rollout",
     "schema": "._observe",
     "step_limit": "._stiffness",
     "step_warnings": "._stiffness",
     "stiff_modes": "._stiffness",
+    "watchable": "._events",
 }
 
 __all__ = [
@@ -46,12 +48,14 @@ __all__ = [
     "derivative",
     "evaluate",
     "load_state",
+    "quantities",
     "rollout",
     "save_state",
     "schema",
     "step_limit",
     "step_warnings",
     "stiff_modes",
+    "watchable",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

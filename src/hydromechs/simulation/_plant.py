@@ -16,6 +16,7 @@ from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now
 from hydromechs.values import Array, Scalar, nearest
 
+from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
 
 __all__ = ["Plant", "Waves"]
@@ -23,7 +24,7 @@ __all__ = ["Plant", "Waves"]
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
-DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
+DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held", "constraint_group"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""
@@ -71,9 +72,14 @@ class Plant:
         object.__setattr__(self, "parameters", named)
         for name in named:
             parameter_value(self.model, name)  # a KeyError that says what there is
-        for c in self.components:
+        if "world.gravity" in named and self.environment.waves:
+            raise ValueError(
+                "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
+                "leave the waves out"
+            )
+        for k, c in enumerate(self.components):
             if not isinstance(c, Component):
-                raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
+                raise TypeError(f"components[{k}] is {c!r}, must be a Component; derive your class from hydromechs.Component")
             c.check(self.model)
         seen: set[str] = set()
         for c in self.components:
@@ -86,7 +92,7 @@ class Plant:
                         f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is a name of the recording's own; "
                         f"give the class another, as {what} = {word + '_of_mine'!r}"
                     )
-        _ = self._actions
+        _ = self.first_actions
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -100,15 +106,15 @@ class Plant:
     # -- what components do, seen once ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _actions(self) -> tuple[Action, ...]:
+    def first_actions(self) -> tuple[Action, ...]:
         """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
         model, state = self.model, self.model.initial()
         kin = dynamics.kinematics(model, state.q, state.v)
         now = Now(model, 0.0, state.q, state.v, kin, _StillWater(self.environment.surface is not None))
         out = []
         for c in self.components:
-            z = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.states(model)}
-            u = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.inputs(model)}
+            z = {s.name: s.value_at(state.q) for s in c.states(model)}
+            u = {s.name: s.value_at(state.q) for s in c.inputs(model)}
             action = c.act(now, z, u)
             _check_action(c, action, z)
             out.append(action)
@@ -117,13 +123,24 @@ class Plant:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Labels of components that put wrenches on bodies, for the recording."""
-        pairs = zip(self.components, self._actions, strict=True)
+        pairs = zip(self.components, self.first_actions, strict=True)
         return tuple(dict.fromkeys(c.label for c, a in pairs if a.forces))
 
     @cached_property
     def constraining(self) -> tuple[int, ...]:
         """Numbers of the components that have constraints."""
-        return tuple(k for k, action in enumerate(self._actions) if action.constraints)
+        return tuple(k for k, action in enumerate(self.first_actions) if action.constraints)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Constraints that are solved together, as numbers in the order of components."""
+        return constraint_groups(self.model, [row for action in self.first_actions for row in action.constraints])
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of each group's components, as "left_hand + right_hand"."""
+        owners = [self.components[k].name for k in self.constraining for _ in self.first_actions[k].constraints]
+        return tuple(" + ".join(dict.fromkeys(owners[i] for i in group)) for group in self.groups)
 
     @property
     def constrained(self) -> bool:
@@ -134,7 +151,7 @@ class Plant:
     def armature(self) -> np.ndarray | None:
         """Reflected inertia of rotors that each degree of freedom feels [kg·m²], shape (nv,); None for none."""
         out = np.zeros(self.model.nv)
-        for action in self._actions:
+        for action in self.first_actions:
             for dofs, inertia in action.armature:
                 out[dofs] += inertia
         return out if out.any() else None
@@ -146,7 +163,7 @@ class Plant:
         """Where states and inputs are."""
         acting = (
             c.cause
-            for c, a in zip(self.components, self._actions, strict=True)
+            for c, a in zip(self.components, self.first_actions, strict=True)
             if a.forces or a.joint_forces or a.constraints or a.power is not None
         )
         causes = list(dict.fromkeys(acting))
@@ -172,10 +189,6 @@ class Plant:
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
         """
-        unknown = [name for name in parameters if name not in self.parameters]
-        if unknown:
-            hint = nearest(unknown[0], self.parameters)
-            raise KeyError(f"no open parameter {unknown[0]!r}{hint}; name it in parameters=[...] of the plant or simulation")
         parts, until = [], np.inf
         if self.streams:
             segment = flow.segment(t)
@@ -186,9 +199,36 @@ class Plant:
             parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
-        for name in self.parameters:
-            parts.append(list(np.ravel(parameters.get(name, parameter_value(self.model, name)))))
+        parts.append(list(self.parameter_values(parameters)))
         return np.array([x for part in parts for x in part], dtype=float), until
+
+    def parameter_values(self, given: Mapping[str, Any]) -> np.ndarray:
+        """Values of all open parameters in order, one after another, shape (np,).
+
+        Args:
+            given: Values by name; the model's for those not named.
+        """
+        for name in given:
+            if name not in self.parameters:
+                hint = nearest(name, self.parameters)
+                raise KeyError(f"no open parameter {name!r}{hint}; name it in parameters=[...] of the plant or simulation")
+        out = []
+        for name in self.parameters:
+            own = parameter_value(self.model, name)
+            value = np.asarray(given.get(name, own), dtype=float)
+            if value.shape != own.shape:
+                raise ValueError(f"parameter {name!r} must have shape {own.shape}, got {value.shape}")
+            if not np.isfinite(value).all():
+                raise ValueError(f"parameter {name!r} is {value}, must be finite")
+            out.append(value.ravel())
+        return np.concatenate([np.zeros(0), *out])
+
+    def named_parameters(self, values: Array) -> dict[str, Any]:
+        """Open parameters by name, from their values one after another, shape (np,)."""
+        at = self.layout.size - len(values)  # they are the last of the inputs
+        places = {name: self.layout.data[f"parameter.{name}"] for name in self.parameters}
+        parts = {name: np.reshape(values[s.start - at : s.stop - at], shape) for name, (s, shape) in places.items()}
+        return {name: x if x.ndim else float(x) for name, x in parts.items()}
 
     def opened(self, u: Array) -> Model:
         """The mechanism with its open parameters taken from the inputs."""
@@ -255,23 +295,6 @@ class Plant:
         """Whether the water touches any body."""
         return any(b.hydro is not None for b in self.model.bodies)
 
-    # -- names ----------------------------------------------------------------------------------------------------------------
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the commands."""
-        return self.layout.commands
-
-    @property
-    def internal_names(self) -> tuple[str, ...]:
-        """Names of the internal states, and of the work that each cause has done [J]."""
-        return self.layout.states
-
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """What can do work on the mechanism."""
-        return self.layout.causes
-
 
 def _plant(model: Model, environment: Environment, components: tuple, seed: int, parameters: tuple[str, ...]) -> Plant:
     return Plant(model=model, environment=environment, components=components, seed=seed, parameters=parameters)
@@ -291,5 +314,8 @@ def _check_action(component: Component, action: object, z: Mapping[str, float]) 
     for wrench in action.forces:
         if np.shape(wrench.F_Bo_B) != (6,):
             raise ValueError(f"{who}: a wrench has shape {np.shape(wrench.F_Bo_B)}, must be (6,)")
+    for _, inertia in action.armature:
+        if not np.all(np.isfinite(inertia) & (np.asarray(inertia) >= 0.0)):
+            raise ValueError(f"{who}: its armature is {inertia}, must be finite and at least 0")
     if action.energy is not None and action.power is None:
         raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")

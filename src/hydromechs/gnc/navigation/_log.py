@@ -87,7 +87,7 @@ def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -
     times, out = recording["time"].values, {}
     for s in sensors:
         names = [f"{s.name}.{c.label}" for c in s.channels(model)]
-        values = recording["signal"].sel(signal=names).values
+        values = recording["signal"].sel(channel=names).values
         taken = times - s.latency  # when what is shown at a sample was measured, if it was measured just then
         numbers = np.round(taken * s.rate)
         fresh = (np.abs(taken - numbers * s.period) < 1e-6) & (numbers >= 0)

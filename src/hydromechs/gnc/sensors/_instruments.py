@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,9 @@ from scipy.special import ndtri
 
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.contact.terrain import Terrain
-from hydromechs.integrators import is_multiple
+from hydromechs.hydro import UniformFlow
+from hydromechs.integrators import is_multiple, rounding
+from hydromechs.model import State
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, Scalar
 
@@ -22,6 +25,7 @@ from ._sensor import Mounted, Sensor
 
 __all__ = ["Instruments", "Reading", "common_period", "normals"]
 
+NONE: Mapping[str, Array] = MappingProxyType({})
 BLOCK = 64
 """Samples whose random numbers are drawn at once; the numbers depend on it."""
 ONCE = 2**62
@@ -104,6 +108,7 @@ class Instruments:
         self.pack = Pack(shapes)
         self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
         self._missing = [float(ndtri(s.dropout)) for s in sensors]
+        self._flow = UniformFlow(plant.environment, plant.seed)
         self._draw(plant.seed)
         ground = terrain_of(plant, terrain)
         nv = model.nv
@@ -155,18 +160,18 @@ class Instruments:
             self._drawn[i] = block, normals(s.name, self._seeds[i], block % ONCE, (BLOCK, width))
         return self._drawn[i][1][row]
 
-    def sample(self, memory: Mapping[str, Array], t: float, q: Array, x: Array, inputs: Array) -> list[Reading]:
+    def sample(self, memory: Mapping[str, Array], state: State, parameters: Mapping[str, Array] = NONE) -> list[Reading]:
         """Measure with all sensors that are due; what has arrived. `memory` is changed.
 
         Args:
             memory: What they remember, by the names of `pack`.
-            t: Time, a multiple of the fastest sensor's period [s].
-            q: Configuration, shape (nq,).
-            x: Velocity and internal states, shape (nv + nz,).
-            inputs: Inputs of the plant, shape (nu,).
+            state: The true state, at a multiple of the fastest sensor's period.
+            parameters: Values of open parameters, by name; the model's for those not named.
         """
-        arrived = []
-        true = self._true.single_results(np.asarray(float(t)), q, x, inputs, self._turns)[0]
+        arrived, t = [], float(state.t)
+        data, _ = self.plant.data(self._flow, t + max(1e-9 * self.step, rounding(t)), parameters)
+        inputs, x = np.concatenate([state.command, state.held, data]), np.concatenate([state.v, state.internal])
+        true = self._true.single_results(np.asarray(t), state.q, x, inputs, self._turns)[0]
         for i, s in enumerate(self.sensors):
             flight = memory[f"{s.name} flight"]
             for row in flight:
