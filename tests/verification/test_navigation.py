@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
+import xarray
 from scipy.stats import chi2
 
 import hydromechs as hm
 from hydromechs.actuation import ideal_curve
 from hydromechs.contact import LinearContact, Material, terrain
 from hydromechs.gnc import ErrorStateFilter, FollowPath, Navigated, Navigation
-from hydromechs.gnc.navigation import Navigator
+from hydromechs.gnc.navigation import Navigator, log_of
 from hydromechs.gnc.sensors import Compass, DepthGauge, Dvl, Imu, Instruments, JointEncoders, Noise, Reading, Usbl
 from hydromechs.spatial import quaternion_exp
 
@@ -335,6 +336,37 @@ def test_filter_on_a_log_is_the_filter_in_the_loop(flight):
     track = FILTER.run({name: (np.array(t), np.array(y)) for name, (t, y) in log.items()}, sim.model, SENSORS, start)
     assert track.position[-1].tolist() == navigator.estimate(m).position.tolist()
     assert np.abs(track.position[-1] - rows[-1].q[:3]).max() < 4.5 * track.sigma[-1, :3].max()
+
+
+def test_log_comes_out_of_recorded_signals():
+    """Each measurement once, with the time at which it was taken, also where latencies are no whole number of periods."""
+    late = DepthGauge(name="late", frame="hull", rate=2.5, latency=0.17, dropout=0.3)
+    sensors = (*SENSORS, late)
+
+    class Keep(Navigated):
+        rows = ()
+
+        def __call__(self, state):
+            super().__call__(state)
+            self.rows = [*self.rows, (state.t, self.signal_values, state)]
+
+    sim = hm.Simulation(vehicle(), controller=Keep(None, sensors=sensors, terrain=[FLOOR]), step=0.01)
+    sim.run(4.0)
+    times, values, states = zip(*sim.controller.rows, strict=True)
+    coords = {"time": list(times), "channel": list(sim.controller.signals)}
+    recording = xarray.Dataset({"signal": (("time", "channel"), np.array(values))}, coords)
+    log = log_of(recording, sim.model, sensors)
+    assert [len(log[s.name][0]) for s in sensors] == [100, 19, 20, 20, 4, 10]
+    taken, depths = log["late"]
+    np.testing.assert_allclose(taken, 0.4 * np.arange(10))
+    true = np.array([s.q[2] for s in states])[(taken * RATE).round().astype(int)]
+    there = np.isfinite(depths[:, 0])
+    assert 0 < there.sum() < 10
+    np.testing.assert_allclose(depths[there, 0], true[there], atol=1e-12)
+    track = FILTER.run(log, sim.model, sensors, FILTER.on(sim.model, sensors).true(states[0]))
+    assert np.abs(track.position[-1] - states[-1].q[:3]).max() < 4.5 * track.sigma[-1, :3].max()
+    with pytest.raises(KeyError, match="no signals; run it with"):
+        log_of(xarray.Dataset(), sim.model, sensors)
 
 
 def test_inner_controller_reads_estimate_encoders_or_truth():

@@ -88,8 +88,7 @@ def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -
     for s in sensors:
         names = [f"{s.name}.{c.label}" for c in s.channels(model)]
         values = recording["signal"].sel(channel=names).values
-        taken = times - s.latency  # when what is shown at a sample was measured, if it was measured just then
-        numbers = np.round(taken * s.rate)
-        fresh = (np.abs(taken - numbers * s.period) < 1e-6) & (numbers >= 0)
+        numbers = np.floor((times - s.latency) * s.rate + 1e-6)  # of the newest measurement that is known
+        fresh = (numbers >= 0) & (np.diff(numbers, prepend=-1.0) > 0)
         out[s.name] = (numbers[fresh] * s.period, values[fresh])
     return out
