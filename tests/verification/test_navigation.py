@@ -316,6 +316,8 @@ def test_resumes_to_the_last_bit(tmp_path):
     other = simulation()
     other.state = hm.load_state(tmp_path / "state.json")
     assert other.run(1.08).state == whole
+    copied = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=sim.controller, step=0.01, record=0.04, seed=3)
+    assert copied.run(2.0).state == whole  # a controller that is at work can be used for another simulation
 
 
 def test_filter_on_a_log_is_the_filter_in_the_loop(flight):
@@ -417,3 +419,24 @@ def test_what_a_filter_cannot_use_is_named(sensors, words):
 def test_periods_that_do_not_fit_are_named():
     with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be a whole number.*0.04 s: try 0.04 s"):
         Navigated(FollowPath(waypoints=[{"position": (0, 0, 1)}], period=0.05), sensors=SENSORS)
+
+
+def test_encoders_that_fail_leave_their_last_reading():
+    arm = hm.Body(
+        name="arm",
+        joint=hm.joints.Revolute(axis=(0, 1, 0), velocity=0.5),
+        inertia=hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
+    )
+    encoders = JointEncoders(name="encoders", joints=("arm",), rate=20.0, outages=((0.3, 9.0),))
+
+    class Told(hm.Controller):
+        period = 0.05
+
+        def __call__(self, state):
+            self.told = state.q[0], state.v[0]
+
+    model = hm.Model(name="swing", world=hm.World(gravity=0.0), bodies=[arm])
+    sim = hm.Simulation(model, controller=Navigated(Told(), sensors=[encoders]), step=0.01)
+    sim.run(1.0)
+    assert sim.controller.controller.told == pytest.approx((0.125, 0.5), abs=1e-12)  # of t = 0.25 s
+    assert math.isnan(sim.controller.signal_values[0])

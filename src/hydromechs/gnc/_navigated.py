@@ -103,7 +103,7 @@ class Navigated(Controller):
         self._inner, self.signal_values = len(of_inner), np.full(len(self.signals), np.nan)
         self._aids = {i: k for k, i in enumerate(i for i, s in enumerate(self.sensors) if isinstance(s, Aid))}
         sizes = {"instruments": self.instruments.pack.size, "navigator": self.navigator.pack.size if self.navigator else 0}
-        self._pack = Pack({**{k: (n,) for k, n in sizes.items()}, "last": (2, self._measured), "inner": (len(inner),)})
+        self._pack = Pack({**{k: (n,) for k, n in sizes.items()}, "last": (3, self._measured), "inner": (len(inner),)})
         self.memory = np.zeros(self._pack.size)
         views = self._pack.views(self.memory)
         views["instruments"][:], views["inner"][:] = self.instruments.start(), inner
@@ -125,12 +125,12 @@ class Navigated(Controller):
     def __call__(self, state: State) -> Any:
         """Measure, filter, and ask the inner controller if its time has come."""
         self._look()
-        sim, t, (known, last) = self._simulation, state.t, self._m["last"]
+        sim, t, (known, seen, last) = self._simulation, state.t, self._m["last"]
         arrived = self.instruments.sample(self._of_instruments, state, sim.parameters)
         for r in arrived:
             at = slice(self._ends[r.sensor], self._ends[r.sensor + 1])
             there = np.isfinite(r.value)
-            known[at], last[at] = there, np.where(there, r.value, last[at])
+            known[at], seen[at], last[at] = there, there | (seen[at] > 0.0), np.where(there, r.value, last[at])
         self.messages = [] if self.navigator is None else self._navigate(self.navigator, state, arrived)
         if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
             self._show(state, self.signal_values[len(self.signal_values) - self._inner :])
@@ -146,7 +146,7 @@ class Navigated(Controller):
 
     def _show(self, state: State, inner: Array) -> None:
         """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
-        known, last = self._m["last"]
+        known, _, last = self._m["last"]
         shown = [np.where(known > 0.0, last, np.nan)]
         if self.navigator is not None:
             m = self._of_navigator
@@ -172,9 +172,9 @@ class Navigated(Controller):
             e, i = self.navigator.estimate(self._of_navigator), self.navigator.body
             q[model.q_slices[i]] = np.concatenate([e.position, e.orientation])
             v[model.v_slices[i]] = e.velocity
-        known, last = self._m["last"]
+        _, seen, last = self._m["last"]
         for s, at in zip(self.sensors, self._ends, strict=False):
-            if isinstance(s, JointEncoders) and known[at]:
+            if isinstance(s, JointEncoders) and seen[at]:
                 for k, name in enumerate(s.joints):
                     part = model.joint_part(name)
                     q[part.q], v[part.v] = last[at + k], last[at + len(s.joints) + k]

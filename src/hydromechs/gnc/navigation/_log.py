@@ -15,7 +15,7 @@ from ..sensors import Reading, Sensor
 if TYPE_CHECKING:
     import xarray
 
-    from ._filter import Navigator
+    from ._navigator import Navigator
 
 __all__ = ["Track", "log_of", "run_on"]
 

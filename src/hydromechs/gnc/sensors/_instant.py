@@ -13,7 +13,7 @@ from hydromechs.model import Model
 from hydromechs.model.component import Component, FrameNow, Now, Values
 from hydromechs.simulation import Evaluation, Plant, evaluate
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix
-from hydromechs.values import Array, Scalar, nearest
+from hydromechs.values import Array, Scalar
 
 __all__ = ["Instant", "MountedFrame", "terrain_of"]
 
@@ -104,12 +104,16 @@ class Instant:
         """Sum of all contact forces on a body in its axes [N], shape (3,)."""
         return self._e.forces["contact"][body][:3] if "contact" in self._e.forces else np.zeros(3)
 
-    def component(self, name: str) -> tuple[Component, Values, Values]:
-        """A component of the plant, its states and its inputs, by its own names for them."""
-        names = [c.name for c in self._plant.components]
-        if name not in names:
-            raise KeyError(f"no component {name!r}{nearest(name, names)}")
-        k = names.index(name)
+    @property
+    def component_names(self) -> list[str]:
+        """Names of the components of the plant."""
+        return [c.name for c in self._plant.components]
+
+    def component(self, name: str) -> tuple[Component | None, Values, Values]:
+        """A component of the plant, or None, its states and its inputs, by its own names for them."""
+        if name not in self.component_names:
+            return None, {}, {}
+        k = self.component_names.index(name)
         return self._plant.components[k], *self._plant.layout.of_component(k, self._z, self._inputs)
 
     def transmitted(self, body: int) -> Array:

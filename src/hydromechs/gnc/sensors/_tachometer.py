@@ -11,7 +11,7 @@ from hydromechs.actuation import Thruster
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.spatial import where
-from hydromechs.values import Array, Positive
+from hydromechs.values import Array, Positive, nearest
 
 from ._instant import Instant
 from ._noise import PERFECT, Noise
@@ -39,7 +39,8 @@ class Tachometer(Sensor):
         """Of the lagged thrust, or of the command where there is no lag."""
         thruster, z, u = instant.component(self.thruster)
         if not isinstance(thruster, Thruster):
-            raise FieldError(f"sensor {self.name!r}.thruster", self.thruster, "must be the name of a thruster")
+            must = f"must be the name of a thruster{nearest(self.thruster, instant.component_names)}"
+            raise FieldError(f"sensor {self.name!r}.thruster", self.thruster, must)
         x = z["thrust"] if thruster.time_constant else thruster.curve.steady(u[""])
         size = np.sqrt(abs(x) / thruster.curve.limits[1])
         return np.array([self.full_speed * where(x >= 0.0, size, -size)])
