@@ -7,6 +7,7 @@ from ._state_file import load_state, save_state
 _LATER = {  # compile with CasADi and LLVM
     "CommandRanges": "._ranges",
     "Controller": "._controller",
+    "Evaluation": "._evaluate",
     "Event": "._events",
     "FunctionController": "._controller",
     "Log": "._results",
@@ -34,6 +35,7 @@ _LATER = {  # compile with CasADi and LLVM
 __all__ = [
     "CommandRanges",
     "Controller",
+    "Evaluation",
     "Event",
     "FunctionController",
     "Log",

@@ -500,7 +500,7 @@ class Simulation:
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
-            for text in said:
+            for text in (*said, *self.controller.messages):
                 log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
