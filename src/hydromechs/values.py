@@ -57,6 +57,7 @@ __all__ = [
     "field_texts",
     "finite",
     "floats",
+    "instances",
     "is_finite",
     "is_path",
     "matrix",
@@ -207,6 +208,26 @@ def floats(values: Any, n: int, name: str) -> tuple[float, ...]:
     out = tuple(number(v, name) for v in values)
     if len(out) != n:
         raise FieldError(name, list(out), f"must have {n} numbers, has {len(out)}")
+    return out
+
+
+def instances(values: Any, kind: Any, name: str, what: str) -> tuple[Any, ...]:
+    """`values` as a tuple of objects of a class.
+
+    Args:
+        values: What the caller gave.
+        kind: The class, or several.
+        name: What the error calls it.
+        what: What they must be, as "thrusters, as Thruster(...)".
+    """
+    if isinstance(values, str | dict) or not isinstance(values, Iterable):
+        raise FieldError(name, values, f"must be a list of {what}")
+    out = tuple(values)
+    for i, x in enumerate(out):
+        if isinstance(x, type):
+            raise ValueError(f"{name}[{i}] is the class {x.__name__}, must be an object of it, as {x.__name__}(...)")
+        if not isinstance(x, kind):
+            raise FieldError(f"{name}[{i}]", x, f"but {name} must be a list of {what}")
     return out
 
 

@@ -115,7 +115,7 @@ def test_run_without_code_refuses(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ("{name: mooring, frame: tool}", "does not take them: missing a required argument"),
+        ("{name: mooring, frame: tool}", "needs 'anchor'; it takes name"),
         ("{name: mooring, frame: tol, anchor: [0, 0, 0], length: 1, stiffness: 1}", "no frame or body 'tol'"),
     ],
 )
@@ -146,7 +146,7 @@ def test_what_act_returns_is_checked():
     ):
         with pytest.raises((TypeError, ValueError), match=f"component 'odd' \\(Odd\\).*{words}"):
             hm.Plant(model=model, components=[Odd(action)])
-    with pytest.raises(TypeError, match="must be a Component"):
+    with pytest.raises(ValueError, match="must be a list of components"):
         hm.Plant(model=model, components=["thruster"])
 
 

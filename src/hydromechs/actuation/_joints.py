@@ -92,8 +92,10 @@ class JointDrive(Component):
         out = []
         for k, axis in enumerate(_axes(part)):
             start = _position(part, k) if self.drive.commands_position else 0.0
-            unit = "m" if self.drive.unit == "rad" and isinstance(part.joint, joints.Prismatic) else self.drive.unit
-            out.append(Slot(axis, start, unit))
+            unit = self.drive.unit
+            if isinstance(part.joint, joints.Prismatic):
+                unit = {"rad": "m", "N m": "N"}.get(unit, unit)
+            out.append(Slot(axis, start, unit, limits=self.drive.limits))
         return out
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

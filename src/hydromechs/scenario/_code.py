@@ -160,12 +160,13 @@ class _Spec:
         return target
 
     def _called(self, target: Callable[..., Any], arguments: Mapping[str, object], where: tuple[str | int, ...]) -> Any:
-        at, signature = (*where, "parameters"), inspect.signature(target)
-        try:
-            signature.bind(**arguments)
-        except TypeError as e:
-            takes = ", ".join(signature.parameters)
-            raise self._wrong(at, f"{self.type} does not take them: {e}; it takes {takes or 'none'}") from None
+        at, takes = (*where, "parameters"), inspect.signature(target).parameters
+        wants = [n for n, p in takes.items() if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        more = any(p.kind is p.VAR_KEYWORD for p in takes.values())
+        for name in [n for n in arguments if n not in takes and not more]:
+            raise self._wrong(at, f"{self.type} does not take {name!r}{nearest(name, takes)}")
+        for name in [n for n in wants if n not in arguments]:
+            raise self._wrong(at, f"{self.type} needs {name!r}; it takes {', '.join(takes)}")
         try:
             return target(**arguments)
         except (TypeError, ValueError, KeyError) as e:

@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs import contact
 from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
-from hydromechs.errors import ScenarioError, words_of
+from hydromechs.errors import FieldError, ScenarioError, words_of
 from hydromechs.gnc import Navigated, Navigation
 from hydromechs.gnc.sensors import Sensor
 from hydromechs.hydro import Environment
@@ -31,16 +31,38 @@ from hydromechs.simulation import (
     quantities,
     watchable,
 )
-from hydromechs.values import nearest, positive, whole
+from hydromechs.values import instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault
+from ._judge import environment_faults, plant_faults, time_faults
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
 
 OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
 """Dimensions of a recording that the model alone decides."""
+
+LISTS: dict[str, tuple[Any, str]] = {
+    "models": (ModelStart, "models and their starts, as ModelStart(model=...)"),
+    "terrain": (contact.terrain.Terrain, "terrain, as contact.terrain.Plane(...)"),
+    "touching": (str, "names of frames"),
+    "collisions": (tuple | list, "pairs of names of bodies"),
+    "thrusters": (Thruster, "thrusters, as Thruster(...)"),
+    "grasps": (contact.Grasp, "grasps, as contact.Grasp(...)"),
+    "external": (str, "names of bodies"),
+    "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
+    "sensors": (Sensor, "sensors, as gnc.sensors.Imu(...)"),
+    "events": (Event, "events, as Event(...)"),
+    "checks": (Check, "checks, as Check(...)"),
+}
+"""Classes of what is listed in a scenario, and what to call them."""
+MAPPINGS: dict[str, tuple[Any, str]] = {
+    "drives": (Drive, "a drive, as drives.Servo(...)"),
+    "friction": (Friction | None, "drives.Friction(...) or None"),
+    "stops": (Stops | None, "drives.Stops(...) or None"),
+}
+"""Classes of what acts in joints, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,22 +132,20 @@ class Scenario:
     """What must be true of the recording."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "models",
-            "terrain",
-            "touching",
-            "thrusters",
-            "grasps",
-            "external",
-            "components",
-            "sensors",
-            "events",
-            "checks",
-        ):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        object.__setattr__(self, "collisions", tuple((a, b) for a, b in self.collisions))
-        for name in ("drives", "friction", "stops", "commands"):
+        if not isinstance(self.name, str):
+            raise FieldError("Scenario.name", self.name, "must be a text")
+        for name, (kind, what) in LISTS.items():
+            object.__setattr__(self, name, instances(getattr(self, name), kind, name, what))
+        object.__setattr__(self, "collisions", tuple(map(tuple, self.collisions)))
+        for name, (kind, what) in MAPPINGS.items():
             object.__setattr__(self, name, pairs(getattr(self, name), name))
+            for key, value in getattr(self, name):
+                if not isinstance(value, kind):
+                    raise FieldError(f"{name}[{key!r}]", value, f"must be {what}")
+        object.__setattr__(self, "commands", pairs(self.commands, "commands"))
+        if not isinstance(self.environment, Environment):
+            raise FieldError("environment", self.environment, "must be a hydromechs.Environment(...)")
+        object.__setattr__(self, "commands", tuple((k, number(x, f"commands.{k}")) for k, x in self.commands))
         object.__setattr__(self, "integrator", method_named(self.integrator))
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
@@ -222,12 +242,12 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if faults:
         return [*faults, *out]
     model = scenario.model
-    named = _name_faults(scenario, model)
-    named += sensor_faults(scenario, model)
+    named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
         plant = scenario.known_plant
+        out += plant_faults(scenario, plant)
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [*out, Fault((), words_of(e))]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
@@ -251,7 +271,7 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
                 whole_steps(value, scenario.step, ".".join(path))
             except ValueError as e:
                 out.append(Fault(path, str(e)))
-    return out
+    return out + time_faults(scenario)
 
 
 def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:

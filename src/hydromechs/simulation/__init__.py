@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
+    "CommandRanges": "._ranges",
     "Controller": "._controller",
     "Evaluation": "._evaluate",
     "Event": "._events",
@@ -24,13 +25,15 @@ _LATER = {  # compile with CasADi and LLVM
     "quantities": "._observe",
     "rollout": "._rollout",
     "schema": "._observe",
+    "size_faults": "._clock",
     "step_limit": "._stiffness",
-    "step_warnings": "._stiffness",
+    "step_faults": "._stiffness",
     "stiff_modes": "._stiffness",
     "watchable": "._events",
 }
 
 __all__ = [
+    "CommandRanges",
     "Controller",
     "Evaluation",
     "Event",
@@ -52,8 +55,9 @@ __all__ = [
     "rollout",
     "save_state",
     "schema",
+    "size_faults",
+    "step_faults",
     "step_limit",
-    "step_warnings",
     "stiff_modes",
     "watchable",
 ]

@@ -138,8 +138,11 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
         if period is not None:
             raise ValueError(f"period is {period!r}, but there is no controller; leave it out, or give a controller")
         return None
+    if isinstance(controller, type):
+        name = controller.__name__
+        raise TypeError(f"controller is the class {name}, must be an object of it: {name}(...)")
     if isinstance(controller, Controller):
-        if period is not None and float(period) != float(controller.period):
+        if period is not None and positive(period, "period") != float(controller.period):
             raise ValueError(
                 f"period is {period:g} s, but the controller {type(controller).__name__} has a period of "
                 f"{controller.period:g} s; leave period out"

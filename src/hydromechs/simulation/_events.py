@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hydromechs.errors import words_of
+from hydromechs.errors import FieldError, words_of
 from hydromechs.integrators import Point, rounding
 from hydromechs.recording import find_quantity
-from hydromechs.values import Finite, check_fields, floats, is_finite, nearest
+from hydromechs.values import Finite, check_fields, floats, is_finite, nearest, number
 
 from ._held import switch_places, wrench_places
 from ._observe import coordinates, quantities
@@ -43,9 +43,19 @@ class Event:
 
     def __post_init__(self) -> None:
         check_fields(self, f"event {self.name!r}: Event")
+        for key in ("name", "quantity"):
+            if not isinstance(getattr(self, key), str):
+                raise FieldError(f"Event.{key}", getattr(self, key), "must be a text")
+        for key in ("command", "wrench", "grasp", "release"):
+            value = getattr(self, key)
+            if not isinstance(value, Iterable):
+                must = "must map names to values" if key in ("command", "wrench") else "must be names of grasps"
+                raise FieldError(f"event {self.name!r}: Event.{key}", value, must)
         for key in ("command", "wrench"):
             value = getattr(self, key)
             object.__setattr__(self, key, tuple(value.items()) if isinstance(value, Mapping) else tuple(map(tuple, value)))
+        numbers = tuple((name, number(x, f"event {self.name!r}: the command of {name!r}")) for name, x in self.command)
+        object.__setattr__(self, "command", numbers)
         wrenches = []
         for body, given in self.wrench:
             wrench = floats(given, 6, f"event {self.name!r}: the wrench on {body!r}")

@@ -10,20 +10,24 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.equations import identity_of, parameter_value, with_parameters
+from hydromechs.equations import identity_of, model_of, parameter_value, with_parameters
+from hydromechs.errors import FieldError, ModelError
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
-from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Now
-from hydromechs.values import Array, Scalar, nearest
+from hydromechs.model import Model, dry_faults
+from hydromechs.model.component import Action, Component, Now, StillWater
+from hydromechs.values import Array, instances, nearest, whole
 
+from ._actions import check_action
 from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
 
-__all__ = ["Plant", "Waves"]
+__all__ = ["COMPONENTS", "Plant", "Waves"]
 
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
+COMPONENTS = "components; derive a class of your own from hydromechs.Component"
+"""What components must be."""
 DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held", "constraint_group"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
@@ -32,19 +36,6 @@ LABELS = {"drag", "added_mass", "buoyancy", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
-
-
-class _StillWater:
-    """Water at rest, for the first look at what components do."""
-
-    def __init__(self, surface: bool) -> None:
-        self._depth = 0.0 if surface else None
-
-    def velocity_at(self, body: int, away: Array) -> Array:
-        return np.zeros(3)
-
-    def depth_at(self, body: int, away: Array) -> Scalar | None:
-        return self._depth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +58,11 @@ class Plant:
     """Names of numbers of the model that stay open, as "vehicle.inertia.mass"."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "components", tuple(self.components))
+        model_of(self.model)
+        if not isinstance(self.environment, Environment):
+            raise FieldError("environment", self.environment, "must be a hydromechs.Environment(...)")
+        object.__setattr__(self, "components", instances(self.components, Component, "components", COMPONENTS))
+        object.__setattr__(self, "seed", whole(self.seed, "seed"))
         named = (self.parameters,) if isinstance(self.parameters, str) else tuple(self.parameters)
         object.__setattr__(self, "parameters", named)
         for name in named:
@@ -77,10 +72,13 @@ class Plant:
                 "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
                 "leave the waves out"
             )
-        for k, c in enumerate(self.components):
-            if not isinstance(c, Component):
-                raise TypeError(f"components[{k}] is {c!r}, must be a Component; derive your class from hydromechs.Component")
+        for c in self.components:
+            if not isinstance(c.name, str) or not c.name:
+                raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")
             c.check(self.model)
+        faults = [] if self.environment.surface is None else dry_faults(self.model)
+        if faults:
+            raise ModelError(self.model.name, faults)
         seen: set[str] = set()
         for c in self.components:
             if c.name in seen:
@@ -110,13 +108,17 @@ class Plant:
         """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
         model, state = self.model, self.model.initial()
         kin = dynamics.kinematics(model, state.q, state.v)
-        now = Now(model, 0.0, state.q, state.v, kin, _StillWater(self.environment.surface is not None))
+        now = Now(model, 0.0, state.q, state.v, kin, StillWater(None if self.environment.surface is None else 0.0))
         out = []
         for c in self.components:
             z = {s.name: s.value_at(state.q) for s in c.states(model)}
             u = {s.name: s.value_at(state.q) for s in c.inputs(model)}
-            action = c.act(now, z, u)
-            _check_action(c, action, z)
+            try:
+                action = c.act(now, z, u)
+            except Exception as error:
+                error.add_note(f"in act of the component {c.name!r} ({type(c).__name__})")
+                raise
+            check_action(c, model, action, z)
             out.append(action)
         return tuple(out)
 
@@ -298,24 +300,3 @@ class Plant:
 
 def _plant(model: Model, environment: Environment, components: tuple, seed: int, parameters: tuple[str, ...]) -> Plant:
     return Plant(model=model, environment=environment, components=components, seed=seed, parameters=parameters)
-
-
-def _check_action(component: Component, action: object, z: Mapping[str, float]) -> None:
-    """What a component's `act` returned must fit what it says of itself."""
-    who = f"component {component.name!r} ({type(component).__name__})"
-    if not isinstance(action, Action):
-        raise TypeError(f"{who}: act returned {action!r}, must be an Action")
-    if set(action.rates) != set(z):
-        raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give those of its states {sorted(z)}")
-    declared = {o.name for o in component.outputs}
-    recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
-    if recorded != declared:
-        raise ValueError(f"{who}: act records {sorted(recorded)}, must record its outputs {sorted(declared)}")
-    for wrench in action.forces:
-        if np.shape(wrench.F_Bo_B) != (6,):
-            raise ValueError(f"{who}: a wrench has shape {np.shape(wrench.F_Bo_B)}, must be (6,)")
-    for _, inertia in action.armature:
-        if not np.all(np.isfinite(inertia) & (np.asarray(inertia) >= 0.0)):
-            raise ValueError(f"{who}: its armature is {inertia}, must be finite and at least 0")
-    if action.energy is not None and action.power is None:
-        raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")

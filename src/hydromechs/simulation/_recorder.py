@@ -47,6 +47,9 @@ class Recorder:
     ) -> None:
         self.plant, self.observer, self.every = plant, observer, every
         own = {"model": plant.model.name, "axes": plant.model.world.axes, "seed": plant.seed}
+        if plant.layout.commands:
+            units = zip(plant.layout.commands, plant.layout.input_slots, strict=False)
+            own["command_units"] = {name: slot.unit for name, slot in units}
         self.variables = schema(plant)
         contents = (self.variables, coordinates(plant), own | dict(attrs))
         self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)

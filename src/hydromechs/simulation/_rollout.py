@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from hydromechs import compiler, dynamics, equations
 from hydromechs.compiler import Argument, Compiled
 from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
+from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import Integrator, Point, Stepper, method_named, rounding, slack, whole_steps
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
@@ -19,6 +21,7 @@ from ._closing import closed, switched_off
 from ._controller import TracedController
 from ._plant import Plant
 from ._programs import PlantPrograms
+from ._ranges import CommandRanges
 
 __all__ = ["Rollout", "rollout"]
 
@@ -142,22 +145,29 @@ def _starts(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, tuple
     """Starts as arrays, and the batch's dimensions."""
     q, v = _last(q, "q", model.nq), _last(v, "v", model.nv)
     _check_quaternions(model, q)
-    return q, v, _batch(q.shape[:-1], {"v": v.shape[:-1]})
+    return q, v, _batch({"q": q.shape[:-1], "v": v.shape[:-1]})
 
 
-def _batch(batch: tuple[int, ...], leads: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The batch's dimensions, with those of further arrays."""
-    for name, lead in leads.items():
-        try:
-            batch = np.broadcast_shapes(batch, lead)
-        except ValueError:
-            raise ValueError(f"{name} has the batch {lead}, what is given before it {batch}; they must broadcast") from None
-    return batch
+def _array(x: Any, name: str) -> np.ndarray:
+    """Numbers that a caller gave."""
+    try:
+        return np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise FieldError(name, x, "must be an array of numbers") from None
+
+
+def _batch(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch of all inputs, whose leading dimensions must fit together."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise ValueError(f"batches do not fit together: {listed}; give all the same leading dimensions, or none") from None
 
 
 def _last(x: Any, name: str, n: int) -> np.ndarray:
     """An array of rows of n numbers."""
-    x = np.asarray(x, dtype=float)
+    x = _array(x, name)
     if x.ndim < 1 or x.shape[-1] != n:
         raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
     return x
@@ -239,9 +249,9 @@ def _model_rollout(
     shapes = {name: shape_of(name, model) for name in names} | {name: x.shape for name, x in dyn.parameters.items()}
     given |= {**dyn.parameters, **parameters}
     q, v, batch = _starts(model, q, v)
-    arrays = {name: np.asarray(given[name], dtype=float) for name in shapes}
+    arrays = {name: _array(given[name], name) for name in shapes}
     leads = {name: _leading(x, name, shapes[name], batch, times.steps) for name, x in arrays.items()}
-    batch = _batch(batch, leads)
+    batch = _batch({"q and v": batch, **leads})
     worlds = int(np.prod(batch))
     flat = [_flat(x, leads[name], batch, worlds) for name, x in arrays.items()]
     starts = [_worlds(x, batch, worlds) for x in (q, v)]
@@ -327,20 +337,21 @@ class _PlantRollout:
         nv, nu = plant.model.nv, len(layout.commands) + len(layout.held)
         q, v, batch = _starts(plant.model, q, v)
         law = self._law(controller, times.dt)
-        arrays = {name: np.asarray(x, dtype=float) for name, x in self._named(inputs).items()}
+        arrays = {name: _array(x, name) for name, x in self._named(inputs).items()}
         leads = {name: _leading(x, repr(name), (), batch, times.steps) for name, x in arrays.items()}
         opened = self._parameters(parameters)
-        batch = _batch(batch, {repr(name): lead for name, lead in leads.items()})
-        batch = _batch(batch, {repr(name): x.shape[: x.ndim - len(shape)] for name, (x, shape) in opened.items()})
+        shapes = {"q and v": batch, **leads}
+        shapes |= {name: x.shape[: x.ndim - len(shape)] for name, (x, shape) in opened.items()}
         opening = internal is None
         if internal is not None:
             internal = _last(internal, "internal", layout.nz)
-            batch = _batch(batch, {"internal": internal.shape[:-1]})
+            shapes["internal"] = internal.shape[:-1]
         remembered = np.zeros(0)
         if controller is not None:
             first = controller.first_memory
             remembered = _last(first if memory is None else memory, "memory", len(first))
-            batch = _batch(batch, {"memory": remembered.shape[:-1]})
+            shapes["memory"] = remembered.shape[:-1]
+        batch = _batch(shapes)
         worlds = int(np.prod(batch))
 
         q_start = _worlds(q, batch, worlds)
@@ -350,6 +361,8 @@ class _PlantRollout:
         for name, x in arrays.items():
             column = x if x.ndim > len(leads[name]) else x[..., None]
             given[:, :, self._place(name)] = np.broadcast_to(column, (*batch, column.shape[-1])).reshape(worlds, -1)
+        for text in CommandRanges(layout).look(given[..., : len(layout.commands)]):
+            warnings.warn(text, stacklevel=4)
         values = {name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, -1) for name, (x, shape) in opened.items()}
         if internal is None:
             z = np.array([layout.start(layout.state_slots, row) for row in q_start]).reshape(worlds, -1)

@@ -13,7 +13,7 @@ import numpy as np
 from hydromechs import contact, dynamics
 from hydromechs.actuation import Thruster, drives
 from hydromechs.equations import configuration, model_of
-from hydromechs.errors import SimulationDiverged
+from hydromechs.errors import FieldError, SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.integrators import (
     Integrator,
@@ -29,20 +29,21 @@ from hydromechs.integrators import (
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.recording import find_quantity, real_time_factor
-from hydromechs.values import nearest, positive
+from hydromechs.values import floats, instances, nearest, positive
 
 from ._build import components_of
-from ._clock import Clock
+from ._clock import Clock, size_faults
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller, own_controller
 from ._events import Event, Watched, check_events, first_crossings
 from ._held import switch_places, wrench_places
 from ._observe import coordinates, quantities, quaternions
-from ._plant import Plant
+from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
+from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Log, Run
-from ._stiffness import step_warnings
+from ._stiffness import step_faults
 
 __all__ = ["Simulation"]
 
@@ -120,22 +121,24 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
+        grasps = instances(grasps, contact.Grasp, "grasps", "grasps, as contact.Grasp(...)")
+        others = instances(components, Component, "components", COMPONENTS)
         acting = dict(
-            thrusters=tuple(thrusters),
+            thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
             drives=drives,
             friction=friction,
             stops=stops,
-            terrain=tuple(terrain),
-            touching=tuple(touching),
-            collisions=tuple(collisions),
+            terrain=instances(terrain, contact.terrain.Terrain, "terrain", "terrain, as contact.terrain.Plane(...)"),
+            touching=instances(touching, str, "touching", "names of frames"),
+            collisions=instances(collisions, tuple | list, "collisions", "pairs of names of bodies"),
             material=material,
-            external=tuple(external),
-            components=(*grasps, *components),
+            external=instances(external, str, "external", "names of bodies"),
+            components=(*grasps, *others),
         )
         if isinstance(model, Plant):
-            named = () if isinstance(parameters, Mapping) else tuple(parameters)
-            beside = {**acting, "grasps": tuple(grasps), "environment": environment, "parameters": named}
-            extra = [name for name, x in beside.items() if x and (name != "components" or x != tuple(grasps))]
+            named = () if isinstance(parameters, Mapping) else parameters
+            beside = {**acting, "grasps": grasps, "environment": environment, "parameters": named}
+            extra = [name for name, x in beside.items() if x and (name != "components" or others)]
             extra += [] if seed is None else ["seed"]
             if extra:
                 raise ValueError(f"{extra[0]} is given beside a Plant, which says what acts; put it into the plant")
@@ -143,14 +146,14 @@ class Simulation:
         else:
             self.plant = Plant(
                 model=model_of(model),
-                environment=_environment(environment),
+                environment=Environment() if environment is None else environment,
                 components=components_of(model, **acting),  # type: ignore[arg-type]  # one dict of all
                 seed=0 if seed is None else seed,
-                parameters=tuple(parameters),
+                parameters=instances(list(parameters), str, "parameters", "names of numbers of the model"),
             )
         """What is simulated."""
         self.controller = own_controller(as_controller(controller, period))
-        self.events = tuple(events)
+        self.events = instances(events, Event, "events", "events, as Event(...)")
         self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
         self.record = self._multiple(record, "record")
         gusts = self.plant.environment.gusts
@@ -162,10 +165,15 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
+        self._ranges = CommandRanges(self.plant.layout)
         self._quantities = quantities(self.plant)
         check_events(self.events, self.plant)
+        for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
+            raise ValueError(f"event {event.name!r}: {text}")
         self._first = self.model.initial() if state is None else state
-        self._first_commands = dict(commands or {})
+        self._first_commands = by_name(commands or {}, "commands")
+        for text in self._ranges.faults(self._first_commands).values():
+            raise ValueError(f"commands: {text}")
         self._first_memory = np.zeros(0)
         if self.controller is not None:
             self.controller.start(self)
@@ -213,6 +221,8 @@ class Simulation:
             state: As an earlier `state` gave it, or one with t, q and v only.
         """
         given = self._first if state is None else state
+        if not isinstance(given, State):
+            raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
         layout, plant = self.plant.layout, self.plant
         q = configuration(self.model, given.q)
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
@@ -286,8 +296,15 @@ class Simulation:
 
     @command.setter
     def command(self, command: Commands) -> None:
-        if command is not None:
-            self._command = self._values(command, self._command, self.actuators, "actuator")
+        for text in self._set_command(command):
+            warnings.warn(text, stacklevel=2)
+
+    def _set_command(self, command: Commands) -> list[str]:
+        """Set commands; what to say of those that are outside of their range for the first time."""
+        if command is None:
+            return []
+        self._command = input_values(command, self._command, self.actuators, "actuator", self._at.t)
+        return self._ranges.look(self._command)
 
     @property
     def held(self) -> np.ndarray:
@@ -296,27 +313,7 @@ class Simulation:
 
     @held.setter
     def held(self, values: Commands) -> None:
-        self._set_held(self._values(values, self._held, self.plant.layout.held, "held input"))
-
-    def _values(self, given: Commands, present: np.ndarray, names: tuple[str, ...], what: str) -> np.ndarray:
-        """Values of inputs as a caller gave them."""
-        values = present.copy()
-        if isinstance(given, Mapping):
-            for name, value in given.items():
-                if name not in names:
-                    raise KeyError(f"no {what} {name!r}{nearest(name, names)}")
-                values[names.index(name)] = value
-        else:
-            values = np.array(given, dtype=float)
-            if values.shape != present.shape:
-                raise ValueError(
-                    f"values of the {what}s must have shape {present.shape} ({', '.join(names)}), got {values.shape}"
-                )
-        bad = ~np.isfinite(values)
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise ValueError(f"t = {self._at.t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
-        return values
+        self._set_held(input_values(values, self._held, self.plant.layout.held, "held input", self._at.t))
 
     def set_wrench(self, body: str, wrench: Any) -> None:
         """Put a wrench on a body until it is changed.
@@ -328,8 +325,8 @@ class Simulation:
         places = wrench_places(self.plant)
         if body not in places:
             raise KeyError(f"no external wrench on {body!r}; name the body in Simulation(external=[...])")
-        values = np.asarray(wrench, dtype=float)
-        if values.shape != (6,) or not np.isfinite(values).all():
+        values = np.array(floats(wrench, 6, f"the wrench on {body!r}"))
+        if not np.isfinite(values).all():
             raise ValueError(f"wrench must be 6 finite numbers, got {wrench!r}")
         held = self._held.copy()
         held[places[body]] = values
@@ -417,9 +414,12 @@ class Simulation:
         """
         self.compile()
         duration = positive(duration, "duration")
-        log = Log(step_warnings(self.plant, self._at.q, self.method, self.step_size))
-        for text in log.messages:
-            warnings.warn(text, stacklevel=2)
+        for _, text in size_faults(duration, self.step_size, self.record):
+            raise ValueError(text)
+        self._ranges.counts.clear()
+        for text in step_faults(self.plant, self._at.q, self.method, self.step_size):
+            raise ValueError(text)  # numbers may stay finite and be wrong
+        log = Log()
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
         own = {"integrator": self.method.name, "step": self.step_size}
@@ -487,6 +487,7 @@ class Simulation:
                 "real_time_factor": factor,
                 "late_steps": clock.late,
                 "messages": log.messages,
+                **({"commands_outside": dict(self._ranges.counts)} if self._ranges.counts else {}),
             }
         )
         return wall, factor
@@ -495,11 +496,11 @@ class Simulation:
         """Ask the controller if its time has come."""
         if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
-                self.command = self.controller(self.state)
+                said = self._set_command(self.controller(self.state))
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
-            for text in self.controller.messages:
+            for text in (*said, *self.controller.messages):
                 log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
@@ -549,7 +550,7 @@ class Simulation:
             V = np.array(dynamics.kinematics(self.model, self._at.q, self._at.x[:nv]).V, dtype=float)
             k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
             linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
-        advice = step_warnings(self.plant, self.model.initial().q, self.method, self.step_size)
+        advice = step_faults(self.plant, self.model.initial().q, self.method, self.step_size)
         remedy = (
             ""
             if self.method.adaptive
@@ -590,9 +591,3 @@ class Simulation:
         layout, opened = self.plant.layout, self.plant.parameters
         groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))
         return "; ".join(",".join(names) for names in groups)
-
-
-def _environment(environment: Environment | None) -> Environment:
-    if environment is not None and not isinstance(environment, Environment):
-        raise TypeError(f"environment is {environment!r}, must be a hydromechs.Environment(...)")
-    return environment or Environment()
