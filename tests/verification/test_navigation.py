@@ -298,6 +298,15 @@ def test_water_track_estimates_the_current():
     assert all(math.isnan(signals[f"dvl.bottom_{k}"]) for k in (1, 2, 3, 4))
 
 
+def test_water_track_is_not_taken_for_ground_track():
+    """A filter that does not estimate the current leaves it alone, and says that it goes on without the DVL."""
+    dvl = Dvl(name="dvl", frame="dvl", rate=5.0, noise=Noise(sigma=0.01), water_noise=Noise(sigma=0.01), range=5.0)
+    current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
+    navigated = Navigated(None, sensors=(IMU, dvl, DEPTH), navigation=Navigation(filter=FILTER), terrain=[FLOOR])
+    run = hm.Simulation(vehicle(), controller=navigated, environment=current, step=0.02, record=0.2).run(2.0)
+    assert run.messages == ["t = 0.64 s: no measurement of 'dvl' is used since t = 0 s; the filter goes on without"]
+
+
 # -- in a simulation ------------------------------------------------------------------------------------------------------------
 
 

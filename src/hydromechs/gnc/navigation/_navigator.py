@@ -267,14 +267,17 @@ class Navigator:
         """
         aid, number, _, value = reading
         sensor, said = self.aids[aid], []
-        there = np.flatnonzero(np.isfinite(value))
-        if not len(there):
-            return []
         k = self._copy(aid, number)
         at = slice(NE * k, NE * k + NE)
         given = (self._zero, m["x"][k], m["w"][k])
-        y = self._h.single_results(*given)[0][self._rows[aid]][there]
-        H = self._H.single_results(*given)[0][self._rows[aid]][there]
+        H = self._H.single_results(*given)[0][self._rows[aid]]
+        good = np.isfinite(value)
+        if not self.settings.current:  # what depends on a current that is not estimated tells nothing
+            good &= ~H[:, ERRORS["c"]].any(axis=1)
+        there = np.flatnonzero(good)
+        if not len(there):
+            return []
+        y, H = self._h.single_results(*given)[0][self._rows[aid]][there], H[there]
         R = sensor.covariance(value, self._errors[aid])[np.ix_(there, there)] + FLOOR * np.eye(len(there))
         r = value[there] - y
         if sensor.angular:
