@@ -15,7 +15,7 @@ FAST_TESTS = $(wildcard \
 .PHONY: demo check test lint docs-tables docs-times crosscheck clean
 
 demo: $(VENV)/run
-	$(BIN)/hydromechs run station_keeping
+	$(BIN)/hydromechs run station_keeping --show
 
 # Before every commit: about a minute on two cores.
 check: lint

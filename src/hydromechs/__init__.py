@@ -51,6 +51,7 @@ from .model import (
     drag,
     joints,
     shapes,
+    visual,
 )
 
 __version__ = "0.1.0"
@@ -155,6 +156,7 @@ __all__ = [
     "save_scenario",
     "save_state",
     "shapes",
+    "visual",
 ]
 
 

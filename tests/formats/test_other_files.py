@@ -9,7 +9,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.errors import ModelError, ScenarioError, UnsupportedFeature
-from hydromechs.formats import is_scenario_file, load_file, load_scenario_file, loads
+from hydromechs.formats import dumps, is_scenario_file, load_file, load_scenario_file, loads
 from hydromechs.model import tree_faults
 
 
@@ -113,3 +113,37 @@ def test_bodies_without_inertia_are_found_in_one_pass():
         warnings.simplefilter("error")
         with pytest.raises(ModelError, match="body 'b2999': its revolute joint moves no inertia"):
             loads(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            "{shape: box, size: [1, 1, 0.2], rounding: 0.2}",
+            "visual.0.rounding is 0.2, must be at most 0.1, half of the shortest edge",
+        ),
+        ("{shape: cylinder, radius: 0.1, length: 1, bore: 0.1}", "visual.0.bore is 0.1, must be below the radius 0.1"),
+        ("{shape: sphere, radius: 1, opacity: 2}", "visual.0.opacity is 2"),
+        ("{shape: sphere, radius: 1, role: rudder}", "visual.0.role is 'rudder'"),
+        ("{shape: cone, radius: 1}", "visual.0"),
+        ("{shape: mesh, file: not_there.stl}", "visual.0.file is 'not_there.stl', but there is no such file"),
+    ],
+)
+def test_looks_that_cannot_be(tmp_path, given, said):
+    file = tmp_path / "seen.yaml"
+    file.write_text(f"hydromechs: 1\nname: seen\nbodies:\n  - name: hull\n    joint: {{type: fixed}}\n    visual: [{given}]\n")
+    with pytest.raises(ModelError) as caught:
+        load_file(file)
+    assert said in str(caught.value)
+
+
+def test_a_mesh_is_found_beside_its_file(tmp_path):
+    """The model remembers the folder; it is no part of what is saved or compared."""
+    (tmp_path / "hull.stl").write_text("solid hull\nendsolid hull\n")
+    file = tmp_path / "seen.yaml"
+    file.write_text(
+        "hydromechs: 1\nname: seen\nbodies:\n  - name: hull\n    joint: {type: fixed}\n    visual: [{shape: mesh, file: hull.stl}]\n"
+    )
+    model = load_file(file)
+    assert model.bodies[0].visual[0].folder == str(tmp_path)
+    assert loads(dumps(model)) == model

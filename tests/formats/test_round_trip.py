@@ -57,7 +57,21 @@ def test_rich_file_uses_every_field_of_every_class():
 
     visit(loads(RICH))
     unused = {(name, f.name) for name, kind in classes.items() for f in fields(kind)} - used
-    shared = ["origin", "color", "contact", "placement", "axis", "limits", "damping", "friction", "position", "velocity"]
+    shared = [
+        "origin",
+        "color",
+        "opacity",
+        "role",
+        "folder",
+        "contact",
+        "placement",
+        "axis",
+        "limits",
+        "damping",
+        "friction",
+        "position",
+        "velocity",
+    ]
     assert {(n, f) for n, f in unused if f not in shared} == set(), "fields that the rich file leaves at their defaults"
     for module in (added_mass, drag):
         for name in module.__all__:

@@ -17,7 +17,7 @@ from hydromechs.model import State
 from hydromechs.spatial import tensor_matrix
 
 FOLDER = Path(hydromechs.__file__).parent / "library" / "models"
-NAMES = ("bluerov2_heavy_alpha5", "puma560", "rexrov2_oberon7", "tiburon_titan2")
+NAMES = ("bluerov2_heavy_alpha5", "puma560", "rexrov2_oberon7", "tiburon_titan2", "workclass_arm3")
 EPS = np.finfo(float).eps
 
 
@@ -270,6 +270,56 @@ def test_tiburon_thrusters_reach_all_six_directions():
     assert np.linalg.matrix_rank(B) == 6
     assert np.all(B[0, :4] > 0.7)
     assert np.all(B[2, 4:] == -1)
+
+
+# --- work-class vehicle with a three-joint arm, and what it works on ---------------------------------------------------------
+
+
+def test_workclass_vehicle_is_neutral_and_its_buoyancy_acts_15_mm_behind_its_centre_of_mass():
+    model = load("workclass_arm3")
+    q = model.initial().q
+    assert abs(9.81 * weight_in_water(model, model.body_names)) < 0.1  # N; volumes are given to 1e-5 m³
+    p, _ = frame_pose(model, q, "tool")
+    np.testing.assert_allclose(p, [2.5, 0, 0.6], atol=1e-12)
+    X, mass, volume = poses(model, q), 0.0, 0.0
+    com, cob = np.zeros(3), np.zeros(3)
+    for i, b in enumerate(model.bodies):
+        at = lambda r, i=i: X[i][:3, :3] @ np.array(r) + X[i][:3, 3]  # noqa: E731
+        mass, volume = mass + b.inertia.mass, volume + b.hydro.volume
+        com, cob = com + b.inertia.mass * at(b.inertia.com), cob + b.hydro.volume * at(b.hydro.buoyancy_center)
+    behind, below = (com / mass - cob / volume)[[0, 2]]
+    assert behind == pytest.approx(0.015, abs=2e-6)  # its own centre of buoyancy is given to 1e-6 m
+    assert np.degrees(np.arctan(behind / below)) == pytest.approx(2.24, abs=0.01)  # nose down at rest
+    assert body(model, "vehicle").hydro.added_mass == body(load("tiburon_titan2"), "vehicle").hydro.added_mass
+
+
+def test_tubular_frame_is_its_tubes():
+    frame = body(load("tubular_frame"), "frame")
+    assert weight_in_water(load("tubular_frame"), ["frame"]) == pytest.approx(100.0, abs=0.01)
+    tubes = frame.hydro.drag
+    total = sum(np.linalg.norm(np.subtract(t.start, t.end)) for t in tubes)
+    first, second = np.zeros(3), np.zeros((3, 3))
+    for t in tubes:
+        s, e, r = np.array(t.start), np.array(t.end), t.radius
+        length, p = np.linalg.norm(e - s), (s + e) / 2
+        m, u = 400.0 * length / total, (e - s) / length
+        first += m * p
+        second += m * (r**2 / 2 + length**2 / 12) * (np.eye(3) - np.outer(u, u)) + m * r**2 * np.outer(u, u)
+        second += m * (p @ p * np.eye(3) - np.outer(p, p))
+    com = first / 400.0
+    np.testing.assert_allclose(frame.inertia.com, com, atol=1e-6)
+    tensor = second - 400.0 * (com @ com * np.eye(3) - np.outer(com, com))
+    np.testing.assert_allclose(tensor_matrix(frame.inertia.tensor), tensor, atol=6e-3)  # given to 0.01 kg·m²
+    assert pi * tubes[0].radius ** 2 * total == pytest.approx(frame.hydro.volume, rel=2e-3)  # radius to 1e-4 m
+
+
+def test_valve_turns_by_a_quarter_to_starboard():
+    model = load("valve_panel")
+    up, _ = frame_pose(model, np.zeros(1), "grip")
+    across, R = frame_pose(model, np.array([pi / 2]), "grip")
+    np.testing.assert_allclose([up, across], [[-0.12, 0, -0.3], [-0.12, 0.3, 0]], atol=1e-12)
+    np.testing.assert_allclose(R[:, 2], [1, 0, 0], atol=1e-12)
+    assert body(model, "valve").joint.friction == 40.0
 
 
 # --- BlueROV2 Heavy with Reach Alpha 5 ----------------------------------------------------------------------------------

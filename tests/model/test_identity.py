@@ -34,6 +34,13 @@ def test_any_number_changes_identity_and_line():
     assert len({repr(m) for m in (model, *others)}) == 4
 
 
+def test_looks_change_neither_identity_nor_line():
+    """So that a model that gets its looks compiles nothing again."""
+    model = library.load("puma560")
+    seen = with_other_number(model, 2, visual=(hm.visual.Sphere(radius=0.1),))
+    assert seen != model and identity_of(seen) == identity_of(model) and repr(seen) == repr(model)
+
+
 def test_elements_of_one_name_are_told_apart():
     """Cylinders of added mass, of drag and of display have the same class name."""
     ends = dict(radius=0.1, start=(0.0, 0.0, 0.0), end=(1.0, 0.0, 0.0))

@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "worlds": SCENARIO,
     "formats": SCENARIO,
     "library": {*SCENARIO, "formats"},
-    "viewer": {"recording", *MODEL},
+    "viewer": {"recording", "hydro", "contact", *DYNAMICS},
     "station": {*SCENARIO, "worlds", "viewer"},
     "studies": {*SCENARIO, "formats", "library", "worlds", "viewer", "station"},
     "cli": {*SCENARIO, "formats", "library", "worlds", "viewer", "station", "studies"},

@@ -20,6 +20,9 @@ app = typer.Typer(
     help="HydroMechs: simulation of mechanisms that move in water.",
 )
 
+PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
+BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a display.")]
+RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recording that does not say what was simulated.")]
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 
@@ -67,6 +70,9 @@ def run(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
+    show: Annotated[
+        bool, typer.Option("--show", help="Write the replay as one file, too, and open it where there is a display.")
+    ] = False,
     code: Annotated[bool, typer.Option(help="Allow Python code that the scenario names; --no-code refuses it.")] = True,
     traceback: Annotated[
         bool, typer.Option("--traceback", help="Show all lines of an error in Python code that the scenario names.")
@@ -87,6 +93,7 @@ def run(
             resume=resume,
             real_time=pace,
             pictures=pictures,
+            show=show,
             force=force,
             code=code,
         )
@@ -105,6 +112,45 @@ def scenarios() -> None:
     from ._run import print_scenarios
 
     print_scenarios(Console())
+
+
+@app.command()
+def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True) -> None:
+    """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
+    from ._show import view as show
+
+    show(model, Console(), port=port, browser=browser)
+
+
+@app.command()
+def replay(
+    run: Annotated[str, typer.Argument(help="The folder of a run or a recording (.zarr, .nc).")],
+    html: Annotated[str, typer.Option(help="Write one file that replays it without a server, in place of showing it.")] = "",
+    model: RECORDED = "",
+    port: PORT = 8080,
+    browser: BROWSER = True,
+) -> None:
+    """Replay a run in a browser: time line, speed, forces by cause, path, current, plots."""
+    from ._show import replay as show
+
+    show(run, Console(), model=model, html=html, port=port, browser=browser)
+
+
+@app.command()
+def picture(
+    source: Annotated[str, typer.Argument(help="A library model, a model file, the folder of a run or a recording.")],
+    out: Annotated[str, typer.Option(help="The PNG file.")] = "picture.png",
+    at: Annotated[list[float] | None, typer.Option(help="Time of a run [s]; may be repeated. By default its end.")] = None,
+    azimuth: Annotated[float, typer.Option(help="Direction that it is seen from, about the vertical from x [deg].")] = -38.0,
+    model: RECORDED = "",
+    chromium: Annotated[
+        bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
+    ] = False,
+) -> None:
+    """Draw a model or a run into a PNG file, without a display."""
+    from ._show import picture as draw
+
+    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, browser=chromium)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
@@ -16,6 +17,8 @@ from rich.text import Text
 
 from hydromechs.recording import RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
+
+from ._show import has_display, run_scene
 
 __all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
@@ -35,6 +38,7 @@ def run(
     resume: str = "",
     real_time: float | None = None,
     pictures: bool = True,
+    show: bool = False,
     force: bool = False,
     code: bool = True,
 ) -> bool:
@@ -49,6 +53,7 @@ def run(
         resume: A state.json to continue from, or the folder of a run.
         real_time: Pace of a run in real time.
         pictures: Whether to draw plots and write the report.
+        show: Whether to write the replay as one file and, on a machine with a display, open it.
         force: Replace an earlier run in the folder.
         code: Whether the scenario may name Python code of others, which is run.
     """
@@ -68,6 +73,7 @@ def run(
                 scenario,
                 folder,
                 text=Path(scenario_file(source)).read_text(),
+                file=Path(scenario_file(source)),
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
@@ -78,8 +84,13 @@ def run(
             raise
         if pictures:
             bar.show("drawing", scenario.duration)
-            draw(result)
+            draw(result, scenario)
+        if show:
+            bar.show("writing the replay", scenario.duration)
+            _write_replay(result)
     _print_result(result, console)
+    if show and has_display():
+        webbrowser.open(result.folder.replay.absolute().as_uri())
     return result.passed
 
 
@@ -103,16 +114,29 @@ def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManage
     return RunFolder.numbered(Path("runs") / scenario.name)
 
 
-def draw(result: RunResult) -> None:
+def draw(result: RunResult, scenario: Scenario) -> None:
     """Draw the plots of a run and write its report into its folder.
 
     Args:
         result: What `run_scenario` has made.
+        scenario: What was simulated.
     """
-    from hydromechs.viewer import plot_recording, write_report
+    from hydromechs.viewer import plot_moments, plot_recording, recording_scene, write_report
 
     plots = plot_recording(result.recording, result.folder.plots)
+    if plots:
+        scene = recording_scene(
+            scenario.model, result.recording, terrain=scenario.terrain, environment=scenario.environment, most=200
+        )
+        plots.insert(0, plot_moments(scene, result.folder.plots / "moments.jpg"))
     write_report(result.recording, result.summary, plots, result.folder.report)
+
+
+def _write_replay(result: RunResult) -> None:
+    from hydromechs.viewer import MOST_HTML, replay_html
+
+    scene, _ = run_scene(result.folder.path, most=MOST_HTML)
+    result.folder.replay.write_text(replay_html(scene), encoding="utf-8")
 
 
 class _ProgressBar:
@@ -180,6 +204,9 @@ def _print_result(result: RunResult, console: Console) -> None:
     if folder.report.exists():
         console.print(Text(f"report: {folder.report}", "bold"), soft_wrap=True)
     console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
+    console.print(Text(f"see it: hydromechs replay {folder.path}"), soft_wrap=True)
+    if folder.replay.exists():
+        console.print(Text(f"or open {folder.replay} in any browser"), soft_wrap=True)
     if result.summary.diverged is not None:
         console.print(Text(f"error: {result.summary.diverged}", "red"))
         console.print(Text(f"last finite state: {folder.last_finite_state}", "red"), soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints, shapes
+from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints, shapes, visual
 from hydromechs.values import Bound, field_texts
 
 from . import _entries as entries
@@ -214,6 +214,20 @@ HydroEntry = entry(Hydro, swaps=[_elements_swap("added_mass", AddedMass), _eleme
 
 _SHAPES = (shapes.Box, shapes.Cylinder, shapes.Sphere, shapes.Capsule, shapes.Mesh)
 Shape = tagged("shape", "shape", [entry(c, tag=("shape", c.kind, "Kind of shape.")) for c in _SHAPES])
+_LOOKS = (visual.Box, visual.Cylinder, visual.Sphere, visual.Capsule, visual.Ellipsoid, visual.Thruster, visual.Mesh)
+Visual = tagged(
+    "visual",
+    "shape",
+    [
+        entry(
+            c,
+            f"Visual{c.__name__}Entry",
+            tag=("shape", c.kind, "Kind of shape."),
+            without=("folder",),
+        )
+        for c in _LOOKS
+    ],
+)
 FRAMES = Swap(
     fields=("frames",),
     keys={"frames": Key(mapping_of(OriginEntry), "Named frames on the body, names unique in the model [m, rad].", {})},
@@ -222,7 +236,7 @@ FRAMES = Swap(
 )
 BodyEntry = entry(
     Body,
-    types={"parent": str | None, "joint": Joint, "hydro": HydroEntry, "shapes": list_of(Shape)},
+    types={"parent": str | None, "joint": Joint, "hydro": HydroEntry, "shapes": list_of(Shape), "visual": list_of(Visual)},
     texts={
         "name": "Name, unique in the model; not 'world'.",
         "parent": "Name of the parent body; the world if left out, null or 'world'.",

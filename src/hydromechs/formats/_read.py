@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from hydromechs.errors import Fault, ModelError, ScenarioError
-from hydromechs.model import Body, Model, World, body_faults, shapes, tree_faults, world_faults
+from hydromechs.model import Body, Model, World, body_faults, shapes, tree_faults, visual, world_faults
 
 from ._convert import build, fields_of
 from ._entries import Entry
@@ -179,9 +179,7 @@ class _Reader:
             needs_inertia = fault.path[2:] == ("hydro", "added_mass")
             if fault.path[2] not in bad and not (needs_inertia and bad & {"inertia", "hydro"}):
                 self._add(fault)
-        if self.folder is not None:
-            self._meshes(path, body, self.folder)
-        return body
+        return body if self.folder is None else self._meshes(path, body, self.folder)
 
     def _both_placements(self, path: tuple, joint: Any) -> None:
         parts = joint.get("parts") if isinstance(joint, dict) else None
@@ -193,12 +191,18 @@ class _Reader:
                 text = f"{self._owner(path)}{dotted(place)} has both {both}; keep one of them"
                 self._add(Fault((*path, *place, "mdh"), text, remedy="keep one of them"))
 
-    def _meshes(self, path: tuple, body: Body, folder: Path) -> None:
-        for k, shape in enumerate(body.shapes):
-            if isinstance(shape, shapes.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
-                remedy = "paths are relative to the model file"
-                words = f"shapes.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
-                self._add(Fault((*path, "shapes", k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
+    def _meshes(self, path: tuple, body: Body, folder: Path) -> Body:
+        """The body with its meshes found; those that are not there are faults."""
+        for name in ("shapes", "visual"):
+            for k, shape in enumerate(getattr(body, name)):
+                if isinstance(shape, shapes.Mesh | visual.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
+                    remedy = "paths are relative to the model file"
+                    words = f"{name}.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
+                    self._add(Fault((*path, name, k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
+        if not any(isinstance(look, visual.Mesh) for look in body.visual):
+            return body
+        looks = tuple(replace(v, folder=str(folder)) if isinstance(v, visual.Mesh) else v for v in body.visual)
+        return replace(body, visual=looks)
 
 
 def _bad_keys(kind: type[Entry], data: dict[str, Any]) -> set[str | None]:

@@ -1,8 +1,8 @@
-"""Models of mechanisms: bodies, joints, shapes, hydrodynamic data, states."""
+"""Models of mechanisms: bodies, joints, shapes, hydrodynamic data, looks, states."""
 
 from hydromechs.errors import Fault
 
-from . import added_mass, component, drag, joints, shapes
+from . import added_mass, component, drag, joints, shapes, visual
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
@@ -54,5 +54,6 @@ __all__ = [
     "shapes",
     "transformation",
     "tree_faults",
+    "visual",
     "world_faults",
 ]

@@ -1,4 +1,4 @@
-"""Bodies: inertia, hydrodynamic data, frames and shapes of one rigid body."""
+"""Bodies: inertia, hydrodynamic data, frames, shapes and looks of one rigid body."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hydromechs.values import NotNegative, Vector3, Vector6, convert_fields
 
 from . import added_mass, drag
 from ._placement import Origin
+from ._text import SEEN
 from .joints import Composite, Free, Joint
 from .shapes import Shape
+from .visual import Visual
 
 __all__ = ["Body", "Frame", "Hydro", "HydroModel", "Inertia"]
 
@@ -104,7 +106,9 @@ class Body:
     frames: tuple[Frame, ...] = ()
     """Named frames on the body."""
     shapes: tuple[Shape, ...] = ()
-    """Shapes for display and contact."""
+    """Shapes for contact and the free surface; the viewer draws them where there is nothing to see otherwise."""
+    visual: tuple[Visual, ...] = field(default=(), metadata=SEEN)
+    """What it looks like; no part of the physics."""
 
     def __post_init__(self) -> None:
         if self.parent == "world":
@@ -113,7 +117,7 @@ class Body:
             if self.parent is not None:
                 raise ValueError(f"body {self.name!r} has a parent, so it needs a joint; hydromechs.joints has them")
             object.__setattr__(self, "joint", Free())
-        for name in ("frames", "shapes"):
+        for name in ("frames", "shapes", "visual"):
             value = getattr(self, name)
             if not isinstance(value, list | tuple):
                 raise ValueError(f"body {self.name!r}: {name} is {value!r}, must be a list")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from types import ModuleType
+from typing import Any, get_args
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from hydromechs.errors import Fault
 from hydromechs.spatial import tensor_matrix
 from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_in
 
-from . import added_mass, drag, shapes
+from . import added_mass, drag, shapes, visual
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._placement import Mdh, Origin
 from .joints import Ball, Composite, Fixed, Free, Prismatic, Revolute
@@ -124,7 +125,9 @@ def body_faults(index: int, body: Any) -> list[Fault]:
         else:
             c.placement(("frames", frame.name), frame.origin)
     for i, shape in enumerate(body.shapes):
-        _shape(c, ("shapes", i), shape)
+        _shape(c, ("shapes", i), shape, shapes)
+    for i, look in enumerate(body.visual):
+        _shape(c, ("visual", i), look, visual)
     return c.found
 
 
@@ -288,14 +291,24 @@ def _drag(c: _Collector, path: tuple, element: object) -> None:
             c.add(path, f"{_dotted(path)}: {given} must not be zero and be perpendicular")
 
 
-def _shape(c: _Collector, path: tuple, shape: Any) -> None:
-    if not isinstance(shape, shapes.Shape):
-        c.add(path, f"{_dotted(path)} is {shape!r}, must be a shape of hydromechs.shapes")
+def _shape(c: _Collector, path: tuple, shape: Any, module: ModuleType) -> None:
+    """Faults of a shape for contact or for display, of `hydromechs.shapes` or `hydromechs.visual`."""
+    name = module.__name__.rpartition(".")[2]
+    if not isinstance(shape, shapes.Shape if module is shapes else visual.Visual):
+        c.add(path, f"{_dotted(path)} is {shape!r}, must be a shape of hydromechs.{name}")
         return
     c.fields(path, shape)
     c.placement((*path, "origin"), shape.origin)
-    if isinstance(shape, shapes.Mesh):
+    if isinstance(shape, shapes.Mesh | visual.Mesh):
         if not isinstance(shape.file, str) or not shape.file.strip():
             c.add((*path, "file"), f"{_dotted(path)}.file is {shape.file!r}, must be a path")
         if 0.0 in shape.scale:
             c.fault((*path, "scale"), shape.scale, "must not be zero")
+    if isinstance(shape, visual.Visual) and shape.role not in get_args(visual.Role):
+        c.add((*path, "role"), f"{_dotted(path)}.role is {shape.role!r}, must be one of {', '.join(get_args(visual.Role))}")
+    if isinstance(shape, visual.Cylinder) and shape.bore >= shape.radius:
+        c.fault((*path, "bore"), shape.bore, f"must be below the radius {plain(shape.radius)}")
+    if isinstance(shape, visual.Box) and 2.0 * shape.rounding > min(shape.size):
+        c.fault(
+            (*path, "rounding"), shape.rounding, f"must be at most {plain(0.5 * min(shape.size))}, half of the shortest edge"
+        )

@@ -1,15 +1,18 @@
-"""All that a description holds, as a text: two things with the same text are the same."""
+"""All that a description holds but its looks, as a text: two things with the same text behave the same."""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["definition"]
+__all__ = ["SEEN", "definition"]
+
+SEEN = {"seen": True}
+"""Metadata of a field that is for the eye only: what it holds changes nothing that is computed."""
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and the values of all fields of a thing made of dataclasses, tuples, numbers and texts.
+    """The classes and the values of all fields of a thing made of dataclasses, tuples, numbers and texts; not their looks.
 
     Args:
         thing: A model, a part of one, or what is built on models in the same way.
@@ -28,5 +31,5 @@ def definition(thing: Any) -> str | None:
         return None if None in parts else f"{name}({', '.join(map(str, parts))})"
     if not is_dataclass(thing):
         return None
-    values = {f.name: definition(getattr(thing, f.name)) for f in fields(thing)}
+    values = {f.name: definition(getattr(thing, f.name)) for f in fields(thing) if f.metadata != SEEN}
     return None if None in values.values() else f"{name}({', '.join(f'{k}={text}' for k, text in values.items())})"

@@ -46,6 +46,8 @@ class RunFolder:
         """The summary, as `Summary.to_dict` gives it."""
         self.report = self.path / "report.html"
         """The report."""
+        self.replay = self.path / "replay.html"
+        """The replay in one file."""
         self.plots = self.path / "plots"
         """Folder of the pictures."""
 
@@ -60,7 +62,8 @@ class RunFolder:
         """Remove what an earlier run left, and nothing else."""
         if self.has_run():
             shutil.rmtree(self.recording)
-        for file in (self.state, self.last_finite_state, self.summary, self.report, *self.plots.glob("*.png")):
+        files = (self.state, self.last_finite_state, self.summary, self.report, self.replay)
+        for file in (*files, *self.plots.glob("*.png"), *self.plots.glob("*.jpg")):
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # files of someone else's stay
             self.plots.rmdir()

@@ -76,6 +76,7 @@ def run_scenario(
     folder: str | os.PathLike[str] | RunFolder,
     *,
     text: str = "",
+    file: str | os.PathLike[str] = "",
     resume: str | os.PathLike[str] | None = None,
     real_time: float | None = None,
     replace: bool = False,
@@ -91,6 +92,7 @@ def run_scenario(
         scenario: What to simulate.
         folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
         text: The scenario as a file, to keep with the recording.
+        file: Path of that file, to find what it names by relative paths.
         resume: A state to continue from: a state.json, or the folder of a run that holds one.
         real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
         replace: Replace an earlier run in the folder.
@@ -111,14 +113,15 @@ def run_scenario(
         sim.compile()
         compile_time = time.perf_counter() - started
         folder.clear()
-        return _simulate(scenario, sim, folder, text, real_time, report, checkpoint, compile_time)
+        about = {"scenario": text, "scenario_file": str(Path(file).absolute()) if file else ""}
+        return _simulate(scenario, sim, folder, about, real_time, report, checkpoint, compile_time)
 
 
 def _simulate(
     scenario: Scenario,
     sim: Simulation,
     folder: RunFolder,
-    text: str,
+    about: dict[str, str],
     real_time: float | None,
     report: Callable[[str, float], None],
     checkpoint: float,
@@ -126,7 +129,7 @@ def _simulate(
 ) -> RunResult:
     """The run itself, from a compiled simulation to the summary on disk."""
     title = scenario.title or scenario.name
-    attrs = {"title": title, "hydromechs": __version__, "created": time.strftime("%Y-%m-%d %H:%M:%S"), "scenario": text}
+    attrs = {"title": title, "hydromechs": __version__, "created": time.strftime("%Y-%m-%d %H:%M:%S"), **about}
     saved = Checkpoints(folder.state, sim.state, sim.layout_names, checkpoint)
     t_start, outcome, diverged = sim.state.t, None, None
     with warnings.catch_warnings(record=True) as caught:

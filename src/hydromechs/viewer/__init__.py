@@ -1,8 +1,45 @@
-"""Plots and reports of recordings."""
+"""Models and recordings to look at: scenes in a browser and in pictures, plots, reports."""
 
 from ._compare import plot_comparison
+from ._page import Page
+from ._pictures import browser_picture, plot_moments, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
+from ._raster import Camera, camera_for, raster
+from ._recorded import recording_scene
+from ._replay import MOST_HTML, ReplayPage, replay, replay_html
 from ._report import write_report
+from ._scene import Arrows, Line, MovingFrame, Scene, Solid, Surface, model_scene
+from ._solids import Triangles
 from ._style import figure
+from ._view import ModelPage, view
 
-__all__ = ["figure", "plot_comparison", "plot_recording", "plot_variable", "write_report"]
+__all__ = [
+    "MOST_HTML",
+    "Arrows",
+    "Camera",
+    "Line",
+    "ModelPage",
+    "MovingFrame",
+    "Page",
+    "ReplayPage",
+    "Scene",
+    "Solid",
+    "Surface",
+    "Triangles",
+    "browser_picture",
+    "camera_for",
+    "figure",
+    "model_scene",
+    "plot_comparison",
+    "plot_moments",
+    "plot_recording",
+    "plot_variable",
+    "raster",
+    "recording_scene",
+    "replay",
+    "replay_html",
+    "snapshot",
+    "view",
+    "write_picture",
+    "write_report",
+]

@@ -1,0 +1,147 @@
+"""`hydromechs view`, `replay` and `picture`: models and runs to look at."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import xarray
+
+    from hydromechs.viewer import Page, Scene
+
+__all__ = ["has_display", "picture", "replay", "run_scene", "view"]
+
+FRAME = 1.0 / 30.0
+"""Time between two pictures of a replay [s]."""
+
+
+def has_display() -> bool:
+    """Whether this machine has a display to open a browser on."""
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def view(model: str, console: Console, *, port: int, browser: bool) -> None:
+    """Show a model in a browser until Ctrl-C.
+
+    Args:
+        model: Name of a library model or path of a file.
+        console: Where to print.
+        port: Port to listen on.
+        browser: Whether to open a browser where there is a display.
+    """
+    from hydromechs.library import load
+    from hydromechs.viewer import view as view_model
+
+    _serve(view_model(load(model), port=port), lambda: time.sleep(0.2), console, port, browser)
+
+
+def replay(run: str, console: Console, *, model: str, html: str, port: int, browser: bool) -> None:
+    """Replay a recording in a browser until Ctrl-C, or write it into one HTML file.
+
+    Args:
+        run: Folder of a run, or a recording.
+        console: Where to print.
+        model: The model, where the recording does not say.
+        html: File to write instead of showing it; empty to show it.
+        port: Port to listen on.
+        browser: Whether to open a browser where there is a display.
+    """
+    from hydromechs.viewer import MOST_HTML, replay_html
+    from hydromechs.viewer import replay as replay_run
+
+    if html:
+        scene, ds = run_scene(run, model, most=MOST_HTML)
+        path = Path(html)
+        path.write_text(replay_html(scene), encoding="utf-8")
+        shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"
+        console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
+        return
+    scene, ds = run_scene(run, model)
+    page = replay_run(scene, ds, port=port)
+
+    def tick() -> None:
+        page.tick()
+        time.sleep(FRAME)
+
+    _serve(page, tick, console, port, browser)
+
+
+def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
+    """Keep a page going until Ctrl-C."""
+    console.print(Text(f"open {page.url} (Ctrl-C ends it)", "bold"))
+    if port and not page.url.endswith(f":{port}"):
+        console.print(Text(f"port {port} is in use, so this is another one", "yellow"))
+    if browser and has_display():
+        webbrowser.open(page.url)
+    try:
+        while True:
+            tick()
+    except KeyboardInterrupt:
+        console.print("closed")
+    finally:
+        page.close()
+
+
+def picture(source: str, out: str, console: Console, *, model: str, at: list[float], azimuth: float, browser: bool) -> None:
+    """Draw a model or a run into a PNG file.
+
+    Args:
+        source: Name of a library model, path of a model file, folder of a run, or a recording.
+        out: The file.
+        console: Where to print.
+        model: The model of a recording that does not say.
+        at: Times of a run to show, all in one picture [s]; its end if empty.
+        azimuth: Direction that it is seen from [deg].
+        browser: Whether a browser without a window draws it.
+    """
+    from hydromechs.viewer import browser_picture, model_scene, write_picture
+
+    moments = [0]
+    if Path(source).is_dir() or Path(source).suffix in (".zarr", ".nc"):
+        scene, _ = run_scene(source, model)
+        moments = [int(np.abs(scene.times - t).argmin()) for t in at] or [len(scene.times) - 1]
+    else:
+        from hydromechs.library import load
+
+        if at:
+            raise ValueError(f"--at {at[0]:g}: {source} is a model; times are for runs")
+        scene = model_scene(load(source))
+    if browser:
+        path = browser_picture(scene.at(moments[-1]), out)
+    else:
+        path = write_picture(scene, out, moments, azimuth=azimuth)
+    console.print(Text(str(path)), soft_wrap=True)
+
+
+def run_scene(run: str | os.PathLike[str], model: str = "", *, most: int = 3000) -> tuple[Scene, xarray.Dataset]:
+    """The scene of a recording and the recording.
+
+    Args:
+        run: Folder of a run, or a recording.
+        model: The model, where the recording does not say.
+        most: Most samples to show.
+    """
+    from hydromechs.formats import loads_scenario
+    from hydromechs.library import load
+    from hydromechs.recording import load_recording
+    from hydromechs.viewer import recording_scene
+
+    ds = load_recording(run)
+    text = str(ds.attrs.get("scenario") or "")
+    if model:
+        return recording_scene(load(model), ds, most=most), ds
+    if not text.strip():
+        raise ValueError(f"{run} does not say what was simulated; give the model with --model")
+    file = Path(str(ds.attrs.get("scenario_file") or "scenario.yaml"))
+    scenario = loads_scenario(text, str(file), file.parent, load)
+    return recording_scene(scenario.model, ds, terrain=scenario.terrain, environment=scenario.environment, most=most), ds

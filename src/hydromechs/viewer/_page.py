@@ -1,0 +1,230 @@
+"""A scene in a browser: a viser server that shows it, and one HTML file that replays it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hydromechs.spatial import quaternion_from_matrix
+from hydromechs.values import Array
+
+from ._raster import AIR, FOV, WATER, Camera, scene_camera
+from ._scene import HIDDEN, Scene
+from ._solids import grid
+
+__all__ = ["ROOT", "Page", "free_port"]
+
+ROOT = "/world"
+ARRAYS_EVERY = 0.09
+"""Time between two updates of arrows and surfaces [s]."""
+
+
+def free_port(port: int) -> int:
+    """The first port from `port` on that is not in use on this machine; any for 0.
+
+    Args:
+        port: Number of the first port to try.
+    """
+    for candidate in range(port, min(port + 100, 65536)) if port else (0,):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind(("127.0.0.1", candidate))
+            except OSError:
+                continue
+            return int(trial.getsockname()[1])
+    raise OSError(f"ports {port} to {port + 99} are all in use; give another one with --port")
+
+
+class Page:
+    """A scene behind an address of this machine.
+
+    Args:
+        scene: What is shown.
+        port: Port to listen on; the next free one where it is in use, any for 0.
+        camera: Where it is seen from first; so that all bodies are seen unless given.
+    """
+
+    def __init__(self, scene: Scene, *, port: int = 0, camera: Camera | None = None) -> None:
+        import viser
+
+        logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a closed tab is no news
+        self.scene = scene
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints its address; ours is in the command's own words
+            self.server: Any = viser.ViserServer(host="127.0.0.1", port=free_port(port), label="HydroMechs", verbose=False)
+        """The viser server; its `gui` takes controls."""
+        self.shown = {layer: layer not in HIDDEN for layer in scene.layers}
+        """Which layers are on."""
+        self.k = 0
+        """Index of the time that is shown."""
+        self._parts: dict[str, list[Any]] = {layer: [] for layer in scene.layers}
+        self._moving: list[Callable[[int], None]] = []
+        self._surroundings(camera or scene_camera(scene, aspect=1.5))
+        self._build()
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server.get_port()}"
+
+    def close(self) -> None:
+        """Stop serving."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    def switch(self, layer: str, on: bool) -> None:
+        """Show or hide a layer.
+
+        Args:
+            layer: Its name.
+            on: Whether to show it.
+        """
+        self.shown[layer] = on
+        for part in self._parts[layer]:
+            part.visible = on
+        self.show(self.k)
+
+    def show(self, k: int) -> None:
+        """Show the scene at a time.
+
+        Args:
+            k: Index of the time.
+        """
+        self.k = k
+        with self.server.atomic():
+            for move in self._moving:
+                move(k)
+
+    def html(self, *, speed: float = 1.0) -> str:
+        """One HTML file that replays the scene without a server.
+
+        Args:
+            speed: Simulated over shown time.
+        """
+        self.show(0)
+        recorder = self.server.get_scene_serializer()
+        for k, wait in enumerate(np.diff(self.scene.times), start=1):
+            recorder.insert_sleep(float(wait) / speed)
+            self.show(k)
+        return str(recorder.as_html())
+
+    def layer_switches(self) -> None:
+        """Add a switch for each layer to the page."""
+        with self.server.gui.add_folder("Show", expand_by_default=True):
+            for layer in self.scene.layers:
+                box = self.server.gui.add_checkbox(layer, self.shown[layer])
+                box.on_update(lambda event, layer=layer: self.switch(layer, event.target.value))
+
+    # -- building -----------------------------------------------------------------------------------------------------------
+
+    def _surroundings(self, camera: Camera) -> None:
+        """Background, light, and the first view."""
+        server = self.server
+        far = float(np.linalg.norm(camera.position - camera.target))
+        server.initial_camera.position = tuple(camera.position)
+        server.initial_camera.look_at = tuple(camera.target)
+        server.initial_camera.fov = FOV * 1.25
+        server.initial_camera.near = 0.01 * far
+        server.initial_camera.far = 200.0 * far
+        top, bottom = WATER if self.scene.wet else AIR
+        part = np.linspace(0.0, 1.0, 128)[:, None, None]
+        image = np.broadcast_to((1.0 - part) * top + part * bottom, (128, 4, 3))
+        server.scene.set_background_image((255.0 * image).astype(np.uint8), format="png")
+        server.scene.world_axes.visible = False
+        if self.scene.wet:  # the water takes light: what is far away fades
+            fog = tuple((255.0 * 0.5 * (top + bottom)).astype(int).tolist())
+            server.scene.configure_fog(1.5 * far, 14.0 * far, color=fog)
+        server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
+        server.gui.main_panel.dock_right()
+
+    def _build(self) -> None:
+        scene, api = self.scene, self.server.scene
+        api.add_frame(ROOT, show_axes=False, wxyz=quaternion_from_matrix(scene.upright))
+        for frame in scene.frames:
+            handle = api.add_frame(f"{ROOT}/{frame.name}", show_axes=False)
+            self._moving.append(_mover(handle, frame.position, frame.wxyz))
+        for solid in scene.solids:
+            self._keep(
+                solid.layer,
+                api.add_mesh_simple(
+                    f"{ROOT}/{solid.name}",
+                    solid.triangles.vertices.astype(np.float32),
+                    solid.triangles.faces.astype(np.uint32),
+                    color=solid.color,
+                    opacity=solid.opacity if solid.opacity < 1.0 else None,
+                    side="front" if solid.frame else "double",
+                    cast_shadow=solid.opacity >= 1.0 and bool(solid.frame),
+                ),
+            )
+        for line in scene.lines:
+            if len(line.points) > 1:
+                ends = np.stack([line.points[:-1], line.points[1:]], axis=1).astype(np.float32)
+                handle = api.add_line_segments(
+                    f"{ROOT}/{line.name}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
+                )
+                self._keep(line.layer, handle)
+        for arrows in scene.arrows:
+            handle = api.add_arrows(
+                f"{ROOT}/{arrows.name}",
+                arrows.ends[0].astype(np.float32),
+                _bytes(arrows.color),
+                shaft_radius=arrows.width,
+                head_radius=2.5 * arrows.width,
+                head_length=5.0 * arrows.width,
+            )
+            self._keep(arrows.layer, handle)
+            self._moving.append(self._setter(arrows.layer, handle, "points", arrows.ends.astype(np.float32)))
+        for surface in scene.surfaces:
+            first = grid(surface.x, surface.y, surface.z[0])
+            handle = api.add_mesh_simple(
+                f"{ROOT}/{surface.name}",
+                first.vertices.astype(np.float32),
+                first.faces.astype(np.uint32),
+                color=surface.color,
+                opacity=surface.opacity,
+                side="double",
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            self._keep(surface.layer, handle)
+            corners = np.broadcast_to(first.vertices, (len(surface.z), *first.vertices.shape)).astype(np.float32)
+            corners[..., 2] = surface.z.reshape(len(surface.z), -1)
+            self._moving.append(self._setter(surface.layer, handle, "vertices", corners))
+        self.show(0)
+
+    def _setter(self, layer: str, handle: Any, name: str, values: Array) -> Callable[[int], None]:
+        """Sets an array of a handle, some times a second while its layer is on: browsers take long over new arrays."""
+        times, last = self.scene.times, [0]
+
+        def move(k: int) -> None:
+            if self.shown[layer] and (k < last[0] or times[k] - times[last[0]] >= ARRAYS_EVERY) and k != last[0]:
+                setattr(handle, name, values[k])
+                last[0] = k
+
+        return move
+
+    def _keep(self, layer: str, handle: Any) -> None:
+        handle.visible = self.shown[layer]
+        self._parts[layer].append(handle)
+
+
+def _bytes(color: tuple[float, float, float]) -> tuple[int, ...]:
+    return tuple(round(255.0 * c) for c in color)
+
+
+def _mover(handle: Any, position: Array, wxyz: Array) -> Callable[[int], None]:
+    """Sets the pose of a frame where it changes."""
+
+    def move(k: int) -> None:
+        if np.abs(handle.position - position[k]).max() > 1e-6:
+            handle.position = position[k]
+        if np.abs(handle.wxyz - wxyz[k]).max() > 1e-6:
+            handle.wxyz = wxyz[k]
+
+    return move

@@ -1,0 +1,145 @@
+"""Pictures of models and runs as files, without a display: drawn here, or by a browser without a window."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.values import Array
+
+from ._page import Page
+from ._raster import raster, scene_camera
+from ._scene import Scene, model_scene
+from ._style import figure
+
+__all__ = ["browser_picture", "chromium", "plot_moments", "snapshot", "write_picture"]
+
+MOMENTS = 6
+"""Moments of a run in its report."""
+FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+"""What makes a browser draw without a window and without a graphics card."""
+ONLY_CANVAS = "<style>body *{visibility:hidden} canvas{visibility:visible}</style>"
+
+
+def snapshot(
+    model: Model,
+    q: Array | None = None,
+    path: str | os.PathLike[str] = "model.png",
+    *,
+    size: tuple[int, int] = (960, 720),
+    azimuth: float = -38.0,
+) -> Path:
+    """Draw a model into a PNG file; needs neither a display nor a browser.
+
+    Args:
+        model: The model.
+        q: Configuration, shape (nq,); that at the start unless given.
+        path: The file.
+        size: Width and height [pixels].
+        azimuth: Direction that it is seen from, about the vertical from x [deg].
+
+    Returns:
+        The file.
+    """
+    return write_picture(model_scene(model, q), path, size=size, azimuth=azimuth)
+
+
+def write_picture(
+    scene: Scene,
+    path: str | os.PathLike[str],
+    moments: Sequence[int] = (0,),
+    *,
+    size: tuple[int, int] = (960, 720),
+    azimuth: float = -38.0,
+) -> Path:
+    """Draw a scene into a PNG file, its bodies at one or several times.
+
+    Args:
+        scene: The scene.
+        path: The file.
+        moments: Indices of times.
+        size: Width and height [pixels].
+        azimuth: Direction that it is seen from, about the vertical from x [deg].
+
+    Returns:
+        The file.
+    """
+    import matplotlib.image
+
+    path = Path(path)
+    camera = scene_camera(scene, moments, azimuth=azimuth, aspect=size[0] / size[1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    matplotlib.image.imsave(path, raster(scene, moments, size=size, camera=camera), format="png")
+    return path
+
+
+def plot_moments(scene: Scene, path: str | os.PathLike[str]) -> Path:
+    """Draw a run as a strip of moments, the camera beside what moves.
+
+    Args:
+        scene: The scene of a recording.
+        path: The file; its suffix chooses the format. JPEG (.jpg) is small and shows all colours.
+
+    Returns:
+        The file.
+    """
+    moments = np.unique(np.linspace(0, len(scene.times) - 1, MOMENTS).astype(int)).tolist()
+    bounds = [scene.bounds(k) for k in moments]
+    size = max(float(np.linalg.norm(high - low)) for low, high in bounds)
+    low, high = scene.bounds(*moments)
+    still = float(np.linalg.norm(high - low)) < 2.0 * size  # one view holds all of it
+    with figure(Path(path), height=3.9) as fig:
+        panels = fig.subplots(2, 3).ravel()
+        for ax in panels:
+            ax.set_axis_off()
+        for ax, k in zip(panels, moments, strict=False):
+            camera = scene_camera(scene, moments if still else [k])
+            ax.imshow(raster(scene, [k], size=(360, 270), camera=camera), interpolation="lanczos")
+            ax.set_title(f"{scene.times[k]:.3g} s", fontsize=9)
+    return Path(path)
+
+
+# -- by a browser ---------------------------------------------------------------------------------------------------------
+
+
+def chromium() -> str | None:
+    """Path of a Chromium or Chrome on this machine; None where there is none."""
+    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+
+
+def browser_picture(scene: Scene, path: str | os.PathLike[str], *, size: tuple[int, int] = (960, 720)) -> Path:
+    """Draw a scene at its first time into a PNG file with a Chromium that shows no window: as the page shows it.
+
+    Args:
+        scene: The scene.
+        path: The file.
+        size: Width and height [pixels].
+
+    Returns:
+        The file.
+    """
+    program = chromium()
+    if program is None:
+        raise FileNotFoundError("there is no chromium on this machine; hydromechs.viewer.snapshot draws without one")
+    path = Path(path).absolute()
+    page = Page(scene, camera=scene_camera(scene, aspect=size[0] / size[1]))
+    try:
+        text = page.html().replace("</head>", f"{ONLY_CANVAS}</head>", 1)
+    finally:
+        page.close()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "scene.html")
+        file.write_text(text, encoding="utf-8")
+        options = (f"--window-size={size[0]},{size[1]}", "--virtual-time-budget=4000", f"--screenshot={path}")
+        command = [program, *FLAGS, f"--user-data-dir={folder}/profile", "--hide-scrollbars", *options, file.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    if not path.exists():
+        raise OSError(f"{program} gave no picture: {done.stderr.strip()[-300:]}")
+    return path

@@ -1,0 +1,268 @@
+"""The scene of a recording: bodies that move, their path, forces by cause, the current, the seabed and the water's surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs.contact import terrain
+from hydromechs.hydro import Environment, WaveComponents, wave_components
+from hydromechs.model import Model
+from hydromechs.values import Array
+
+from . import _solids as solids
+from ._looks import Color
+from ._plots import depth, free_bodies
+from ._scene import Arrows, Line, Scene, Solid, Surface, body_parts
+from ._solids import Triangles, moved
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["FORCES", "recording_scene", "sample_times", "wave_heights"]
+
+FORCES: dict[str, Color] = {
+    "thrust": (0.90, 0.35, 0.05),
+    "drag": (0.00, 0.60, 0.45),
+    "added_mass": (0.35, 0.30, 0.75),
+    "contact": (0.80, 0.25, 0.60),
+    "external": (0.55, 0.40, 0.10),
+    "weight": (0.70, 0.10, 0.10),
+    "buoyancy": (0.05, 0.35, 0.85),
+}
+"""Colours of force arrows by cause."""
+STATIC = ("weight", "buoyancy")
+"""Causes with a scale of their own: they are far larger than what they leave."""
+SAND: Color = (0.74, 0.67, 0.52)
+CONCRETE: Color = (0.62, 0.64, 0.66)
+SEA: Color = (0.35, 0.65, 0.80)
+CURRENT: Color = (0.10, 0.55, 0.85)
+NEAR_SURFACE = 12.0
+"""Depth down to which the surface is drawn [m]."""
+FASTEST = 9.0
+"""Rate at which the propeller with the most thrust turns, slow enough to be seen [rad/s]."""
+
+
+def sample_times(ds: xarray.Dataset, rate: float, most: int) -> Array:
+    """Indices of the samples that a replay shows, shape (n,): finite ones, at most `rate` per second and `most` in all.
+
+    Args:
+        ds: The recording.
+        rate: Samples per second [1/s].
+        most: Number of samples.
+    """
+    time = ds["time"].values
+    good = np.isfinite(ds["position"].values).all(axis=(1, 2)) & np.isfinite(ds["orientation"].values).all(axis=(1, 2))
+    usable = np.flatnonzero(good)
+    if not len(usable):
+        raise ValueError("the recording has no finite sample to show")
+    span = time[usable[-1]] - time[usable[0]]
+    count = int(min(most, max(2, round(span * rate) + 1), len(usable)))
+    wanted = np.linspace(time[usable[0]], time[usable[-1]], count)
+    after = np.clip(np.searchsorted(time[usable], wanted), 1, len(usable) - 1) if len(usable) > 1 else np.zeros(1, dtype=int)
+    nearer = np.abs(time[usable[after - 1]] - wanted) <= np.abs(time[usable[after]] - wanted)
+    return np.unique(usable[np.where(nearer, after - 1, after)])
+
+
+def recording_scene(
+    model: Model,
+    ds: xarray.Dataset,
+    *,
+    terrain: Sequence[terrain.Terrain] = (),
+    environment: Environment | None = None,
+    rate: float = 25.0,
+    most: int = 3000,
+) -> Scene:
+    """The scene of a recording.
+
+    Args:
+        model: The model that was simulated.
+        ds: The recording.
+        terrain: What stands still and can be touched.
+        environment: The water; gives its surface.
+        rate: Samples per second to show [1/s].
+        most: Most samples to show; more are thinned.
+    """
+    recorded = [str(x) for x in ds["body"].values]
+    if recorded != list(model.body_names):
+        raise ValueError(
+            f"the recording is of the bodies {', '.join(recorded)}, the model has {', '.join(model.body_names)}; "
+            "give the model that was simulated"
+        )
+    at = sample_times(ds, rate, most)
+    some = ds.isel(time=at)
+    position, wxyz = some["position"].values, some["orientation"].values
+    frames, parts = body_parts(model, position, wxyz, turns=_turns(some))
+    wet = any(body.hydro is not None for body in model.bodies)
+    scene = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(parts))
+    low, high = scene.bounds(0)
+    size = float(np.linalg.norm(high - low))
+    path = scene.bounds(*np.linspace(0, len(at) - 1, min(len(at), 12)).astype(int))
+    return Scene(
+        title=str(ds.attrs.get("title") or model.name),
+        axes=model.world.axes,
+        times=some["time"].values,
+        frames=tuple(frames),
+        solids=(*parts, *_ground(model, terrain, environment, path)),
+        arrows=(*_force_arrows(some, size), *_current_arrows(some, size)),
+        lines=tuple(_paths(ds)),
+        surfaces=tuple(_sea(model, some, environment, path)) if wet and environment is not None else (),
+        wet=wet,
+    )
+
+
+def _turns(ds: xarray.Dataset) -> dict[str, Array]:
+    """Angles of propellers by the name of their actuator, from its force [rad], shape (time,): like a shaft, with √|force|."""
+    if "actuator_force" not in ds:
+        return {}
+    force = np.nan_to_num(ds["actuator_force"].values)
+    speed = FASTEST * np.sign(force) * np.sqrt(np.abs(force) / max(float(np.abs(force).max()), 1e-9))
+    steps = np.diff(ds["time"].values, prepend=ds["time"].values[0])
+    angle = np.cumsum(speed * steps[:, None], axis=0)
+    return {str(name): angle[:, k] for k, name in enumerate(ds["actuator"].values)}
+
+
+def _paths(ds: xarray.Dataset) -> Iterator[Line]:
+    """The path of each free body."""
+    thin = ds.isel(time=sample_times(ds, 20.0, 1500))
+    for body in free_bodies(ds)[:8]:
+        points = thin["position"].sel(body=body).values
+        yield Line(name=f"path of {body}", points=points, color=(0.95, 0.85, 0.20), layer="path")
+
+
+def _force_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
+    """Forces on bodies by cause, in the world; the longest is as long as the mechanism."""
+    causes = [cause for cause in FORCES if f"force_{cause}" in ds]
+    w, u = ds["orientation"].values[..., :1], ds["orientation"].values[..., 1:]
+    start = ds["position"].values
+    worlds = {}
+    for cause in causes:
+        force = np.nan_to_num(ds[f"force_{cause}"].values[..., :3])
+        across = 2.0 * np.cross(u, force)
+        worlds[cause] = force + w * across + np.cross(u, across)  # R f of a unit quaternion (w, u)
+    longest = {
+        group: max((float(np.linalg.norm(worlds[c], axis=-1).max()) for c in causes if (c in STATIC) == group), default=0.0)
+        for group in (True, False)
+    }
+    for cause, force in worlds.items():
+        scale = longest[cause in STATIC]
+        peak = np.linalg.norm(force, axis=-1).max(axis=0)
+        shown = np.flatnonzero(peak > 0.05 * scale)
+        if len(shown):
+            tails = start[:, shown]
+            ends = np.stack([tails, tails + 0.8 * size / scale * force[:, shown]], axis=2)
+            yield Arrows(
+                name=f"force {cause}",
+                ends=ends,
+                color=FORCES[cause],
+                layer=f"force: {cause.replace('_', ' ')}",
+                width=0.006 * size,
+            )
+
+
+def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
+    """The water's velocity around the first body; 1 m/s is as long as the mechanism."""
+    if "fluid_velocity" not in ds or not np.any(np.nan_to_num(ds["fluid_velocity"].values)):
+        return
+    v = np.nan_to_num(ds["fluid_velocity"].values[:, 0])
+    offsets = size * np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
+    tails = ds["position"].values[:, :1] + offsets
+    ends = np.stack([tails, tails + size * v[:, None]], axis=2)
+    yield Arrows(name="current", ends=ends, color=CURRENT, layer="current", width=0.005 * size)
+
+
+# -- what stands around ---------------------------------------------------------------------------------------------------
+
+
+def _around(path: tuple[Array, Array], upright: Array) -> tuple[Array, Array, float]:
+    """Centre of a path in world axes, and half the width of what is drawn around it [m]."""
+    center = upright.T @ (0.5 * (path[0] + path[1]))
+    half = 0.5 * float(np.linalg.norm((path[1] - path[0])[:2]))
+    return center, center, max(2.5 * half, 3.0)
+
+
+def _ground(
+    model: Model, things: Sequence[terrain.Terrain], environment: Environment | None, path: tuple[Array, Array]
+) -> Iterator[Solid]:
+    """Terrain, and the bed at the water's depth."""
+    down = float(model.world.down[2])
+    upright = np.diag([1.0, -down, -down])
+    center, _, half = _around(path, upright)
+    for thing in things:
+        round_ = isinstance(thing, terrain.Plane | terrain.HeightField)
+        color = SAND if round_ else CONCRETE
+        yield Solid(name=f"terrain {thing.name}", triangles=_terrain(thing, center, half, down), color=color, layer="terrain")
+    bed = None if environment is None else environment.water_depth
+    if bed is not None and not things and bed - abs(center[2]) < 4.0 * half:
+        floor = moved(solids.box((4.0 * half, 4.0 * half, 0.01)), np.eye(3), (center[0], center[1], down * bed))
+        yield Solid(name="bed", triangles=floor, color=SAND, layer="terrain")
+
+
+@singledispatch
+def _terrain(thing: Any, center: Array, half: float, down: float) -> Triangles:
+    """The surface of a piece of terrain in world axes; of what has no end, the part around a point."""
+    raise TypeError(f"the viewer cannot draw terrain of the class {type(thing).__name__}")
+
+
+@_terrain.register
+def _(thing: terrain.Plane, center: Array, half: float, down: float) -> Triangles:
+    z = np.array(thing.normal) / np.linalg.norm(thing.normal)
+    x = np.cross(np.eye(3)[1], z) if abs(z[1]) < 0.9 else np.cross(np.eye(3)[0], z)
+    x /= np.linalg.norm(x)
+    foot = center - z * float(z @ (center - np.array(thing.point)))
+    thick = 0.02 * half
+    return moved(solids.box((4.0 * half, 4.0 * half, thick)), np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
+
+
+@_terrain.register
+def _(thing: terrain.HeightField, center: Array, half: float, down: float) -> Triangles:
+    surface = solids.grid(np.array(thing.x), np.array(thing.y), -down * np.array(thing.heights))
+    return surface if down < 0.0 else Triangles(surface.vertices, surface.faces[:, ::-1])
+
+
+@_terrain.register
+def _(thing: terrain.Box, center: Array, half: float, down: float) -> Triangles:
+    return moved(solids.box(thing.size), thing.origin.R, thing.origin.xyz)
+
+
+@_terrain.register
+def _(thing: terrain.Cylinder, center: Array, half: float, down: float) -> Triangles:
+    return moved(solids.cylinder(thing.radius, thing.length), thing.origin.R, thing.origin.xyz)
+
+
+@_terrain.register
+def _(thing: terrain.Sphere, center: Array, half: float, down: float) -> Triangles:
+    return moved(solids.ellipsoid((thing.radius,) * 3), np.eye(3), thing.center)
+
+
+def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -> Array:
+    """Heights of the water's surface above its mean, η = Σ a cos(k n·p − ω t + phase) [m], shape (time, nx, ny).
+
+    Args:
+        components: The waves.
+        x: Grid lines along x of the world [m], shape (nx,).
+        y: Grid lines along y of the world [m], shape (ny,).
+        times: Times [s], shape (time,).
+    """
+    out = np.zeros((len(times), len(x), len(y)))
+    for a, omega, k, n, phase in zip(*components[:5], strict=True):
+        place = k * (n[0] * x[:, None] + n[1] * y[None, :]) + phase
+        out += a * np.cos(place[None] - omega * times[:, None, None])
+    return out
+
+
+def _sea(model: Model, ds: xarray.Dataset, environment: Environment, path: tuple[Array, Array]) -> Iterator[Surface]:
+    """The water's surface, where the mechanism comes near to it or there are waves."""
+    depths = [float(np.nanmin(depth(ds, str(body)))) for body in ds["body"].values[:1]]
+    components = wave_components(environment, model.world.gravity, int(ds.attrs.get("seed", 0)))
+    if min(depths) > NEAR_SURFACE or not np.isfinite(min(depths)):
+        return
+    down = float(model.world.down[2])
+    center, _, half = _around(path, np.diag([1.0, -down, -down]))
+    lines = 2.0 * half * np.linspace(-1.0, 1.0, 33)
+    x, y = center[0] + lines, center[1] + lines
+    heights = wave_heights(components, x, y, ds["time"].values)
+    yield Surface(name="water surface", x=x, y=y, z=(-down * heights).astype(np.float32), color=SEA, opacity=0.45)

@@ -1,0 +1,170 @@
+"""A recording in a browser: time line, play, speed, loop, a camera that follows, layers, plots that run along."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs.values import Array
+
+from ._page import Page
+from ._plots import free_bodies
+from ._raster import scene_camera
+from ._scene import Scene
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["MOST_HTML", "ReplayPage", "replay", "replay_html"]
+
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10", "50")
+"""Simulated over real time, as the page offers them."""
+PLOTTED = 400
+"""Points of a curve."""
+MOST_HTML = 900
+"""Samples of a replay in one HTML file; more are thinned."""
+
+
+class ReplayPage(Page):
+    """A recording behind an address of this machine. `tick()` moves it on with the clock.
+
+    Args:
+        scene: The scene of the recording.
+        ds: The recording, for plots.
+        port: Port to listen on; the next free one where it is in use, any for 0.
+    """
+
+    def __init__(self, scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> None:
+        super().__init__(scene, port=port)
+        gui, times = self.server.gui, scene.times
+        gui.add_markdown(f"### {scene.title}")
+        self.playing = gui.add_checkbox("Play", True)
+        """Whether time runs."""
+        self.line = gui.add_slider(
+            "Time [s]", float(times[0]), max(float(times[-1]), float(times[0]) + 1e-3), 1e-3, float(times[0])
+        )
+        """The time line."""
+        self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
+        """Simulated over real time."""
+        self.loop = gui.add_checkbox("Loop", True)
+        """Whether it begins again at the end."""
+        bodies = [name for frame in scene.frames if "/" not in (name := frame.name)]
+        self.follow = gui.add_dropdown(
+            "Camera follows", ("nothing", *bodies), initial_value=(free_bodies(ds) or ["nothing"])[0]
+        )
+        """Name of the body that the camera moves with."""
+        self.layer_switches()
+        self._plots = _plots(self.server, ds)
+        self._where = {frame.name: frame.position @ scene.upright.T for frame in scene.frames if not frame.parent}
+        self._before: dict[int, Array] = {}
+        self._t, self._clock, self._drawn = float(times[0]), time.perf_counter(), 0.0
+        self.line.on_update(self._moved)
+
+    def _moved(self, event: Any) -> None:
+        """Go where the time line is put by hand."""
+        if event.client is not None:
+            self._t = float(event.target.value)
+
+    @property
+    def t(self) -> float:
+        """The time that is shown [s]."""
+        return self._t
+
+    def tick(self) -> None:
+        """Move on by the time since the last call, and draw."""
+        now = time.perf_counter()
+        passed, self._clock = now - self._clock, now
+        times = self.scene.times
+        if self.playing.value:
+            self._t += passed * float(self.speed.value)
+            if self._t > times[-1]:
+                self._t = float(times[0] if self.loop.value else times[-1])
+                self.playing.value = bool(self.loop.value)
+        k = min(int(np.searchsorted(times, self._t)), len(times) - 1)
+        if k != self.k:
+            self.show(k)
+            self.line.value = float(times[k])
+            self._move_cameras(k)
+            if now - self._drawn > 0.25:
+                self._drawn = now
+                for plot, t, curves in self._plots:
+                    plot.data = _with_cursor(t, curves, self._t)
+
+    def _move_cameras(self, k: int) -> None:
+        """Move the camera of everyone who watches by as much as the body has moved that it follows."""
+        path = self._where.get(self.follow.value)
+        for number, client in self.server.get_clients().items():
+            if path is None:
+                self._before.pop(number, None)
+                continue
+            shift = path[k] - self._before.get(number, path[k])
+            self._before[number] = path[k]
+            if np.abs(shift).max() > 1e-4 and np.linalg.norm(shift) < 1e3:
+                with client.atomic():
+                    client.camera.position = client.camera.position + shift  # the point looked at moves along
+
+
+def _plots(server: Any, ds: xarray.Dataset) -> list[tuple[Any, Array, list[Array]]]:
+    """Plots beside the scene: depth, speed and joints of what there is, with their curves."""
+    import viser.uplot as uplot
+
+    thin = ds.isel(time=np.unique(np.linspace(0, ds.sizes["time"] - 1, PLOTTED).astype(int)))
+    t = thin["time"].values
+    free = free_bodies(ds)
+    panels: dict[str, dict[str, Array]] = {}
+    if free and "depth" in ds:
+        panels["Depth [m]"] = {body: -thin["depth"].sel(body=body).values for body in free[:3]}
+    if free and "velocity" in ds:
+        panels["Speed [m/s]"] = {b: np.linalg.norm(thin["velocity"].sel(body=b).values[:, :3], axis=1) for b in free[:3]}
+    angles = [str(c) for c in ds["coordinate"].values if "." not in str(c)] if "coordinate" in ds.coords else []
+    if angles:
+        panels["Joints [rad or m]"] = {c: thin["q"].sel(coordinate=c).values for c in angles[:8]}
+    out = []
+    colors = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#4d4d4d")
+    with server.gui.add_folder("Plots", expand_by_default=False):
+        for title, curves in panels.items():
+            values = [np.asarray(v, dtype=float) for v in curves.values()]
+            series = [uplot.Series(label="t")]
+            series += [uplot.Series(label=n, stroke=colors[i], width=1.5) for i, n in enumerate(curves)]
+            series.append(uplot.Series(label="now", stroke="#c0392b", width=2))
+            scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)}
+            plot = server.gui.add_uplot(_with_cursor(t, values, t[0]), tuple(series), title=title, scales=scales, aspect=2.0)
+            out.append((plot, t, values))
+    return out
+
+
+def _with_cursor(t: Array, curves: list[Array], now: float) -> tuple[Array, ...]:
+    """Curves over time and a mark that spans them at one time."""
+    k = int(np.clip(np.searchsorted(t, now), 1, len(t) - 1))
+    mark = np.full(len(t), np.nan)
+    mark[k - 1], mark[k] = min(np.nanmin(c) for c in curves), max(np.nanmax(c) for c in curves)
+    return (t, *curves, mark)
+
+
+def replay(scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> ReplayPage:
+    """Show a recording in a browser, at the address `url` of what is returned.
+
+    Time runs while `tick()` is called, some 30 times per second; `close()` ends it.
+
+    Args:
+        scene: The scene of the recording, from `recording_scene`.
+        ds: The recording.
+        port: Port to listen on; the next free one where it is in use, any for 0.
+    """
+    return ReplayPage(scene, ds, port=port)
+
+
+def replay_html(scene: Scene) -> str:
+    """One HTML file that replays a scene, without a server or a network.
+
+    Args:
+        scene: The scene of a recording; up to `MOST_HTML` samples keep the file small.
+    """
+    moments = np.linspace(0, len(scene.times) - 1, 12).astype(int)
+    page = Page(scene, camera=scene_camera(scene, moments.tolist(), aspect=1.5))
+    try:
+        return page.html()
+    finally:
+        page.close()

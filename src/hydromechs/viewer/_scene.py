@@ -1,0 +1,261 @@
+"""A scene as data: frames that move, solids on them, arrows, lines, surfaces, each in a layer. Pages and pictures draw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.model import Body, Model
+from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
+from hydromechs.values import Array
+
+from ._looks import Color, body_looks, body_properties
+from ._solids import Triangles, joined
+
+__all__ = ["HIDDEN", "Arrows", "Line", "MovingFrame", "Scene", "Solid", "Surface", "bodies_at", "body_parts", "model_scene"]
+
+HIDDEN = frozenset(
+    {
+        *("inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"),
+        *("force: weight", "force: buoyancy", "force: added mass"),
+    }
+)
+"""Layers that are not shown unless asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovingFrame:
+    """A frame that moves."""
+
+    name: str
+    """Name, unique in the scene."""
+    parent: str = ""
+    """Name of the frame that it is given in; the world if empty."""
+    position: Array
+    """Origin in the parent [m], shape (time, 3)."""
+    wxyz: Array
+    """Axes in the parent, quaternion (w, x, y, z), shape (time, 4)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solid:
+    """A surface that is fixed to a frame."""
+
+    name: str
+    """Name, unique in the scene."""
+    frame: str = ""
+    """Name of its frame; the world if empty."""
+    triangles: Triangles
+    """Its surface in the axes of the frame."""
+    color: Color
+    """Red, green, blue, 0 to 1."""
+    opacity: float = 1.0
+    """0 is not seen, 1 is solid."""
+    layer: str = "looks"
+    """What it shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrows:
+    """Arrows in the world."""
+
+    name: str
+    """Name, unique in the scene."""
+    ends: Array
+    """Tail and tip of each [m], shape (time, n, 2, 3)."""
+    width: float
+    """Radius of their shafts [m]."""
+    color: Color
+    """Red, green, blue, 0 to 1."""
+    layer: str
+    """What they show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line in the world that stands still."""
+
+    name: str
+    """Name, unique in the scene."""
+    points: Array
+    """Its points [m], shape (n, 3)."""
+    color: Color
+    """Red, green, blue, 0 to 1."""
+    layer: str
+    """What it shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """A surface over a grid that moves up and down."""
+
+    name: str
+    """Name, unique in the scene."""
+    x: Array
+    """Grid lines along x of the world [m], shape (nx,)."""
+    y: Array
+    """Grid lines along y of the world [m], shape (ny,)."""
+    z: Array
+    """z of the world at the grid points [m], shape (time, nx, ny)."""
+    color: Color
+    """Red, green, blue, 0 to 1."""
+    opacity: float = 1.0
+    """0 is not seen, 1 is solid."""
+    layer: str = "water surface"
+    """What it shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """Everything that is drawn, over time. World axes are the model's; `upright` turns them so that z is up."""
+
+    title: str = ""
+    """What it is."""
+    axes: str = "NED"
+    """World axes: NED (z down) or ENU (z up)."""
+    times: Array = field(default_factory=lambda: np.zeros(1))
+    """Times [s], shape (time,)."""
+    frames: tuple[MovingFrame, ...] = ()
+    """Frames, parents first."""
+    solids: tuple[Solid, ...] = ()
+    """Solids."""
+    arrows: tuple[Arrows, ...] = ()
+    """Arrows."""
+    lines: tuple[Line, ...] = ()
+    """Lines."""
+    surfaces: tuple[Surface, ...] = ()
+    """Surfaces."""
+    wet: bool = True
+    """Whether it is under water."""
+
+    @property
+    def upright(self) -> Array:
+        """Rotation from world axes to axes with z up: half a turn about x where z is down, shape (3, 3)."""
+        return np.diag([1.0, -1.0, -1.0]) if self.axes == "NED" else np.eye(3)
+
+    @cached_property
+    def layers(self) -> tuple[str, ...]:
+        """All layers, in the order of drawing."""
+        parts: tuple[Any, ...] = (*self.surfaces, *self.solids, *self.lines, *self.arrows)
+        return tuple(dict.fromkeys(part.layer for part in parts))
+
+    def poses(self, k: int) -> dict[str, tuple[Array, Array]]:
+        """Axes and origin of each frame in the world at one time.
+
+        Args:
+            k: Index of the time.
+        """
+        out: dict[str, tuple[Array, Array]] = {"": (np.eye(3), np.zeros(3))}
+        for frame in self.frames:
+            R, p = out[frame.parent]
+            out[frame.name] = (R @ quaternion_matrix(frame.wxyz[k]), p + R @ frame.position[k])
+        return out
+
+    def at(self, k: int) -> Scene:
+        """The scene at one time, standing still.
+
+        Args:
+            k: Index of the time.
+        """
+        return replace(
+            self,
+            times=self.times[k : k + 1],
+            frames=tuple(replace(f, position=f.position[k : k + 1], wxyz=f.wxyz[k : k + 1]) for f in self.frames),
+            arrows=tuple(replace(a, ends=a.ends[k : k + 1]) for a in self.arrows),
+            surfaces=tuple(replace(s, z=s.z[k : k + 1]) for s in self.surfaces),
+        )
+
+    def bounds(self, *moments: int) -> tuple[Array, Array]:
+        """Lowest and highest coordinates of the looks of all bodies over some times, z up [m], shapes (3,) and (3,).
+
+        Args:
+            moments: Indices of the times.
+        """
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        for k in moments:
+            poses = self.poses(k)
+            for solid in self.solids:
+                if solid.layer == "looks" and len(solid.triangles.vertices):
+                    R, p = poses[solid.frame]
+                    points = (solid.triangles.vertices @ R.T + p) @ self.upright.T
+                    low, high = np.minimum(low, points.min(0)), np.maximum(high, points.max(0))
+        return (low, high) if np.isfinite(low).all() else (-np.ones(3), np.ones(3))
+
+
+def bodies_at(model: Model, q: Array) -> tuple[Array, Array]:
+    """Position and orientation of all bodies, shapes (nb, 3) [m] and (nb, 4).
+
+    Args:
+        model: The model.
+        q: Configuration, shape (nq,).
+    """
+    kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
+    R = np.array([np.asarray(R, dtype=float) for R in kin.R_WB])
+    return np.array([np.asarray(p, dtype=float) for p in kin.p_WB]), quaternion_from_matrix(R)
+
+
+def model_scene(model: Model, q: Array | None = None, *, properties: bool = False) -> Scene:
+    """The scene of a model that stands still.
+
+    Args:
+        model: The model.
+        q: Configuration, shape (nq,); that at the start unless given.
+        properties: Whether to add what the equations know of the bodies, in layers of their own.
+    """
+    position, wxyz = bodies_at(model, model.initial().q if q is None else np.asarray(q, dtype=float))
+    frames, solids = body_parts(model, position[None], wxyz[None], properties=properties)
+    wet = any(body.hydro is not None for body in model.bodies)
+    return Scene(title=model.name, axes=model.world.axes, frames=tuple(frames), solids=tuple(solids), wet=wet)
+
+
+def body_parts(
+    model: Model, position: Array, wxyz: Array, *, properties: bool = False, turns: dict[str, Array] | None = None
+) -> tuple[list[MovingFrame], list[Solid]]:
+    """Frames and solids of all bodies of a model.
+
+    Args:
+        model: The model.
+        position: Positions [m], shape (time, nb, 3).
+        wxyz: Orientations, shape (time, nb, 4).
+        properties: Whether to add what the equations know of the bodies.
+        turns: Angles of propellers by the name of the frame that they sit on [rad], shape (time,) each; still if left out.
+    """
+    frames: list[MovingFrame] = []
+    solids: list[Solid] = []
+    looks = [body_looks(body) for body in model.bodies]
+    everything = joined(piece.triangles for pieces, _ in looks for piece in pieces).vertices
+    size = 0.02 * float(np.ptp(everything, axis=0).max()) if len(everything) else 0.02
+    for i, (body, (pieces, propellers)) in enumerate(zip(model.bodies, looks, strict=True)):
+        frames.append(MovingFrame(name=body.name, position=position[:, i], wxyz=wxyz[:, i]))
+        if properties:
+            pieces = [*pieces, *body_properties(body, model.world, size)]
+        for k, piece in enumerate(pieces):
+            values = piece._asdict()
+            solids.append(Solid(name=f"{body.name}/{piece.layer} {k}", frame=body.name, **values))
+        for k, propeller in enumerate(propellers):
+            name = f"{body.name}/propeller {k + 1}"
+            frame = _frame_at(body, propeller.p)
+            angle = (turns or {}).get(frame, np.zeros(len(position)))
+            frames.append(_turning(name, body.name, propeller.R, propeller.p, angle))
+            solids.append(Solid(name=f"{name}/blades", frame=name, **propeller.piece._asdict()))
+    return frames, solids
+
+
+def _frame_at(body: Body, p: Array) -> str:
+    """Name of the frame of a body that is nearest to a point, within a tenth of its distance from the origin; or nothing."""
+    named = [(float(np.linalg.norm(np.array(f.origin.xyz) - p)), f.name) for f in body.frames]
+    distance, name = min(named, default=(np.inf, ""))
+    return name if distance <= 0.05 + 0.1 * float(np.linalg.norm(p)) else ""
+
+
+def _turning(name: str, parent: str, R: Array, p: Array, angle: Array) -> MovingFrame:
+    """A frame that turns about its x axis by angles [rad], shape (time,)."""
+    c, s, o = np.cos(angle), np.sin(angle), np.zeros(len(angle))
+    turn = np.stack([np.stack([o + 1, o, o], -1), np.stack([o, c, -s], -1), np.stack([o, s, c], -1)], axis=1)
+    return MovingFrame(
+        name=name, parent=parent, position=np.broadcast_to(p, (len(angle), 3)), wxyz=quaternion_from_matrix(R @ turn)
+    )

@@ -1,0 +1,77 @@
+"""`hydromechs view`, `replay` and `picture`."""
+
+import re
+import select
+import signal
+import time
+
+import matplotlib.image
+import pytest
+
+
+@pytest.fixture
+def folder(run, scenario, tmp_path):
+    """The folder of a short run."""
+    assert run("run", scenario(duration=0.5), "--out", tmp_path / "out", "--no-pictures")[0] == 0
+    return tmp_path / "out"
+
+
+def test_picture_of_a_model(run, tmp_path):
+    code, text, _ = run("picture", "held_load", "--out", tmp_path / "load.png", "--azimuth", 30)
+    assert code == 0 and "load.png" in text
+    assert matplotlib.image.imread(tmp_path / "load.png").shape[:2] == (720, 960)
+    code, _, error = run("picture", "held_load", "--at", 1.0)
+    assert code == 1 and "held_load is a model; times are for runs" in error
+
+
+def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
+    """The model that the scenario names by a relative path is found again."""
+    code, *_ = run("picture", folder, "--at", 0.0, "--at", 0.5, "--out", tmp_path / "two.png")
+    assert code == 0 and (tmp_path / "two.png").stat().st_size > 5000
+    code, text, _ = run("replay", folder, "--html", tmp_path / "replay.html")
+    assert code == 0 and "11 of 11 samples" in text
+    assert (tmp_path / "replay.html").stat().st_size < 2e6
+
+
+def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
+    """It is opened only where there is a display, and a run without it leaves no old one behind."""
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    out = tmp_path / "out"
+    code, text, _ = run("run", scenario(duration=0.5), "--out", out, "--show")
+    assert code == 0 and f"see it: hydromechs replay {out}" in text and str(out / "replay.html") in text
+    assert (out / "replay.html").stat().st_size < 2e6 and (out / "plots" / "moments.jpg").exists() and opened == []
+    assert "Moments" in (out / "report.html").read_text()
+    monkeypatch.setenv("DISPLAY", ":0")
+    run("run", scenario(duration=0.5), "--out", out, "--show", "--force", "--no-pictures")
+    assert opened == [(out / "replay.html").as_uri()]
+    run("run", scenario(duration=0.5), "--out", out, "--force", "--no-pictures")
+    assert not (out / "replay.html").exists() and not (out / "plots").exists()
+
+
+def test_a_recording_that_does_not_say_its_model(run, folder, tmp_path):
+    import hydromechs as hm
+
+    ds = hm.load_recording(folder)
+    ds.attrs["scenario"] = ""
+    hm.save_recording(ds, tmp_path / "bare.nc")
+    code, _, error = run("replay", tmp_path / "bare.nc", "--html", tmp_path / "a.html")
+    assert code == 1 and "does not say what was simulated; give the model with --model" in error
+    code, *_ = run("replay", tmp_path / "bare.nc", "--model", tmp_path / "buoy.yaml", "--html", tmp_path / "a.html")
+    assert code == 0 and (tmp_path / "a.html").exists()
+
+
+@pytest.mark.parametrize("command", ["view", "replay"])
+def test_a_page_ends_with_ctrl_c(start, folder, command):
+    arguments = ("view", "held_load") if command == "view" else ("replay", folder)
+    process = start(*arguments, "--port", 8960, "--no-browser")
+    assert select.select([process.stdout], [], [], 60)[0]
+    line = process.stdout.readline()
+    assert re.match(r"open http://127\.0\.0\.1:89\d\d \(Ctrl-C ends it\)", line), line
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    assert "closed" in process.stdout.read() and "Traceback" not in process.stderr.read()

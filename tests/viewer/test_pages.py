@@ -1,0 +1,148 @@
+"""The pages in a browser without a window: no error on the console, a canvas with something on it, and it moves."""
+
+import io
+import time
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import contact, viewer
+from hydromechs.hydro import RegularWave
+from hydromechs.viewer._pictures import FLAGS, chromium
+
+PROGRAM = chromium()
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no chromium on this machine")
+SIZE = {"width": 640, "height": 300}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as p:
+        program = p.chromium.launch(executable_path=PROGRAM, args=list(FLAGS[1:]))
+        yield program
+        program.close()
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A pipe that sinks in waves towards the bed: model, recording and scene."""
+    model = hm.load("hand_pipe")
+    bed = contact.terrain.Plane(
+        name="bed", point=(0, 0, 6), normal=(0, 0, -1), material=contact.Material(law=contact.LinearContact(stiffness=1e4))
+    )
+    water = hm.Environment(waves=(RegularWave(height=0.3, period=3.0),), current=hm.hydro.Current(velocity=(0.2, 0.1, 0.0)))
+    start = hm.State(q=np.array([0, 0, 2.0, 1, 0, 0, 0]), v=np.array([1.0, 0, 0, 0.5, 0, 0.5]))
+    ds = hm.Simulation(model, environment=water, state=start, step=0.005).run(3.0).recording
+    return model, ds, viewer.recording_scene(model, ds, terrain=(bed,), environment=water, rate=10.0)
+
+
+class Tab:
+    """A page with the errors of its console."""
+
+    def __init__(self, browser, address, **options):
+        self.context = browser.new_context(viewport=SIZE, **options)
+        self.page = self.context.new_page()
+        self.errors = []
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda e: self.errors.append(str(e)))
+        self.page.goto(address)
+        self.page.add_style_tag(content="[class*=mantine-Notif] {display: none}")
+        self.page.locator("canvas").first.wait_for(timeout=20000)
+
+    def picture(self):
+        """What the page shows, shape (height, width, 3)."""
+        return matplotlib.image.imread(io.BytesIO(self.page.screenshot()))[..., :3]
+
+    def until(self, condition, seconds=20.0):
+        """The first picture for which a condition holds, or the last one."""
+        end = time.monotonic() + seconds
+        image = self.picture()
+        while not condition(image) and time.monotonic() < end:
+            time.sleep(0.2)
+            image = self.picture()
+        return image
+
+    def close(self):
+        self.context.close()
+        assert self.errors == []
+
+
+def middle(image):
+    """The part of a picture that is canvas, left of the controls and above the time line."""
+    return image[10:-60, 10:240]
+
+
+def drawn(image):
+    """Whether there are things in front of the background, whose rows have one colour each."""
+    return float(middle(image).std(axis=1).max()) > 0.05
+
+
+def changed(before):
+    return lambda image: float(np.abs(middle(image) - middle(before)).max()) > 0.1
+
+
+def test_a_slider_moves_the_model(browser):
+    page = viewer.view(hm.load("puma560"))
+    try:
+        tab = Tab(browser, page.url)
+        before = tab.until(drawn)
+        assert drawn(before)
+        tab.page.get_by_role("slider").first.press("End")
+        after = tab.until(changed(before))
+        assert changed(before)(after) and page.q[0] == pytest.approx(np.pi)
+        for layer in ("inertia", "centres of mass"):
+            tab.page.get_by_label(layer, exact=True).check()
+        tab.until(lambda image: page.shown["centres of mass"])
+        assert page.shown["inertia"] and page.shown["centres of mass"] and not page.shown["contact shapes"]
+        tab.close()
+    finally:
+        page.close()
+
+
+def test_a_replay_runs_with_the_clock(browser, run):
+    _, ds, scene = run
+    page = viewer.replay(scene, ds)
+    try:
+        tab = Tab(browser, page.url)
+        before = tab.until(drawn)
+        assert drawn(before) and page.t == 0.0
+        page.speed.value = "0.5"
+        for _ in range(10):
+            page.tick()
+            time.sleep(0.05)
+        after = tab.until(changed(before))
+        assert changed(before)(after) and page.t > 0.1
+        page.playing.value = False
+        stopped = page.t
+        page.tick()
+        assert page.t == stopped
+        tab.close()
+    finally:
+        page.close()
+
+
+def test_one_file_replays_without_server_and_network(browser, run, tmp_path):
+    *_, scene = run
+    file = tmp_path / "replay.html"
+    file.write_text(viewer.replay_html(scene))
+    assert file.stat().st_size < 3e6
+    tab = Tab(browser, file.as_uri(), offline=True)
+    before = tab.until(drawn)
+    assert drawn(before)
+    assert changed(before)(tab.until(changed(before)))
+    tab.close()
+
+
+def test_a_port_in_use_is_passed_over():
+    """The page listens on this machine only, at the next free port."""
+    first = viewer.view(hm.load("held_load"), port=8970)
+    second = viewer.view(hm.load("held_load"), port=int(first.url.rpartition(":")[2]))
+    try:
+        assert first.url.startswith("http://127.0.0.1:") and first.url != second.url
+        assert first.server.get_host() == "127.0.0.1"
+    finally:
+        first.close()
+        second.close()

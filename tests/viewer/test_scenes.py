@@ -1,0 +1,211 @@
+"""Scenes as data: solids against closed forms, poses against the equations, stand-ins, pictures."""
+
+import dataclasses
+import math
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import contact, hydro, library, viewer
+from hydromechs.viewer import _solids as solids
+from hydromechs.viewer._looks import body_looks
+from hydromechs.viewer._recorded import sample_times, wave_heights
+
+
+def volume(surface):
+    """Volume inside of a closed surface whose triangles turn outwards: Σ a·(b × c)/6 [m³]."""
+    a, b, c = (surface.vertices[surface.faces[:, k]] for k in range(3))
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
+
+
+N = solids.SIDES
+ROUND = N / (2 * math.pi) * math.sin(2 * math.pi / N)  # area of a regular polygon over that of its circle
+
+
+@pytest.mark.parametrize(
+    ("surface", "exact", "tolerance"),
+    [
+        (solids.box((1.0, 2.0, 3.0)), 6.0, 1e-14),
+        (solids.cylinder(0.5, 2.0), math.pi * 0.25 * 2.0 * ROUND, 1e-13),
+        (solids.cylinder(0.5, 2.0, 0.3), math.pi * (0.25 - 0.09) * 2.0 * ROUND, 1e-13),
+        # inscribed polygons of N sides miss a part of the order (2π/N)² of a round solid
+        (solids.ellipsoid((1.0, 2.0, 3.0)), 4.0 / 3.0 * math.pi * 6.0, (2 * math.pi / N) ** 2),
+        (solids.capsule(0.5, 2.0), math.pi * 0.25 * 2.0 + 4.0 / 3.0 * math.pi * 0.125, (2 * math.pi / N) ** 2),
+        # a box with round edges: Steiner's formula for the box inside, 0.1 wider all round
+        (solids.box((1.0, 2.0, 3.0), 0.1), 0.8 * 1.8 * 2.8 + 2 * 0.1 * (0.8 * 1.8 + 1.8 * 2.8 + 0.8 * 2.8) + math.pi * 0.01 * (0.8 + 1.8 + 2.8) + 4 / 3 * math.pi * 0.001, 2e-3),
+        (solids.arrow(np.zeros(3), np.array([0.0, 3.0, 4.0]), 0.1), None, None),
+    ],
+)  # fmt: skip
+def test_solids_enclose_their_volumes(surface, exact, tolerance):
+    """So they are closed, and their triangles turn outwards."""
+    assert volume(surface) > 0.0
+    if exact is not None:
+        assert volume(surface) == pytest.approx(exact, rel=tolerance)
+
+
+def test_thrusters_turn_about_their_x():
+    for surface in (solids.duct(0.1, 0.08), solids.propeller(0.1, 0.08)):
+        assert np.ptp(surface.vertices[:, 0]) < 0.12 and np.linalg.norm(surface.vertices[:, 1:], axis=1).max() <= 0.1 + 1e-12
+
+
+def test_stand_ins_in_their_order():
+    """Looks, shapes, drag, added mass, volume, inertia: the first that a body has."""
+    ball = dict(inertia=hm.Inertia(mass=12.0, com=(0.1, 0, 0), tensor=(5.0, 5.0, 2.0, 0, 0, 0)))
+    full = hm.Hydro(volume=0.01, added_mass=hm.added_mass.Sphere(radius=0.3), drag=hm.drag.Sphere(radius=0.4, coefficient=0.5))
+    body = hm.Body(name="b", hydro=full, shapes=[hm.shapes.Sphere(radius=0.5)], visual=[hm.visual.Sphere(radius=0.6)], **ball)
+
+    def extent(body):
+        pieces, _ = body_looks(body)
+        return np.ptp(np.concatenate([p.triangles.vertices for p in pieces]), axis=0).max()
+
+    assert extent(body) == pytest.approx(1.2)
+    body = dataclasses.replace(body, visual=())
+    assert extent(body) == pytest.approx(1.0)
+    body = dataclasses.replace(body, shapes=())
+    assert extent(body) == pytest.approx(0.8)
+    body = dataclasses.replace(body, hydro=dataclasses.replace(full, drag=()))
+    assert extent(body) == pytest.approx(0.6)
+    body = dataclasses.replace(body, hydro=hm.Hydro(volume=0.01))
+    assert extent(body) == pytest.approx(2 * (0.75 * 0.01 / math.pi) ** (1 / 3))
+    body = dataclasses.replace(body, hydro=None)
+    # a box of edges e has I = m (e_2² + e_3²)/12: here 1, 1 and 2 m
+    assert extent(body) == pytest.approx(2.0)
+    assert body_looks(hm.Body(name="none"))[0] == []
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_library_model_has_looks_of_its_size(name):
+    """And they are upright: of a vehicle with a float, the float is on top."""
+    model = library.load(name)
+    assert any(body.visual for body in model.bodies)
+    scene = viewer.model_scene(model, properties=True)
+    low, high = scene.bounds(0)
+    assert 0.1 < np.linalg.norm(high - low) < 8.0
+    vehicle = next((b for b in model.bodies if b.name == "vehicle"), None)
+    if vehicle is not None:
+        centre = scene.upright @ np.array(vehicle.hydro.buoyancy_center)
+        assert centre[2] > (scene.upright @ np.array(vehicle.inertia.com))[2] - 1e-9
+        assert scene.upright @ model.world.down == pytest.approx([0.0, 0.0, -1.0])
+
+
+def test_meshes_are_drawn(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box((1.0, 2.0, 3.0)).export(tmp_path / "hull.stl")
+    red = trimesh.creation.icosphere(radius=0.5)
+    red.visual = trimesh.visual.ColorVisuals(red, face_colors=[255, 0, 0, 255])
+    red.export(tmp_path / "dome.glb")
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "mark.obj")
+    text = "hydromechs: 1\nname: m\nbodies:\n  - name: hull\n    joint: {type: fixed}\n    visual:\n"
+    for name in ("hull.stl", "dome.glb", "mark.obj"):
+        text += f"      - {{shape: mesh, file: {name}, scale: [2, 1, -1]}}\n"
+    (tmp_path / "m.yaml").write_text(text)
+    pieces, _ = body_looks(hm.load(tmp_path / "m.yaml").bodies[0])
+    colors = {tuple(np.round(p.color, 2)) for p in pieces}
+    assert (1.0, 0.0, 0.0) in colors and sum(volume(p.triangles) for p in pieces) > 12.0
+    missing = hm.Body(name="b", visual=[hm.visual.Mesh(file="gone.stl")])
+    with pytest.raises(FileNotFoundError, match="no mesh 'gone.stl'"):
+        body_looks(missing)
+
+
+def test_the_surface_is_that_of_the_waves():
+    """Against the elevation that the equations of motion use."""
+    sea = hm.Environment(
+        waves=(hydro.JonswapSea(significant_height=0.4, peak_period=4.0, direction=0.5, components=7),), water_depth=25.0
+    )
+    waves = hydro.wave_components(sea, 9.81, 3)
+    x, y, t = np.array([-2.0, 0.3]), np.array([0.0, 1.0, 5.0]), np.array([0.0, 1.7])
+    for i, j, k in np.ndindex(2, 2, 3):
+        p = np.array([x[j], y[k], 0.0])
+        expected = hydro.wave_motion(waves, [0.0, 0.0, 1.0], p, t[i]).elevation
+        assert wave_heights(waves, x, y, t)[i, j, k] == pytest.approx(expected, abs=1e-14)
+
+
+def recording(axes):
+    """Half a second of a pipe that is thrown, in a world with z down or up."""
+    model = hm.load("hand_pipe")
+    model = dataclasses.replace(model, world=dataclasses.replace(model.world, axes=axes))
+    down = model.world.down[2]
+    start = hm.State(q=np.array([0, 0, 3.0 * down, 1, 0, 0, 0]), v=np.array([1.0, 0, 0, 0.5, 0, 0.5]))
+    return model, hm.Simulation(model, state=start, step=0.005, record=0.02).run(0.5).recording
+
+
+@pytest.mark.parametrize("axes", ["NED", "ENU"])
+def test_a_recording_is_upright(axes):
+    """Down is down in both worlds; forces are turned as the bodies are; terrain is below."""
+    model, ds = recording(axes)
+    soft = contact.Material(law=contact.LinearContact(stiffness=1e4))
+    down = model.world.down
+    ground = [
+        contact.terrain.Plane(name="plane", point=tuple(5.0 * down), normal=tuple(-down), material=soft),
+        contact.terrain.HeightField(
+            name="hill", x=(-1, 0, 1), y=(-1, 0, 1), heights=((-5, -5, -5), (-5, -4, -5), (-5, -5, -5)), material=soft
+        ),
+        contact.terrain.Sphere(name="stone", radius=0.5, center=tuple(4.5 * down), material=soft),
+        contact.terrain.Box(name="box", size=(1, 1, 1), origin=hm.Origin(tuple(4.5 * down)), material=soft),
+        contact.terrain.Cylinder(name="post", radius=0.1, length=1, origin=hm.Origin(tuple(4.5 * down)), material=soft),
+    ]
+    scene = viewer.recording_scene(model, ds, terrain=ground, environment=hm.Environment(), rate=20.0)
+    assert len(scene.times) == 11 and scene.times[-1] == 0.5
+    low, high = scene.bounds(0)
+    assert 0.5 * (low + high)[2] == pytest.approx(-3.0, abs=0.05)
+    for solid in scene.solids:
+        if solid.layer == "terrain":
+            top = (solid.triangles.vertices @ scene.upright.T)[:, 2].max()
+            assert -5.01 <= top <= -3.9, solid.name
+    sea = scene.surfaces[0]
+    assert np.all(sea.z == 0.0)
+    weight = next(a for a in scene.arrows if a.name == "force weight")
+    tail, tip = weight.ends[-1, 0] @ scene.upright.T
+    assert tip[2] < tail[2] - 0.1 and np.abs((tip - tail)[:2]).max() < 1e-9
+    (x, y, z), expected = scene.poses(10)["pipe"][1], ds["position"].values[-1, 0]
+    assert (x, y, z) == pytest.approx(tuple(expected))
+
+
+def test_samples_of_a_replay():
+    _, ds = recording("NED")
+    assert len(sample_times(ds, 25.0, 1000)) == 13 and len(sample_times(ds, 1e3, 7)) == 7
+    broken = ds.copy(deep=True)
+    broken["position"].values[20:] = np.nan
+    assert sample_times(broken, 1e3, 1000).max() == 19
+    broken["position"].values[:] = np.nan
+    with pytest.raises(ValueError, match="no finite sample"):
+        sample_times(broken, 25.0, 10)
+    with pytest.raises(ValueError, match="the recording is of the bodies pipe, the model has pedestal"):
+        viewer.recording_scene(hm.load("puma560"), ds)
+
+
+def test_pictures_show_what_is_in_front():
+    """A red ball before a larger blue one, seen from x: red in the middle, blue around it, the background at the rim."""
+    looks = [
+        hm.visual.Sphere(radius=1.0, color=(0, 0, 1)),
+        hm.visual.Sphere(radius=0.3, origin=hm.Origin((1.2, 0, 0)), color=(1, 0, 0)),
+    ]
+    model = hm.Model(bodies=[hm.Body(name="b", joint=hm.joints.Fixed(), visual=looks)], world=hm.World(axes="ENU"))
+    scene = viewer.model_scene(model)
+    low, high = scene.bounds(0)
+    camera = viewer.camera_for(low, high, azimuth=0.0, elevation=0.0)
+    image = viewer.raster(scene, size=(120, 90), camera=camera)
+    assert image.shape == (90, 120, 3)
+    red, blue = (image[..., 0] > 1.5 * image[..., 2]), (image[..., 2] > 1.5 * image[..., 0])
+    assert red[45, 60] and blue[45, 42] and not (red | blue)[0].any() and not (red | blue)[:, 0].any()
+    # the discs of both balls on the picture: area π tan²θ, sin θ = radius over distance, less what the front one hides
+    scale = 45.0 / math.tan(0.3)
+    d = camera.position[0]
+    disc = lambda r, x: math.pi * (scale * math.tan(math.asin(r / (d - x)))) ** 2  # noqa: E731
+    assert red.sum() == pytest.approx(disc(0.3, 1.2), rel=0.05)
+    assert (red | blue).sum() == pytest.approx(disc(1.0, 0.0), rel=0.03)
+
+
+def test_files_of_pictures(tmp_path):
+    model = hm.load("held_load")
+    path = viewer.snapshot(model, None, tmp_path / "a" / "load.png", size=(160, 120))
+    image = matplotlib.image.imread(path)
+    assert image.shape[:2] == (120, 160) and image[..., :3].std() > 0.05
+    model, ds = recording("NED")
+    scene = viewer.recording_scene(model, ds, rate=20.0)
+    strip = viewer.plot_moments(scene, tmp_path / "moments.jpg")
+    assert strip.stat().st_size > 5000
+    still = scene.at(4)
+    assert still.times.tolist() == [scene.times[4]] and still.arrows[0].ends.shape[0] == 1
