@@ -55,6 +55,9 @@ def run(
         float | None, typer.Option(help="How long to simulate, instead of the scenario's duration [s].")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, instead of the scenario's.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="Engine instead of the scenario's: mujoco, dart, bullet, or hydromechs for our own.")
+    ] = "",
     resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
     real_time: Annotated[
         bool, typer.Option("--real-time", help="No faster than the clock; missed deadlines are counted.")
@@ -73,6 +76,7 @@ def run(
         out=out,
         duration=duration,
         seed=seed,
+        engine=engine,
         resume=resume,
         real_time=pace,
         pictures=pictures,

@@ -11,6 +11,7 @@ import numpy as np
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Material, terrain
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.hybrid import Exact, Filtered, Hybrid
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
 
 from . import _scenario_entries  # noqa: F401 how a file writes the classes of a scenario
@@ -60,6 +61,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     out["controller"] = None if scenario.controller is None else _code("controller", scenario.controller, folder)
     out["events"] = Rows(written(event) for event in scenario.events)
     out["integrator"] = _integrator(scenario.integrator)
+    out["engine"] = None if scenario.engine is None else _engine(scenario.engine)
     for key in ("step", "record", "duration", "seed"):
         out[key] = getattr(scenario, key)
     out["checks"] = Rows(written(check) for check in scenario.checks)
@@ -69,6 +71,16 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
 def _integrator(method: Any) -> Any:
     values = written(method) if method.name == "dormand_prince" else {}
     return {method.name: values} if values else method.name
+
+
+def _engine(hybrid: Hybrid) -> Any:
+    out: dict[str, Any] = {"name": hybrid.engine}
+    if hybrid.scheme != Exact():
+        values = written(hybrid.scheme) if isinstance(hybrid.scheme, Filtered) else {}
+        out["scheme"] = {hybrid.scheme.name: values} if values else hybrid.scheme.name
+    if hybrid.accept_unstable:
+        out["accept_unstable"] = True
+    return hybrid.engine if len(out) == 1 else out
 
 
 def _relative(path: str, folder: str | Path | None) -> str:

@@ -23,6 +23,7 @@ from ._times import is_multiple, next_multiple, reached, rounding, slack
 _LATER = {  # compile with CasADi and LLVM
     "AdaptiveSteps": "._adaptive",
     "BlockSteps": "._block_steps",
+    "Bound": "._fixed_steps",
     "FixedSteps": "._fixed_steps",
     "ImplicitSteps": "._implicit_steps",
     "Stepper": "._stepper",
@@ -33,6 +34,7 @@ __all__ = [
     "METHODS",
     "AdaptiveSteps",
     "BlockSteps",
+    "Bound",
     "DormandPrince",
     "Euler",
     "FixedStep",

@@ -9,7 +9,7 @@ __all__ = ["definition"]
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and the values of all fields of a thing made of dataclasses, tuples, numbers and texts.
+    """The classes and the values of all fields that count (`compare`) of a thing of dataclasses, tuples, numbers and texts.
 
     Args:
         thing: A model, a part of one, or what is built on models in the same way.
@@ -28,5 +28,5 @@ def definition(thing: Any) -> str | None:
         return None if None in parts else f"{name}({', '.join(map(str, parts))})"
     if not is_dataclass(thing):
         return None
-    values = {f.name: definition(getattr(thing, f.name)) for f in fields(thing)}
+    values = {f.name: definition(getattr(thing, f.name)) for f in fields(thing) if f.compare}
     return None if None in values.values() else f"{name}({', '.join(f'{k}={text}' for k, text in values.items())})"

@@ -14,6 +14,7 @@ from hydromechs import contact
 from hydromechs.actuation import Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.errors import ScenarioError
+from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named
 from hydromechs.model import Fault, Model, State, joints
@@ -82,8 +83,10 @@ class Scenario:
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
     """A method of integration, or its name."""
+    engine: Hybrid | None = None
+    """Engine of others that takes the steps in place of our equations and the integrator; our own if None."""
     step: float = 1e-3
-    """Step of the integrator [s]."""
+    """Step of the integrator or engine [s]."""
     record: float = 0.02
     """Time between two samples of the recording [s]."""
     duration: float = 60.0
@@ -103,6 +106,8 @@ class Scenario:
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        if self.engine is not None and not isinstance(self.engine, Hybrid):
+            raise TypeError(f"engine is {self.engine!r}, must be a hydromechs.hybrid.Hybrid(engine='mujoco') or None")
         if not isinstance(self.controller, ControllerSpec):
             as_controller(self.controller, self.period)  # refuses what cannot be one
         faults = scenario_faults(self)
@@ -166,11 +171,12 @@ class Scenario:
 
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
+        plant, method = (self.plant, self.integrator) if self.engine is None else self.engine.on(self.plant, self.start)
         return Simulation(
-            self.plant,
+            plant,
             controller=self.control(),
             events=self.events,
-            integrator=self.integrator,
+            integrator=method,
             step=self.step,
             record=self.record,
             state=self.start,
@@ -215,7 +221,8 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         out.append(Fault(("record",), text))
     for path, value in times.items():
         ratio = value / scenario.step
-        if not method_named(scenario.integrator).adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
+        adaptive = scenario.engine is None and method_named(scenario.integrator).adaptive
+        if not adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
             near = f"{max(1, round(ratio)) * scenario.step:g}"
             must = f"must be a whole number of steps of {scenario.step:g} s: try {near} s, or another step"
             out.append(Fault(path, f"{'.'.join(path)} is {value:g} s, {must}"))

@@ -40,6 +40,10 @@ class Evaluation(NamedTuple):
     a user's own hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
     M_A), "buoyancy" (with the force of the undisturbed water's
     acceleration), "weight", and those of components."""
+    added_mass: Array
+    """M_A of each body about its origin in its axes, linear first [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
+    constraint_force: Array
+    """Generalised force Σ Jᵀ λ of the constraints, shape (nv,)."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
     constraint_free: Scalar
@@ -131,6 +135,7 @@ def evaluate(
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
     solution = Solution(vdot, 0.0, 1.0, ())
+    holding = np.zeros(model.nv)
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
         solution = constrained(model, kin, b.inertia, plant.armature, v, vdot, rows)
@@ -139,6 +144,7 @@ def evaluate(
             for row in action.constraints:
                 force = next(forces)
                 out |= row.record(force)
+                holding = holding + row.J.T @ force
                 power[c.cause] = power[c.cause] + force @ (row.J @ v)
 
     # the water's forces by cause
@@ -151,6 +157,8 @@ def evaluate(
         zdot=zdot,
         tau=tau,
         forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
+        added_mass=np.stack(_added_masses(model, b.motions)),
+        constraint_force=holding,
         outputs=tuple(outputs),
         constraint_free=solution.free,
         constraint_pivot=solution.pivot,
@@ -160,6 +168,13 @@ def evaluate(
         kinetic_energy_fluid=fluid,
         potential_energy=potential,
     )
+
+
+def _added_masses(model: Model, motions: Sequence[hydro.Motion] | None) -> list[Array]:
+    """M_A of each body, shape (6, 6) each; zero of a dry one."""
+    if motions is None:
+        return [np.zeros((6, 6)) for _ in model.bodies]
+    return [hydro.added_mass(body, motion) for body, motion in zip(model.bodies, motions, strict=True)]
 
 
 def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
