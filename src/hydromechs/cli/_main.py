@@ -338,6 +338,23 @@ def study_decoupled(
         plot_decoupled(report, out)
 
 
+@study.command("hybrid")
+def study_hybrid(
+    out: Annotated[str, typer.Option(help="Picture to write (.png, .svg, .pdf); none by default.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A few runs, to check that it works.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Added mass as an outside force in MuJoCo, DART and Bullet: errors, stability limits, convergence to our engine."""
+    from hydromechs.studies import FULL_HYBRID, QUICK_HYBRID, measure_hybrid, plot_hybrid
+
+    from ._print_hybrid import print_hybrid
+
+    report = measure_hybrid(QUICK_HYBRID if quick else FULL_HYBRID)
+    _report(report, print_hybrid, as_json)
+    if out:
+        plot_hybrid(report, out)
+
+
 def _progress(what: str, console: Console) -> Callable[[list], Iterable]:
     """Goes through a list with a progress bar."""
     from rich.progress import track

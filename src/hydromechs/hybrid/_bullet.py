@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+import weakref
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -12,10 +13,10 @@ import numpy as np
 
 from hydromechs.contact import terrain
 from hydromechs.model import Model, Origin, joints, shapes
-from hydromechs.spatial import axis_frame, quaternion_from_matrix, quaternion_matrix
+from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
-from ._engine import Engine, Touch
+from ._engine import Engine, Touch, quiet
 from ._parts import axis_of, joint_parts, placement_pose
 from ._scene import Scene, friction_of
 
@@ -79,8 +80,9 @@ class BulletEngine(Engine):
         """Build it; see `Engine.load`."""
         self._p, self._model, self._scene = self.library(), model, scene
         p = self._p
-        self._client = p.connect(p.DIRECT)
-        self._at = dict(physicsClientId=self._client)
+        client = p.connect(p.DIRECT)
+        weakref.finalize(self, p.disconnect, client)
+        self._at = dict(physicsClientId=client)
         p.setGravity(0, 0, 0, **self._at)
         self._trees: list[_Tree] = []
         for i in range(model.nb):
@@ -97,10 +99,6 @@ class BulletEngine(Engine):
         self._known: tuple[Array, Array] | None = None
         self._kept: int | None = None
 
-    def close(self) -> None:
-        """Disconnect."""
-        self._p.disconnect(**self._at)
-
     def _add_tree(self, root: int, carried: Array) -> _Tree:
         p, model = self._p, self._model
         members = [root]
@@ -113,7 +111,8 @@ class BulletEngine(Engine):
             file.write(text)
         try:
             flags = p.URDF_USE_INERTIA_FROM_FILE | p.URDF_USE_SELF_COLLISION
-            uid = p.loadURDF(file.name, useFixedBase=not free, flags=flags, **self._at)
+            with quiet():  # Bullet warns of links without mass
+                uid = p.loadURDF(file.name, useFixedBase=not free, flags=flags, **self._at)
         finally:
             os.unlink(file.name)
         named = {p.getJointInfo(uid, j, **self._at)[12].decode(): j for j in range(p.getNumJoints(uid, **self._at))}
@@ -133,7 +132,7 @@ class BulletEngine(Engine):
         model = self._model
         lines = ['<robot name="tree">']
         if not free:
-            lines.append('<link name="base"/>')
+            lines.append('<link name="base"><inertial><mass value="0"/><inertia ixx="0" iyy="0" izz="0"/></inertial></link>')
         for i in members:
             body = model.bodies[i]
             lines += [f'<link name="b{i}">', self._inertial(i, carried[i])]
@@ -238,7 +237,7 @@ class BulletEngine(Engine):
                 R = quaternion_matrix(here[3:])
                 place, axes = here[:3] + R @ tree.com, R @ tree.turn
                 p.resetBasePositionAndOrientation(tree.uid, place.tolist(), _xyzw(axes), **self._at)
-                linear = R @ (moves[:3] + np.cross(moves[3:], tree.com))
+                linear = R @ (moves[:3] + cross(moves[3:], tree.com))
                 p.resetBaseVelocity(tree.uid, linear.tolist(), (R @ moves[3:]).tolist(), **self._at)
         for tree, link, iq, iv in self._dofs:
             p.resetJointState(tree.uid, link, float(q[iq]), float(v[iv]), **self._at)
@@ -255,7 +254,7 @@ class BulletEngine(Engine):
                 r = R @ tree.com
                 at = model.q_slices[tree.free].start
                 q[at : at + 7] = np.concatenate([np.array(place) - r, quaternion_from_matrix(R)])
-                v[model.v_slices[tree.free]] = np.concatenate([R.T @ (linear - np.cross(angular, r)), R.T @ angular])
+                v[model.v_slices[tree.free]] = np.concatenate([R.T @ (linear - cross(angular, r)), R.T @ angular])
         for tree, link, iq, iv in self._dofs:
             q[iq], v[iv] = p.getJointState(tree.uid, link, **self._at)[:2]
         self._known = q, v
@@ -298,8 +297,8 @@ class BulletEngine(Engine):
             assert tree.free is not None
             R = quaternion_matrix(self._q[model.q_slices[tree.free]][3:])
             r, alpha = R @ tree.com, (w_1 - w) / self._h
-            v_o = v_0 - np.cross(w, r)
-            a = (v_1 - v_0) / self._h - np.cross(alpha, r) - np.cross(w, np.cross(w, r)) - np.cross(w, v_o)
+            v_o = v_0 - cross(w, r)
+            a = (v_1 - v_0) / self._h - cross(alpha, r) - cross(w, cross(w, r)) - cross(w, v_o)
             out[model.v_slices[tree.free]] = np.concatenate([R.T @ a, R.T @ alpha])
         for tree, link, _, iv in self._dofs:
             rate = self._p.getJointState(tree.uid, link, **self._at)[1]

@@ -85,14 +85,14 @@ class EngineContact(Component):
             record={"contact_force": np.array([z[pair.name] for pair in self.pairs]), "contact_gap": np.array(gaps)},
         )
 
-    def values(self, touches: Sequence[Touch], R_WB: Sequence[Array], p_WB: Sequence[Array]) -> tuple[Array, Array]:
+    def values(self, touches: Sequence[Touch], X_WB: Array) -> tuple[Array, Array]:
         """Values of its states for contacts of an engine, shape (n,), and the wrench on each of its bodies, shape (n, 6).
 
         Args:
             touches: The contacts.
-            R_WB: Axes of each body in the world, shape (3, 3) each.
-            p_WB: Origin of each body in the world [m], shape (3,) each.
+            X_WB: Pose of each body in the world, shape (nb, 4, 4).
         """
+        R_WB, p_WB = X_WB[:, :3, :3], X_WB[:, :3, 3]
         normal, wrench = np.zeros(len(self.pairs)), np.zeros((len(self.bodies), 6))
         for touch in touches:
             for body, force in ((touch.body, touch.force), (touch.other, -touch.force)):

@@ -53,6 +53,8 @@ class DartEngine(Engine):
 
     def _add_scene(self, model: Model, scene: Scene) -> None:
         dart, nodes = self._dart, self._tree.nodes
+        # the usual one, FCL, has no capsules
+        self._world.getConstraintSolver().setCollisionDetector(dart.collision.BulletCollisionDetector())
         for piece in scene.pieces:
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = piece.shape.origin.R, piece.shape.origin.xyz
@@ -93,12 +95,13 @@ class DartEngine(Engine):
     def put(self, q: Array, v: Array) -> None:
         """Set the state, and what its accelerations are in our coordinates."""
         self._tree.put(q, v)
-        self._maps = []
+        self._maps: list[tuple[Array, Array, Any]] = []
         for part in self._tree.moving:
-            J = np.asarray(part.joint.getRelativeJacobian())
             rate = np.array(part.joint.getVelocities())
-            turning = np.asarray(part.joint.getRelativeJacobianTimeDeriv()) @ rate
-            self._maps.append((J, rate, turning))
+            turning = 0.0
+            if part.ours.nv > 1:
+                turning = part.axes.T @ (np.asarray(part.joint.getRelativeJacobianTimeDeriv()) @ rate)
+            self._maps.append((part.rates(), rate, turning))
 
     def state(self) -> tuple[Array, Array]:
         """The state."""
@@ -115,11 +118,11 @@ class DartEngine(Engine):
         self._world.step(True)
 
     def acceleration(self) -> Array:
-        """v̇ = Sᵀ (J q̈ + J̇ q̇)."""
+        """v̇ = B q̈ + Sᵀ J̇ q̇."""
         out = np.zeros(self._tree.model.nv)
-        for part, (J, rate, turning) in zip(self._tree.moving, self._maps, strict=True):
+        for part, (B, rate, turning) in zip(self._tree.moving, self._maps, strict=True):
             change = (np.asarray(part.joint.getVelocities()) - rate) / self._h
-            out[part.v] = part.axes.T @ (J @ change + turning)
+            out[part.v] = B @ change + turning
         return out
 
     def touches(self) -> list[Touch]:

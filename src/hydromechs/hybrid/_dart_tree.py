@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -15,10 +11,12 @@ from hydromechs.model import Model, joints
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
+from ._engine import quiet
 from ._parts import axis_of, joint_parts, placement_pose
 
 __all__ = ["DartTree"]
 
+ONE = np.ones((1, 1))
 KINDS = {
     joints.Free: "Free",
     joints.Fixed: "Weld",
@@ -26,24 +24,6 @@ KINDS = {
     joints.Revolute: "Revolute",
     joints.Prismatic: "Prismatic",
 }
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what C++ writes to the terminal."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = [os.dup(fd) for fd in (1, 2)]
-    sink = os.open(os.devnull, os.O_WRONLY)
-    try:
-        for fd in (1, 2):
-            os.dup2(sink, fd)
-        yield
-    finally:
-        for fd, old in zip((1, 2), saved, strict=True):
-            os.dup2(old, fd)
-            os.close(old)
-        os.close(sink)
 
 
 class _Part(NamedTuple):
@@ -60,11 +40,15 @@ class _Part(NamedTuple):
     axes: Array
     """Its motion subspace S, angular first, shape (6, n)."""
 
+    def rates(self) -> Array:
+        """B with v = B q̇, shape (n, n): whatever DART's rates q̇ are, J q̇ = S v is the relative velocity in the child's axes."""
+        if self.ours.nv == 1:
+            return ONE
+        return self.axes.T @ np.asarray(self.joint.getRelativeJacobian())
+
 
 class DartTree:
     """DART's skeleton of a mechanism, and the way between its coordinates and ours.
-
-    Whatever DART's rates are, J q̇ = S v is the relative velocity in the child's axes.
 
     Args:
         dartpy: The module.
@@ -95,7 +79,7 @@ class DartTree:
     def _set_inertia(self, node: Any, matrix: Array) -> None:
         order = [3, 4, 5, 0, 1, 2]
         inertia = self.dart.dynamics.Inertia()
-        with _quiet():  # DART warns of every entry that a rigid body would not have
+        with quiet():  # DART warns of every entry that a rigid body would not have
             inertia.setSpatialTensor(matrix[np.ix_(order, order)])
             node.setInertia(inertia)
 
@@ -122,8 +106,7 @@ class DartTree:
                 here = dart.dynamics.BallJoint.convertToPositions(quaternion_matrix(here))
             part.joint.setPositions(here)
         for part in self.moving:
-            J = np.asarray(part.joint.getRelativeJacobian())
-            part.joint.setVelocities(np.linalg.lstsq(J, part.axes @ v[part.v], rcond=None)[0])
+            part.joint.setVelocities(np.linalg.solve(part.rates(), v[part.v]) if part.ours.nv > 1 else v[part.v])
 
     def state(self) -> tuple[Array, Array]:
         """Configuration (nq,) and velocity (nv,)."""
@@ -136,14 +119,13 @@ class DartTree:
             elif isinstance(part.ours, joints.Ball):
                 here = quaternion_from_matrix(np.asarray(self.dart.dynamics.BallJoint.convertToRotation(here)))
             q[part.q] = here
-            v[part.v] = part.axes.T @ (np.asarray(part.joint.getRelativeJacobian()) @ part.joint.getVelocities())
+            v[part.v] = part.rates() @ part.joint.getVelocities()
         return q, v
 
     def set_forces(self, tau: Array) -> None:
         """Set the generalised force, shape (nv,)."""
         for part in self.moving:
-            J = np.asarray(part.joint.getRelativeJacobian())
-            part.joint.setForces(J.T @ (part.axes @ tau[part.v]))
+            part.joint.setForces(part.rates().T @ tau[part.v])
 
 
 def _axes(part: joints.Joint) -> Array:

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import importlib
+import os
+import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
 
 from hydromechs.model import Model
 from hydromechs.values import Array
 
 from ._scene import Scene
 
-__all__ = ["Engine", "Touch"]
+__all__ = ["Engine", "Touch", "quiet"]
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Silence what C++ writes to the terminal."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = [os.dup(fd) for fd in (1, 2)]
+    sink = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for fd in (1, 2):
+            os.dup2(sink, fd)
+        yield
+    finally:
+        for fd, old in zip((1, 2), saved, strict=True):
+            os.dup2(old, fd)
+            os.close(old)
+        os.close(sink)
 
 
 class Touch(NamedTuple):
@@ -49,7 +69,8 @@ class Engine(abc.ABC):
     def library(self) -> ModuleType:
         """Its module, or an error that says how to get it."""
         try:
-            return importlib.import_module(self.module)
+            with quiet():
+                return importlib.import_module(self.module)
         except ModuleNotFoundError:
             raise ModuleNotFoundError(
                 f"engine {self.name!r} needs {self.module}, which is not installed: pip install 'hydromechs[{self.name}]'"
@@ -121,11 +142,3 @@ class Engine(abc.ABC):
     @abc.abstractmethod
     def restore(self, saved: Any) -> None:
         """Come back to what `save` gave."""
-
-    def close(self) -> None:  # noqa: B027  most have nothing to give back
-        """Give back what the engine holds outside Python."""
-
-
-def unturned(R: Array, V: Array) -> Array:
-    """A pair of vectors (6,) in other axes: Rᵀ times both."""
-    return np.concatenate([R.T @ V[:3], R.T @ V[3:]])

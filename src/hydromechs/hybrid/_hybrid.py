@@ -69,6 +69,11 @@ class Hybrid:
         engine.library()
         pairs = tuple(c for c in plant.components if isinstance(c, Pair))
         faults = engine.faults(plant.model, scene_of(plant.model, pairs))
+        faults += [
+            f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
+            for name in plant.parameters
+            if ".hydro." not in name and not name.startswith("world.")
+        ]
         if faults:
             lines = "\n".join(f"  - {fault}" for fault in faults)
             raise UnsupportedFeature(f"engine {self.engine!r} cannot represent {plant.model.name}:\n{lines}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.model import Model, joints
-from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
+from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 
 from ._parts import axis_of, joint_parts, placement_pose
 
@@ -46,7 +46,8 @@ class MujocoTree:
                 R, p = after[:3, :3].T, -after[:3, :3].T @ after[:3, 3]
                 self.add(handle, part, R, p, f"{body.name}/{k}")
             m = body.inertia
-            handle.mass, handle.ipos, handle.fullinertia, handle.explicitinertial = m.mass, m.com, m.tensor, True
+            if m.mass or any(m.tensor):
+                handle.mass, handle.ipos, handle.fullinertia, handle.explicitinertial = m.mass, m.com, m.tensor, True
             self.handles.append(handle)
         self._free = [
             (q_at, v_at.start)
@@ -103,5 +104,5 @@ class MujocoTree:
         """Ḃ v, shape (nv,)."""
         out = np.zeros(self.ours.nv)
         for q_at, k in self._free:
-            out[k : k + 3] = quaternion_matrix(q[q_at][3:]) @ np.cross(v[k + 3 : k + 6], v[k : k + 3])
+            out[k : k + 3] = quaternion_matrix(q[q_at][3:]) @ cross(v[k + 3 : k + 6], v[k : k + 3])
         return out

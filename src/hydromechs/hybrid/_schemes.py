@@ -1,6 +1,6 @@
 """How the force of added mass −M_A v̇ gets into an engine that does not know it, each way an object.
 
-An engine moves M_RB v̇ = τ. The equation is (M_RB + M_A) v̇ = τ', τ' all other forces (Razzanelli et al. 2020, eqs. 33-44):
+An engine moves M_RB v̇ = τ. The equation is (M_RB + M_A) v̇ = τ', τ' all other forces (Razzanelli et al. 2019, eqs. 33-44):
 
     exact      M_A is part of the engine's inertia
     iterated   τ = τ' − M_A a, with a the acceleration that this very step makes      (their eq. 39)

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hydromechs import dynamics
 from hydromechs.compiler import Compiled
+from hydromechs.equations import Dynamics
 from hydromechs.integrators import Bound, FixedSteps, Paths, Stepper
 from hydromechs.simulation import Outside, Plant
 from hydromechs.values import Array
@@ -64,11 +64,12 @@ class EngineRun:
         self._memory = nv + np.array(places[EngineMemory], dtype=int)
         self._forces = nv + np.array(places[EngineContact], dtype=int)
         self._work = [nv + k for k, name in enumerate(layout.states) if name == f"work.{EngineContact.cause}"]
+        self._dynamics = Dynamics(model)
         self._contact = next((c for c in plant.components if isinstance(c, EngineContact)), None)
 
     def outside(self, t: float, q: Array, x: Array, inputs: Array) -> Outside:
         """What acts from outside at one instant."""
-        return Outside(*self.program([t, q, x, inputs, self.carried]))
+        return Outside(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
 
     def run(self, steps: int, stride: int) -> float:
         """Take steps; how many, fewer where one is not finite.
@@ -120,9 +121,9 @@ class EngineRun:
         nv, touches = self.plant.model.nv, self.engine.touches()
         next_x[self._forces], next_x[self._work] = 0.0, x[self._work]
         if touches:
-            kin = dynamics.kinematics(self.plant.model, q, 0.5 * (x[:nv] + next_x[:nv]))
-            next_x[self._forces], wrench = contact.values(touches, kin.R_WB, kin.p_WB)
-            next_x[self._work] += h * sum(F @ kin.V[i] for i, F in zip(contact.bodies, wrench, strict=True))
+            X_WB, V = self._dynamics.kinematics(q, 0.5 * (x[:nv] + next_x[:nv]))
+            next_x[self._forces], wrench = contact.values(touches, X_WB)
+            next_x[self._work] += h * float(np.sum(wrench * V[list(contact.bodies)]))
 
 
 class EngineSteps(FixedSteps):
