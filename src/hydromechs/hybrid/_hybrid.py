@@ -152,6 +152,10 @@ class EngineMethod(Integrator):
         """That of semi-implicit Euler."""
         return SemiImplicitEuler().longest_step(frequency, decay)
 
+    def longest_internal_step(self, frequency: float, decay: float) -> float:
+        """That of semi-implicit Euler."""
+        return SemiImplicitEuler().longest_internal_step(frequency, decay)
+
     def remedy(self, step: float) -> str:
         """A shorter step, unless the scheme is unstable at any."""
         verdict = self.hybrid.stability(self._plant)

@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
+    "CommandRanges": "._ranges",
     "Controller": "._controller",
     "Event": "._events",
     "FunctionController": "._controller",
@@ -23,14 +24,18 @@ _LATER = {  # compile with CasADi and LLVM
     "evaluate": "._evaluate",
     "outside": "._outside",
     "outside_program": "._outside",
+    "quantities": "._observe",
     "rollout": "._rollout",
     "schema": "._observe",
+    "size_faults": "._clock",
     "step_limit": "._stiffness",
     "step_warnings": "._stiffness",
     "stiff_modes": "._stiffness",
+    "watchable": "._events",
 }
 
 __all__ = [
+    "CommandRanges",
     "Controller",
     "Event",
     "FunctionController",
@@ -50,12 +55,15 @@ __all__ = [
     "load_state",
     "outside",
     "outside_program",
+    "quantities",
     "rollout",
     "save_state",
     "schema",
+    "size_faults",
     "step_limit",
     "step_warnings",
     "stiff_modes",
+    "watchable",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

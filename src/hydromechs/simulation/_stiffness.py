@@ -61,7 +61,8 @@ def step_limit(mode: Mode, method: Integrator) -> float:
         method: The integrator.
     """
     impact = IMPACT / mode.fastest if mode.meets and mode.fastest and not method.controlled else math.inf
-    return min(method.longest_step(mode.frequency, mode.decay), impact)
+    longest = method.longest_internal_step if mode.internal else method.longest_step
+    return min(longest(mode.frequency, mode.decay), impact)
 
 
 def step_warnings(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:

@@ -14,6 +14,7 @@ _LATER = {
     "Difference": "._crosscheck",
     "FULL_DECOUPLED": "._decoupled",
     "FULL_HYBRID": "._hybrid_study",
+    "FileStudy": "._file_study",
     "HybridCases": "._hybrid_study",
     "KINDS": "._count",
     "QUICK_DECOUPLED": "._decoupled",
@@ -40,6 +41,8 @@ _LATER = {
     "plot_decoupled": "._decoupled",
     "plot_hybrid": "._hybrid_study",
     "star_counts": "._count_tables",
+    "study_files": "._file_study",
+    "try_file": "._file_study",
 }
 
 __all__ = sorted(_LATER)
