@@ -1,6 +1,7 @@
 """The same plant in MuJoCo, DART and Bullet: accelerations, contacts, schemes of added mass and their limits."""
 
 import importlib.util
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -210,6 +211,30 @@ def test_a_block_lands_slides_and_rests_with_its_weight_in_water(engine, solid):
     assert float(abs(rec.energy_residual).max()) < 0.02 * 0.5 * 18.0 * 0.04
 
 
+@engines
+def test_a_grasp_holds_two_bodies_with_the_force_that_they_need(engine):
+    """A push F on the first: the second, at the other end of a ball joint on the line of the push, needs F M₂/(M₁ + M₂)."""
+    first = sphere(2.0).model.bodies[0]
+    second = replace(first, name="load", hydro=replace(first.hydro, added_mass=(added_mass.Diagonal((5.0,) * 6),)))
+    hand, grip = (hm.Frame(name, hm.Origin(xyz=(x, 0, 0))) for name, x in (("hand", 0.4), ("grip", -0.5)))
+    model = hm.Model(
+        name="pair",
+        world=hm.World(water_density=1025.0),
+        bodies=(replace(first, frames=(hand,)), replace(second, frames=(grip,))),
+    )
+    holding = contact.Grasp(name="hold", holder="hand", held="grip", free=("rx", "ry", "rz"))
+    plant = Plant(model=model, components=components_of(model, external=["ball"], components=[holding]))
+    q, v = model.neutral()
+    q[7] = 0.9
+    sim = Hybrid(engine=engine).simulation(plant, state=hm.State(t=0.0, q=q, v=v), step=0.01)
+    sim.set_wrench("ball", [12.0, 0, 0, 0, 0, 0])
+    end = sim.step(duration=0.2)
+    np.testing.assert_allclose(end.v[[0, 6]], 0.2 * 12.0 / 45.0, rtol=1e-9)
+    seen = sim.observe()
+    np.testing.assert_allclose(seen["grasp_force"][0], [12.0 * 15.0 / 45.0, 0, 0, 0, 0, 0], atol=1e-9)
+    assert seen["grasp_error"].max() < 1e-9
+
+
 # --- a run is a run -----------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +293,8 @@ def test_a_scenario_file_names_its_engine(tmp_path):
         assert loads_scenario(dumps_scenario(scenario, tmp_path), folder=tmp_path).engine == engine
     with pytest.raises(hm.ScenarioError, match="engine.scheme is 'best', must be .exact., .iterated., .causal. or .filtered."):
         loads_scenario(SCENARIO.replace("ENGINE", "{name: dart, scheme: best}"), folder=tmp_path)
+    with pytest.raises(hm.ScenarioError, match="line 6: engine: .* M_RB⁻¹ M_A at the start is 3 .* unstable"):
+        loads_scenario(SCENARIO.replace("ENGINE", "{name: dart, scheme: causal}"), folder=tmp_path)
     run = loads_scenario(SCENARIO.replace("ENGINE", "mujoco"), folder=tmp_path).simulation().run(0.1)
     assert run.recording.attrs["integrator"] == "mujoco with exact added mass"
     assert any("largest eigenvalue" in text for text in run.messages)

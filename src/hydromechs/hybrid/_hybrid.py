@@ -65,28 +65,41 @@ class Hybrid:
             plant: What is simulated.
             start: State at the start, where stability is judged; the model's initial one unless given.
         """
-        engine = ENGINES[self.engine]()
-        engine.library()
-        pairs = tuple(c for c in plant.components if isinstance(c, Pair))
-        faults = engine.faults(plant.model, scene_of(plant.model, pairs))
-        faults += [
-            f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
-            for name in plant.parameters
-            if ".hydro." not in name and not name.startswith("world.")
-        ]
-        if faults:
-            lines = "\n".join(f"  - {fault}" for fault in faults)
-            raise UnsupportedFeature(f"engine {self.engine!r} cannot represent {plant.model.name}:\n{lines}")
+        ENGINES[self.engine]().library()
+        unable = self._unable(plant)
+        if unable:
+            raise UnsupportedFeature("\n  - ".join([f"engine {self.engine!r} cannot represent {plant.model.name}:", *unable]))
         verdict = self.stability(plant, start)
         if not verdict.stable and not self.accept_unstable:
-            raise UnstableScheme(
-                f"engine {self.engine!r}, {verdict.words}; to run it all the same, set accept_unstable to true"
-            )
+            raise UnstableScheme(self._refusal(verdict))
+        pairs = _pairs(plant)
         others = tuple(c for c in plant.components if not isinstance(c, Pair))
         said = (f"engine {self.engine}, {verdict.words}",)
         own = (EngineMemory(said=said), *((EngineContact(pairs=pairs),) if pairs else ()))
         prepared = replace(plant, components=(*others, *own))
         return prepared, EngineMethod(self, prepared, pairs)
+
+    def faults(self, plant: Plant, start: State | None = None) -> list[str]:
+        """Why `on` would refuse a plant, whether the engine is installed or not; nothing if it would not.
+
+        Args:
+            plant: What is simulated.
+            start: State at the start; the model's initial one unless given.
+        """
+        out = [f"engine {self.engine!r} cannot represent it: {text}" for text in self._unable(plant)]
+        verdict = self.stability(plant, start)
+        return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
+
+    def _unable(self, plant: Plant) -> list[str]:
+        """What the engine cannot represent."""
+        return ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant))) + [
+            f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
+            for name in plant.parameters
+            if ".hydro." not in name and not name.startswith("world.")
+        ]
+
+    def _refusal(self, verdict: Stability) -> str:
+        return f"engine {self.engine!r}, {verdict.words}; to run it all the same, set accept_unstable to true"
 
     def stability(self, plant: Plant, start: State | None = None) -> Stability:
         """What the scheme does to errors in this mechanism at the start, all of it under water.
@@ -109,6 +122,11 @@ class Hybrid:
         """
         prepared, method = self.on(plant, state)
         return Simulation(prepared, integrator=method, state=state, **options)
+
+
+def _pairs(plant: Plant) -> tuple[Pair, ...]:
+    """Contacts that the engine is to solve."""
+    return tuple(c for c in plant.components if isinstance(c, Pair))
 
 
 def _rotors(engine: type[Engine], plant: Plant) -> tuple[np.ndarray, np.ndarray]:

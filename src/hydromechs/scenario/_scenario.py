@@ -242,6 +242,8 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     try:
         plant = scenario.known_plant
         out += plant_faults(scenario, plant)
+        if scenario.engine is not None:
+            out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.start)]
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [*out, Fault((), words_of(e))]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
