@@ -166,6 +166,7 @@ _PACKAGES = (
     "equations",
     "formats",
     "gnc",
+    "hybrid",
     "hydro",
     "integrators",
     "library",

@@ -35,7 +35,7 @@ def swimmer(ratio=1.0):
     )
     vehicle = hm.Body(
         name="vehicle",
-        joint=joints.Free(),
+        joint=joints.Free(placement=hm.Origin(xyz=(0.5, -1.0, 2.0), rpy=(0.2, 0.3, -0.4))),
         inertia=hm.Inertia(mass=12.0, com=(0.05, -0.02, 0.08), tensor=(0.5, 0.7, 0.9, 0.02, -0.03, 0.04)),
         hydro=hydro(2.0),
     )

@@ -35,6 +35,8 @@ class _Tree:
         """Our body of each link."""
         self.com, self.turn = np.zeros(3), np.eye(3)
         """Place and axes of the inertial frame of its free base on our body."""
+        self.origin = np.eye(4)
+        """Pose of its free joint's frame in the world."""
 
 
 class BulletEngine(Engine):
@@ -126,6 +128,7 @@ class BulletEngine(Engine):
         if free:
             info = p.getDynamicsInfo(uid, -1, **self._at)
             tree.com, tree.turn = np.array(info[3]), quaternion_matrix(np.roll(info[4], 1))
+            tree.origin = placement_pose(joint_parts(model.bodies[root].joint)[0])
         return tree
 
     def _urdf(self, root: int, members: list[int], free: bool, carried: Array) -> str:
@@ -233,14 +236,20 @@ class BulletEngine(Engine):
         p, model = self._p, self._model
         for tree in self._trees:
             if tree.free is not None:
-                here, moves = q[model.q_slices[tree.free]], v[model.v_slices[tree.free]]
-                R = quaternion_matrix(here[3:])
-                place, axes = here[:3] + R @ tree.com, R @ tree.turn
+                moves = v[model.v_slices[tree.free]]
+                R, origin = self._pose(tree, tree.free, q)
+                place, axes = origin + R @ tree.com, R @ tree.turn
                 p.resetBasePositionAndOrientation(tree.uid, place.tolist(), _xyzw(axes), **self._at)
                 linear = R @ (moves[:3] + cross(moves[3:], tree.com))
                 p.resetBaseVelocity(tree.uid, linear.tolist(), (R @ moves[3:]).tolist(), **self._at)
         for tree, link, iq, iv in self._dofs:
             p.resetJointState(tree.uid, link, float(q[iq]), float(v[iv]), **self._at)
+
+    def _pose(self, tree: _Tree, body: int, q: Array) -> tuple[Array, Array]:
+        """Axes (3, 3) and origin (3,) of a free base, our body of that number, in the world."""
+        here = q[self._model.q_slices[body]]
+        R_0, p_0 = tree.origin[:3, :3], tree.origin[:3, 3]
+        return R_0 @ quaternion_matrix(here[3:]), p_0 + R_0 @ here[:3]
 
     def state(self) -> tuple[Array, Array]:
         """The state."""
@@ -252,8 +261,8 @@ class BulletEngine(Engine):
                 linear, angular = (np.array(x) for x in p.getBaseVelocity(tree.uid, **self._at))
                 R = quaternion_matrix(np.roll(turned, 1)) @ tree.turn.T
                 r = R @ tree.com
-                at = model.q_slices[tree.free].start
-                q[at : at + 7] = np.concatenate([np.array(place) - r, quaternion_from_matrix(R)])
+                at, R_0, p_0 = model.q_slices[tree.free].start, tree.origin[:3, :3], tree.origin[:3, 3]
+                q[at : at + 7] = np.concatenate([R_0.T @ (np.array(place) - r - p_0), quaternion_from_matrix(R_0.T @ R)])
                 v[model.v_slices[tree.free]] = np.concatenate([R.T @ (linear - cross(angular, r)), R.T @ angular])
         for tree, link, iq, iv in self._dofs:
             q[iq], v[iv] = p.getJointState(tree.uid, link, **self._at)[:2]
@@ -265,12 +274,12 @@ class BulletEngine(Engine):
         self._force = force
 
     def _push(self) -> None:
-        p, model, q = self._p, self._model, self._q
+        p, model = self._p, self._model
         for tree in self._trees:
             if tree.free is not None:
-                here, F = q[model.q_slices[tree.free]], self._force[model.v_slices[tree.free]]
-                R = quaternion_matrix(here[3:])
-                p.applyExternalForce(tree.uid, -1, (R @ F[:3]).tolist(), here[:3].tolist(), p.WORLD_FRAME, **self._at)
+                F = self._force[model.v_slices[tree.free]]
+                R, origin = self._pose(tree, tree.free, self._q)
+                p.applyExternalForce(tree.uid, -1, (R @ F[:3]).tolist(), origin.tolist(), p.WORLD_FRAME, **self._at)
                 p.applyExternalTorque(tree.uid, -1, (R @ F[3:]).tolist(), p.WORLD_FRAME, **self._at)
         for tree, link, _, iv in self._dofs:
             p.setJointMotorControl2(tree.uid, link, p.TORQUE_CONTROL, force=float(self._force[iv]), **self._at)
@@ -295,7 +304,7 @@ class BulletEngine(Engine):
         free = [tree for tree in self._trees if tree.free is not None]
         for tree, (v_0, w), (v_1, w_1) in zip(free, self._before, self._rates(), strict=True):
             assert tree.free is not None
-            R = quaternion_matrix(self._q[model.q_slices[tree.free]][3:])
+            R, _ = self._pose(tree, tree.free, self._q)
             r, alpha = R @ tree.com, (w_1 - w) / self._h
             v_o = v_0 - cross(w, r)
             a = (v_1 - v_0) / self._h - cross(alpha, r) - cross(w, cross(w, r)) - cross(w, v_o)
