@@ -7,6 +7,7 @@ from ._state_file import load_state, save_state
 _LATER = {  # compile with CasADi and LLVM
     "CommandRanges": "._ranges",
     "Controller": "._controller",
+    "Evaluation": "._evaluate",
     "Event": "._events",
     "FunctionController": "._controller",
     "Log": "._results",
@@ -29,7 +30,7 @@ _LATER = {  # compile with CasADi and LLVM
     "schema": "._observe",
     "size_faults": "._clock",
     "step_limit": "._stiffness",
-    "step_warnings": "._stiffness",
+    "step_faults": "._stiffness",
     "stiff_modes": "._stiffness",
     "watchable": "._events",
 }
@@ -37,6 +38,7 @@ _LATER = {  # compile with CasADi and LLVM
 __all__ = [
     "CommandRanges",
     "Controller",
+    "Evaluation",
     "Event",
     "FunctionController",
     "Log",
@@ -60,8 +62,8 @@ __all__ = [
     "save_state",
     "schema",
     "size_faults",
+    "step_faults",
     "step_limit",
-    "step_warnings",
     "stiff_modes",
     "watchable",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -31,6 +32,12 @@ class Controller(abc.ABC):
     """Time between two of its calls [s]."""
     memory: np.ndarray = np.zeros(0)
     """What it remembers, shape (nm,); part of the state of a simulation."""
+    signals: Mapping[str, str] = MappingProxyType({})
+    """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
+    signal_values: np.ndarray = np.zeros(0)
+    """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
+    messages: Sequence[str] = ()
+    """What it had to say at its last call, for the messages of the run."""
 
     def start(self, simulation: Simulation) -> None:  # noqa: B027  most have nothing to look up
         """Called once for each simulation before the first call: to look up names, to compile.

@@ -66,9 +66,10 @@ def outside(
     model = plant.opened(inputs)
     e = evaluate(plant, t, q, v, z, inputs, motion)
     kin = dynamics.kinematics(model, q, v)
-    wrench = [sum((F[i] for label, F in e.forces.items() if label not in inside), np.zeros(6)) for i in range(model.nb)]
+    acting = [e.constraint_wrench, *(F for label, F in e.forces.items() if label not in inside)]
+    wrench = [sum((F[i] for F in acting), np.zeros(6)) for i in range(model.nb)]
     added = dynamics.mass_matrix(model, kin, list(e.added_mass))
-    force = e.tau + e.constraint_force + dynamics.generalized_force(model, kin, wrench) + added @ e.vdot
+    force = e.tau + dynamics.generalized_force(model, kin, wrench) + added @ e.vdot
     a = dynamics.accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))
     bias = [carried[i] @ a[i] - dynamics.velocity_force(carried[i], kin.V[i]) for i in range(model.nb)]
     return Outside(

@@ -43,7 +43,7 @@ from ._programs import PlantPrograms
 from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Log, Run
-from ._stiffness import step_warnings
+from ._stiffness import step_faults
 
 __all__ = ["Simulation"]
 
@@ -417,9 +417,9 @@ class Simulation:
         for _, text in size_faults(duration, self.step_size, self.record):
             raise ValueError(text)
         self._ranges.counts.clear()
-        log = Log(step_warnings(self.plant, self._at.q, self.method, self.step_size))
-        for text in log.messages:
-            warnings.warn(text, stacklevel=2)
+        for text in step_faults(self.plant, self._at.q, self.method, self.step_size):
+            raise ValueError(text)  # numbers may stay finite and be wrong
+        log = Log()
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
         own = {"integrator": self.method.name, "step": self.step_size}
@@ -500,7 +500,7 @@ class Simulation:
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
-            for text in said:
+            for text in (*said, *self.controller.messages):
                 log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
@@ -550,7 +550,7 @@ class Simulation:
             V = np.array(dynamics.kinematics(self.model, self._at.q, self._at.x[:nv]).V, dtype=float)
             k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
             linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
-        advice = step_warnings(self.plant, self.model.initial().q, self.method, self.step_size)
+        advice = step_faults(self.plant, self.model.initial().q, self.method, self.step_size)
         fastest = f"body {self.model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
         error = SimulationDiverged(
             f"t = {self._at.t:.6g} s: {reason}; {fastest}; {advice[0] if advice else self.method.remedy(self.step_size)}"
