@@ -33,6 +33,20 @@ def test_a_run_leaves_recording_plots_report_state_and_summary(run, scenario, tm
     assert "sinking" in ds.attrs["scenario"]
 
 
+def test_a_run_in_another_engine_can_be_resumed_to_the_last_bit(run, scenario, tmp_path):
+    pytest.importorskip("mujoco")
+    code, text, _ = run("run", scenario(), "--engine", "mujoco", "--out", tmp_path / "theirs", "--no-pictures")
+    assert code == 0
+    assert "largest eigenvalue of M_RB⁻¹ M_A" in text
+    for name, *more in (("first", "--duration", "1"), ("second", "--duration", "1", "--resume", tmp_path / "first")):
+        assert run("run", scenario(), "--engine", "mujoco", "--out", tmp_path / name, "--no-pictures", *more)[0] == 0
+    whole, second = (hm.load_recording(tmp_path / name) for name in ("theirs", "second"))
+    np.testing.assert_array_equal(second.q[-1], whole.q[-1])
+    assert whole.attrs["integrator"] == "mujoco with exact added mass"
+    code, _, err = run("run", scenario(), "--engine", "newton", "--out", tmp_path / "no")
+    assert code == 1 and "no engine 'newton'; there are mujoco, dart, bullet" in err
+
+
 def test_a_failed_check_is_said_and_gives_status_1(run, scenario, tmp_path):
     code, text, _ = run("run", scenario(above=1e6), "--out", tmp_path / "out", "--no-pictures")
     assert code == 1 and "FAILED" in text

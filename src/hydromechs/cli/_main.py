@@ -64,6 +64,9 @@ def run(
         float | None, typer.Option(help="How long to simulate, instead of the scenario's duration [s].")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, instead of the scenario's.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="Engine instead of the scenario's: mujoco, dart, bullet, or hydromechs for our own.")
+    ] = "",
     resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
     real_time: Annotated[
         bool, typer.Option("--real-time", help="No faster than the clock; missed deadlines are counted.")
@@ -90,6 +93,7 @@ def run(
             out=out,
             duration=duration,
             seed=seed,
+            engine=engine,
             resume=resume,
             real_time=pace,
             pictures=pictures,
@@ -381,6 +385,23 @@ def study_decoupled(
     _report(report, print_decoupled, as_json)
     if out:
         plot_decoupled(report, out)
+
+
+@study.command("hybrid")
+def study_hybrid(
+    out: Annotated[str, typer.Option(help="Picture to write (.png, .svg, .pdf); none by default.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A few runs, to check that it works.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Added mass as an outside force in MuJoCo, DART and Bullet: errors, stability limits, convergence to our engine."""
+    from hydromechs.studies import FULL_HYBRID, QUICK_HYBRID, measure_hybrid, plot_hybrid
+
+    from ._print_hybrid import print_hybrid
+
+    report = measure_hybrid(QUICK_HYBRID if quick else FULL_HYBRID)
+    _report(report, print_hybrid, as_json)
+    if out:
+        plot_hybrid(report, out)
 
 
 @study.command("files")

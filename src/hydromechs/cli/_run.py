@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from hydromechs.hybrid import Hybrid
 from hydromechs.recording import RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
@@ -35,6 +36,7 @@ def run(
     out: str = "",
     duration: float | None = None,
     seed: int | None = None,
+    engine: str = "",
     resume: str = "",
     real_time: float | None = None,
     pictures: bool = True,
@@ -50,6 +52,7 @@ def run(
         out: Folder; the first free one of runs/NAME, runs/NAME-2, ... unless given.
         duration: Duration instead of the scenario's [s].
         seed: Seed instead of the scenario's.
+        engine: Engine instead of the scenario's, with the exact scheme; "hydromechs" for our own.
         resume: A state.json to continue from, or the folder of a run.
         real_time: Pace of a run in real time.
         pictures: Whether to draw plots and write the report.
@@ -66,6 +69,8 @@ def run(
         scenario = replace(scenario, duration=duration)
     if seed is not None:
         scenario = replace(scenario, seed=seed)
+    if engine:
+        scenario = replace(scenario, engine=None if engine == "hydromechs" else Hybrid(engine=engine))
     console.print(Text(scenario.title or scenario.name, "bold"))
     with _claimed(scenario, out, force) as folder, _ProgressBar(console, scenario.duration) as bar:
         try:

@@ -16,6 +16,7 @@ from hydromechs import hydro
 from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, t200_curve
 from hydromechs.contact import DryFriction, Grasp, LinearContact, Material, NonlinearContact, terrain
 from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
+from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
 from hydromechs.integrators import METHODS, DormandPrince
 from hydromechs.model import Origin
 from hydromechs.recording import STATISTICS, Check
@@ -85,7 +86,8 @@ TEXTS: dict[Any, dict[str, str]] = {
         "components": "Components of your own, by the names of their classes.",
         "commands": "Commands from the start, by actuator [in its unit].",
         "controller": "What gives commands; nothing if left out.",
-        "integrator": "Method of integration.",
+        "integrator": "Method of integration of our own engine.",
+        "engine": "Engine of others that takes the steps, by its name or with its options; our own if left out.",
         "record": "Time between two samples of the recording, a whole number of steps [s].",
         "seed": "Seed of gusts, waves and sensors.",
     },
@@ -477,6 +479,30 @@ Integrator = picked(
     f"must be {', '.join(INTEGRATORS)} or {{dormand_prince: {{...}}}}",
     {"name": Literal[*INTEGRATORS], "adaptive": AdaptiveEntry},
 )
+FilterEntry = table(
+    "FilterEntry", "The filtered scheme with its weight.", {"filtered": Key(_entry(Filtered), "Weight of the filter.")}
+)
+AddedMassScheme = picked(
+    "scheme",
+    lambda value: "name" if isinstance(value, str) else "filtered" if isinstance(value, dict) else None,
+    f"must be {', '.join(SCHEMES)} or {{filtered: {{weight: ...}}}}",
+    {"name": Literal[*SCHEMES], "filtered": FilterEntry},
+)
+EngineEntry = table(
+    "EngineEntry",
+    "An engine of others, and how added mass acts in it.",
+    {
+        "name": Key(Literal[*ENGINES], "Which engine."),
+        "scheme": Key(AddedMassScheme, "How added mass acts.", "exact"),
+        "accept_unstable": Key(bool, field_texts(Hybrid)["accept_unstable"], False),
+    },
+)
+EngineChoice = picked(
+    "engine",
+    lambda value: "name" if isinstance(value, str) else "options" if isinstance(value, dict) else None,
+    f"must be {', '.join(ENGINES)} or {{name: ..., scheme: ...}}",
+    {"name": Literal[*ENGINES], "options": EngineEntry},
+)
 ScenarioFile = _entry(
     Scenario,
     "ScenarioFile",
@@ -500,6 +526,7 @@ ScenarioFile = _entry(
         "sensors": list_of(SensorEntry),
         "navigation": NavigationEntry,
         "integrator": Integrator,
+        "engine": EngineChoice,
     },
     required=("duration",),
     config=ConfigDict(title="HydroMechs scenario file, version 1"),

@@ -14,6 +14,7 @@ from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
 from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
+from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
 from hydromechs.scenario import ModelStart, Scenario
@@ -175,6 +176,7 @@ class _Reader:
         method = file.integrator
         if not isinstance(method, str):
             method = self._made(("integrator", "dormand_prince"), method.dormand_prince) or "rk4"
+        engine = file.engine if file.engine is None or isinstance(file.engine, str) else self._engine(file.engine)
         plain = ("name", "title", "description", "external", "commands", "step", "record", "duration", "seed")
         fields = {
             **{name: getattr(file, name) for name in plain},
@@ -192,6 +194,7 @@ class _Reader:
             "navigation": None if file.navigation is None else self._made(("navigation",), file.navigation),
             "events": self._items("events", file.events, self._made),
             "integrator": method,
+            "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
             "checks": self._items("checks", file.checks, self._made),
             **self._actuation(file),
         }
@@ -208,6 +211,12 @@ class _Reader:
         except (ValueError, ArithmeticError) as e:
             self._add(Fault((), str(e)))
         return None
+
+    def _engine(self, entry: Any) -> Hybrid:
+        """An engine with its options."""
+        named = isinstance(entry.scheme, str)
+        scheme = SCHEMES[entry.scheme]() if named else self._made(("engine", "scheme", "filtered"), entry.scheme.filtered)
+        return Hybrid(engine=entry.name, scheme=scheme or Exact(), accept_unstable=entry.accept_unstable)
 
     def _items(self, section: str, entries: list[Entry], make: Callable[[tuple, Any], Any]) -> list[Any]:
         """What is built of a list; where an item is not good, the others are moved up and their places kept."""

@@ -11,6 +11,7 @@ import numpy as np
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Material, terrain
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.hybrid import Exact, Filtered, Hybrid
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
 from hydromechs.values import is_path
 
@@ -64,6 +65,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
         out["navigation"] = written(scenario.navigation) or {"read": scenario.navigation.read}
     out["events"] = Rows(written(event) for event in scenario.events)
     out["integrator"] = _integrator(scenario.integrator)
+    out["engine"] = None if scenario.engine is None else _engine(scenario.engine)
     for key in ("step", "record", "duration", "seed"):
         out[key] = getattr(scenario, key)
     out["checks"] = Rows(written(check) for check in scenario.checks)
@@ -73,6 +75,16 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
 def _integrator(method: Any) -> Any:
     values = written(method) if method.name == "dormand_prince" else {}
     return {method.name: values} if values else method.name
+
+
+def _engine(hybrid: Hybrid) -> Any:
+    out: dict[str, Any] = {"name": hybrid.engine}
+    if hybrid.scheme != Exact():
+        values = written(hybrid.scheme) if isinstance(hybrid.scheme, Filtered) else {}
+        out["scheme"] = {hybrid.scheme.name: values} if values else hybrid.scheme.name
+    if hybrid.accept_unstable:
+        out["accept_unstable"] = True
+    return hybrid.engine if len(out) == 1 else out
 
 
 def _relative(path: str, folder: str | Path | None) -> str:

@@ -23,6 +23,7 @@ from ._times import MOST_STEPS, is_multiple, next_multiple, reached, rounding, s
 _LATER = {  # compile with CasADi and LLVM
     "AdaptiveSteps": "._adaptive",
     "BlockSteps": "._block_steps",
+    "Bound": "._fixed_steps",
     "FixedSteps": "._fixed_steps",
     "ImplicitSteps": "._implicit_steps",
     "Stepper": "._stepper",
@@ -34,6 +35,7 @@ __all__ = [
     "MOST_STEPS",
     "AdaptiveSteps",
     "BlockSteps",
+    "Bound",
     "DormandPrince",
     "Euler",
     "FixedStep",

@@ -15,6 +15,7 @@ from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.errors import FieldError, ScenarioError, words_of
 from hydromechs.gnc import Navigated, Navigation
 from hydromechs.gnc.sensors import Sensor
+from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State, joints
@@ -120,8 +121,10 @@ class Scenario:
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
     """A method of integration, or its name."""
+    engine: Hybrid | None = None
+    """Engine of others that takes the steps in place of our equations and the integrator; our own if None."""
     step: float = 1e-3
-    """Step of the integrator [s]."""
+    """Step of the integrator or engine [s]."""
     record: float = 0.02
     """Time between two samples of the recording [s]."""
     duration: float = 60.0
@@ -150,6 +153,8 @@ class Scenario:
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        if self.engine is not None and not isinstance(self.engine, Hybrid):
+            raise TypeError(f"engine is {self.engine!r}, must be a hydromechs.hybrid.Hybrid(engine='mujoco') or None")
         if not isinstance(self.controller, ControllerSpec):
             as_controller(self.controller, self.period)  # refuses what cannot be one
         faults = scenario_faults(self)
@@ -217,11 +222,12 @@ class Scenario:
 
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
+        plant, method = (self.plant, self.integrator) if self.engine is None else self.engine.on(self.plant, self.start)
         return Simulation(
-            self.plant,
+            plant,
             controller=self.control(),
             events=self.events,
-            integrator=self.integrator,
+            integrator=method,
             step=self.step,
             record=self.record,
             state=self.start,
@@ -248,6 +254,8 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     try:
         plant = scenario.known_plant
         out += plant_faults(scenario, plant)
+        if scenario.engine is not None:
+            out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.start)]
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [*out, Fault((), words_of(e))]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
@@ -266,7 +274,7 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
         out.append(Fault(("record",), text))
     for path, value in times.items():
-        if not method_named(scenario.integrator).adaptive:
+        if scenario.engine is not None or not method_named(scenario.integrator).adaptive:
             try:
                 whole_steps(value, scenario.step, ".".join(path))
             except ValueError as e:

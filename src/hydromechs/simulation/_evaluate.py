@@ -40,6 +40,8 @@ class Evaluation(NamedTuple):
     a user's own hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
     M_A), "buoyancy" (with the force of the undisturbed water's
     acceleration), "weight", and those of components."""
+    added_mass: Array
+    """M_A of each body about its origin in its axes, linear first [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
     now: Now
@@ -163,6 +165,7 @@ def evaluate(
         zdot=zdot,
         tau=tau,
         forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
+        added_mass=np.stack(_added_masses(model, b.motions)),
         outputs=tuple(outputs),
         now=now,
         acceleration=np.stack(dynamics.accelerations(model, kin, kin.c, vdot, np.zeros(6))),
@@ -175,6 +178,13 @@ def evaluate(
         kinetic_energy_fluid=fluid,
         potential_energy=potential,
     )
+
+
+def _added_masses(model: Model, motions: Sequence[hydro.Motion] | None) -> list[Array]:
+    """M_A of each body, shape (6, 6) each; zero of a dry one."""
+    if motions is None:
+        return [np.zeros((6, 6)) for _ in model.bodies]
+    return [hydro.added_mass(body, motion) for body, motion in zip(model.bodies, motions, strict=True)]
 
 
 def _check_armature(plant: Plant, actions: Sequence[Action]) -> None:

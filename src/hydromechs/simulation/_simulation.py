@@ -551,14 +551,10 @@ class Simulation:
             k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
             linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
         advice = step_faults(self.plant, self.model.initial().q, self.method, self.step_size)
-        remedy = (
-            ""
-            if self.method.adaptive
-            else f"; take a step below {self.step_size:g} s"
-            + ("" if self.method.name == "linearly_implicit" else ", or use the integrator linearly_implicit")
-        )
         fastest = f"body {self.model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
-        error = SimulationDiverged(f"t = {self._at.t:.6g} s: {reason}; {fastest}{f'; {advice[0]}' if advice else remedy}")
+        error = SimulationDiverged(
+            f"t = {self._at.t:.6g} s: {reason}; {fastest}; {advice[0] if advice else self.method.remedy(self.step_size)}"
+        )
         error.state = self.state
         return error
 
