@@ -414,7 +414,7 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
     [
         ([DEPTH], "needs exactly one Imu among the sensors, got none"),
         ([IMU, DepthGauge(name="fast", frame="hull", rate=50.0)], "'imu': an Imu that a filter uses must have no latency and the highest"),
-        ([Imu(name="imu", frame="arm", rate=RATE)], "frame 'arm' is on body 'arm', which has no free joint; mount the Imu on the vehicle"),
+        ([Imu(name="imu", frame="arm", rate=RATE)], "frame 'arm' is on body 'arm', which is not free in the world; mount the Imu on the vehicle"),
         ([IMU, DepthGauge(name="d", frame="arm", rate=5.0)], "sensor 'd': frame 'arm' moves against 'hull', which carries the Imu"),
     ],
 )  # fmt: skip
@@ -426,6 +426,8 @@ def test_what_a_filter_cannot_use_is_named(sensors, words):
 
 
 def test_periods_that_do_not_fit_are_named():
+    with pytest.raises(TypeError, match="must be a Controller or None; a function as FunctionController"):
+        Navigated(lambda state: None, sensors=SENSORS)
     with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be a whole number.*0.04 s: try 0.04 s"):
         Navigated(FollowPath(waypoints=[{"position": (0, 0, 1)}], period=0.05), sensors=SENSORS)
 

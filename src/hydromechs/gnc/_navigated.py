@@ -59,6 +59,10 @@ class Navigated(Controller):
         navigation: Navigation | None = None,
         terrain: Sequence[Terrain] = (),
     ) -> None:
+        if controller is not None and not isinstance(controller, Controller):
+            raise TypeError(
+                f"controller is {controller!r}, must be a Controller or None; a function as FunctionController(f, period)"
+            )
         if not sensors:
             raise ValueError("sensors is empty; give at least one")
         self.controller, self.sensors, self.navigation = controller, tuple(sensors), navigation
@@ -136,9 +140,8 @@ class Navigated(Controller):
             self._show(state, self.signal_values[len(self.signal_values) - self._inner :])
             return None
         self.controller.memory = self._m["inner"].copy()
-        commands = self.controller(
-            state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
-        )
+        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
+        commands = self.controller(told)
         self._m["inner"][:] = self.controller.memory
         self._show(state, self.controller.signal_values)
         self.messages = [*self.messages, *self.controller.messages]

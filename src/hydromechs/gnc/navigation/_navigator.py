@@ -404,9 +404,9 @@ def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
     i = model.locate(imu.frame).body
     while model.parent[i] >= 0 and model.bodies[i].joint.nv == 0:
         i = model.parent[i]
-    if not isinstance(model.bodies[i].joint, joints.Free):
+    if not isinstance(model.bodies[i].joint, joints.Free) or model.parent[i] >= 0:
         raise ValueError(
-            f"sensor {imu.name!r}: frame {imu.frame!r} is on body {model.body_names[i]!r}, which has no free joint; "
+            f"sensor {imu.name!r}: frame {imu.frame!r} is on body {model.body_names[i]!r}, which is not free in the world; "
             "mount the Imu on the vehicle"
         )
     for s in sensors:
