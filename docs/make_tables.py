@@ -3,7 +3,7 @@
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
 python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
-                                                docs/data; also: papers, gpu
+                                                docs/data; also: papers, gpu, hybrid
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ DATA = DOCS / "data"
 COMMANDS = {
     "dynamics": ("bench", "dynamics", "--json"),
     "gpu": ("bench", "gpu", "--json"),
+    "hybrid": ("study", "hybrid", "--json"),
     "papers": ("papers", "--json"),
 }
-"""Commands whose reports are kept in docs/data, because they measure times."""
+"""Commands whose reports are kept in docs/data, because they take long or measure times."""
 BLOCK = re.compile(r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)
 
 
@@ -278,6 +279,98 @@ def papers_lanes() -> str:
     return table((f"over {best}, {data['times_ms'][best]:.2f} ms", "times as fast", "order found"), rows)
 
 
+def hybrid_lemmas() -> str:
+    """Lemmas 1 and 2."""
+    data = report("hybrid")
+    rows = [
+        (
+            f"Lemma 1: v̇ of a step, `{name}`",
+            *(f"{_row(data['lemma_1'], model=name, engine=e)['iterated']:.0e}" for e in data["engines"]),
+        )
+        for name in dict.fromkeys(r["model"] for r in data["lemma_1"])
+    ]
+    rows += [
+        (
+            f"Lemma 2: disturbance, M_A/M_RB = {ratio:g}",
+            *(f"{_row(data['lemma_2'], ratio=ratio, engine=e)['relative']:.0e}" for e in data["engines"]),
+        )
+        for ratio in dict.fromkeys(r["ratio"] for r in data["lemma_2"])
+    ]
+    return table(("relative difference", *data["engines"]), rows)
+
+
+def _row(rows: Iterable[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
+    return next(r for r in rows if all(r[k] == x for k, x in wanted.items()))
+
+
+def hybrid_eq_51() -> str:
+    """The ratio of eq. 51 in the first engine: measured, and by how much it differs."""
+    data = report("hybrid")
+    found = [r for r in data["eq_51"] if r["engine"] == data["engines"][0]]
+    ratios = list(dict.fromkeys(r["ratio"] for r in found))
+    rows = []
+    for T, omega in dict.fromkeys((r["T"], r["omega"]) for r in found):
+        cells = [_row(found, T=T, omega=omega, ratio=ratio) for ratio in ratios]
+        off = [f"{r['measured']:.5f} ({100 * abs(r['measured'] / r['foretold'] - 1):.2f} %)" for r in cells]
+        rows.append((f"1/{1 / T:.0f}", f"{omega:g}", *off))
+    return table(("T, s", "ω, rad/s", *(f"M_A/M_RB = {ratio:g}" for ratio in ratios)), rows)
+
+
+def hybrid_limits() -> str:
+    """Limits of stability."""
+    data = report("hybrid")
+    rows = [
+        (
+            "ball",
+            s.replace(" added mass", ""),
+            f"{f:.4g}",
+            *(f"{_row(data['limits'], scheme=s, engine=e)['measured']:.4g}" for e in data["engines"]),
+        )
+        for s, f in dict.fromkeys((r["scheme"], r["foretold"]) for r in data["limits"])
+    ]
+    rows += [
+        (
+            f"`{m}`, vehicle's M_A times",
+            "causal",
+            f"{f:.4g}",
+            *(f"{_row(data['mechanisms'], model=m, engine=e)['measured']:.4g}" for e in data["engines"]),
+        )
+        for m, f in dict.fromkeys((r["model"], r["foretold"]) for r in data["mechanisms"])
+    ]
+    return table(("limit of", "scheme", "foretold", *data["engines"]), rows)
+
+
+def hybrid_convergence() -> str:
+    """Errors with the shortest step, and orders."""
+    data = report("hybrid")
+
+    def cell(r: dict[str, Any]) -> str:
+        return "diverges" if r["order"] is None else f"{r['errors'][-1]:.1e} ({r['order']:.2f})"
+
+    rows = []
+    for model in dict.fromkeys(r["model"] for r in data["convergence"]):
+        ours, *others = (r for r in data["convergence"] if r["model"] == model)
+        rows.append((f"`{model}`", f"ours, semi-implicit Euler: {cell(ours)}", *[""] * len(data["engines"])))
+        for scheme in dict.fromkeys(r["scheme"] for r in others):
+            cells = [cell(_row(others, scheme=scheme, engine=e)) for e in data["engines"]]
+            rows.append(("", scheme.replace(" added mass", ""), *cells))
+    return table(("model", "scheme", *data["engines"]), rows)
+
+
+def hybrid_long() -> str:
+    """The ball with three times its mass of water."""
+    rows = [
+        (
+            r["engine"],
+            r["scheme"],
+            f"runs {r['until']:g} s" if r["finished"] else f"diverges at {r['until']:.2f} s, foretold {r['foretold']:.2f} s",
+            "–" if r["error"] is None else f"{r['error']:.1e}",
+        )
+        for r in report("hybrid")["long"]
+    ]
+    return table(("engine", "scheme", "", "largest error of the speed, m/s"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -285,6 +378,7 @@ TABLES: dict[str, Callable[[], str]] = {
         counts_decoupled,
         dynamics_machine, dynamics_times, dynamics_chains, dynamics_compile, dynamics_goals,
         gpu_machine, gpu_kernels, gpu_runs, papers_machine, papers_table_5, papers_table_6, papers_lanes,
+        hybrid_lemmas, hybrid_eq_51, hybrid_limits, hybrid_convergence, hybrid_long,
     )
 }  # fmt: skip
 """What makes each table, by its name in the documents."""

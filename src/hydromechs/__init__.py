@@ -168,6 +168,7 @@ _PACKAGES = (
     "equations",
     "formats",
     "gnc",
+    "hybrid",
     "hydro",
     "integrators",
     "library",

@@ -13,7 +13,7 @@ from hydromechs.library import load_scenario, scenario_names
 
 KEYS = {
     "title", "description", "model", "duration", "wall_time", "compile_time", "real_time_factor", "late_steps", "stopped",
-    "checks", "audit", "residual", "residual_relative", "setup", "messages",
+    "diverged", "checks", "audit", "residual", "residual_relative", "setup", "messages",
 }  # fmt: skip
 """What programs may read in summary.json."""
 
@@ -29,8 +29,22 @@ def test_a_run_leaves_recording_plots_report_state_and_summary(run, scenario, tm
     assert len(list((out / "plots").glob("*.png"))) >= 3
     summary = json.loads((out / "summary.json").read_text())
     assert summary["checks"][0]["passed"] and summary["residual_relative"] < 1e-6
-    assert set(summary) == KEYS and set(summary["checks"][0]) == {"name", "passed", "value", "limit", "text"}
+    assert set(summary) == KEYS and set(summary["checks"][0]) == {"name", "passed", "value", "limit", "text", "quantity"}
     assert "sinking" in ds.attrs["scenario"]
+
+
+def test_a_run_in_another_engine_can_be_resumed_to_the_last_bit(run, scenario, tmp_path):
+    pytest.importorskip("mujoco")
+    code, text, _ = run("run", scenario(), "--engine", "mujoco", "--out", tmp_path / "theirs", "--no-pictures")
+    assert code == 0
+    assert "largest eigenvalue of M_RB⁻¹ M_A" in text
+    for name, *more in (("first", "--duration", "1"), ("second", "--duration", "1", "--resume", tmp_path / "first")):
+        assert run("run", scenario(), "--engine", "mujoco", "--out", tmp_path / name, "--no-pictures", *more)[0] == 0
+    whole, second = (hm.load_recording(tmp_path / name) for name in ("theirs", "second"))
+    np.testing.assert_array_equal(second.q[-1], whole.q[-1])
+    assert whole.attrs["integrator"] == "mujoco with exact added mass"
+    code, _, err = run("run", scenario(), "--engine", "newton", "--out", tmp_path / "no")
+    assert code == 1 and "no engine 'newton'; there are mujoco, dart, bullet" in err
 
 
 def test_a_failed_check_is_said_and_gives_status_1(run, scenario, tmp_path):
@@ -132,13 +146,13 @@ duration: 5
 """
 
 
-def test_contact_too_stiff_for_the_step_is_said_once(run, tmp_path, buoy):
+def test_contact_too_stiff_for_the_step_is_refused(run, tmp_path, buoy):
     (tmp_path / "buoy.yaml").write_text(buoy + "    shapes: [{shape: sphere, radius: 0.3}]\n")
     path = tmp_path / "stiff.yaml"
     path.write_text(STIFF)
-    _, text, _ = run("run", path, "--out", tmp_path / "out", "--no-pictures")
-    assert "'float on floor'" in text and "soften it" in text and text.count("too stiff") == 1
-    assert any("too stiff" in m for m in json.loads((tmp_path / "out" / "summary.json").read_text())["messages"])
+    for command in (("run", path, "--out", tmp_path / "out", "--no-pictures"), ("check", path)):
+        code, _, err = run(*command)
+        assert code == 1 and "'float on floor'" in err and "soften it" in err and err.count("too stiff") == 1
 
 
 def test_a_diverging_run_says_when_where_and_what_to_do(run, scenario, tmp_path, buoy):

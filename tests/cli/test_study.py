@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.studies import Comparison
+from hydromechs.studies import Comparison, _file_study
 from hydromechs.studies import _decoupled as _study
 from hydromechs.studies import _papers as _papers
 from hydromechs.studies._block_study import Runner
@@ -94,3 +94,49 @@ def test_the_block_study_can_run_each_kind_of_method(name):
     ]
     for got, wanted in zip(*ends, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-9)  # fourth order: h^4 = 1e-12
+
+
+@pytest.fixture(scope="module")
+def hybrid_report():
+    """The ball alone, in the first engine that is installed."""
+    pytest.importorskip("mujoco")
+    few = hm.studies.QUICK_HYBRID._replace(models=(), engines=("mujoco",))
+    return hm.studies.measure_hybrid(few)
+
+
+def test_the_hybrid_study_finds_what_the_paper_says(hybrid_report):
+    """Razzanelli et al. 2019, Lemma 2 and eq. 51, and the limits that follow from the eigenvalues."""
+    assert all(row["relative"] < 1e-10 for row in hybrid_report["lemma_2"])
+    for row in (*hybrid_report["eq_51"], *hybrid_report["limits"]):
+        assert row["measured"] == pytest.approx(row["foretold"], rel=0.05)
+    for row in hybrid_report["growth"]:
+        np.testing.assert_allclose(row["measured"], row["foretold"], atol=1e-6)
+    runs = {row["scheme"]: row for row in hybrid_report["long"]}
+    assert runs["exact"]["finished"] and runs["iterated"]["finished"]
+    assert runs["causal"]["until"] == pytest.approx(runs["causal"]["foretold"], abs=0.015)
+
+
+def test_the_hybrid_study_is_printed_and_drawn(hybrid_report, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("hydromechs.studies._hybrid_study.measure_hybrid", lambda cases: hybrid_report)
+    status, out, err = run("study", "hybrid", "--quick", "--out", tmp_path / "hybrid.png")
+    assert (status, err) == (0, "")
+    assert "Lemma 1" in out and "causal" in out
+    assert (tmp_path / "hybrid.png").stat().st_size > 10_000
+
+
+def test_changed_files_are_tried_in_processes_of_their_own(run, tmp_path):
+    status, out, err = run("study", "files", "--count", "4", "--seed", "3", "--processes", "1", "--out", tmp_path / "failed")
+    assert (status, err) == (0, "")
+    assert "4 changed files" in out and "refused when read" in out
+    assert not (tmp_path / "failed").exists()
+
+
+def test_a_file_that_fails_is_kept(monkeypatch, tmp_path):
+    """With its traceback, and the study does not pass."""
+    fault = _file_study.Outcome(7, "TypeError when built", "Traceback ...\nTypeError: what")
+    monkeypatch.setattr(_file_study, "_outcomes", lambda *args: iter([fault, _file_study.Outcome(8, "simulated")]))
+    result = _file_study.study_files(2, 1, tmp_path / "failed")
+    assert not result.passed
+    (file,) = result.failures
+    assert file.read_bytes() == _file_study.mutant(1, 7)
+    assert file.with_suffix(".txt").read_text().endswith("TypeError: what")

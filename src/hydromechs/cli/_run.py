@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -14,13 +15,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from hydromechs.hybrid import Hybrid
 from hydromechs.recording import RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
 from ._show import has_display, run_scene
 
-__all__ = ["draw", "print_scenarios", "print_summary", "run"]
+__all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
+PACKAGE = Path(__file__).parents[1]
+"""Where our own code is."""
 REPORTED_AFTER = 0.1
 """Wall time from the start of a simulation to its first report of progress [s]."""
 
@@ -32,6 +36,7 @@ def run(
     out: str = "",
     duration: float | None = None,
     seed: int | None = None,
+    engine: str = "",
     resume: str = "",
     real_time: float | None = None,
     pictures: bool = True,
@@ -47,6 +52,7 @@ def run(
         out: Folder; the first free one of runs/NAME, runs/NAME-2, ... unless given.
         duration: Duration instead of the scenario's [s].
         seed: Seed instead of the scenario's.
+        engine: Engine instead of the scenario's, with the exact scheme; "hydromechs" for our own.
         resume: A state.json to continue from, or the folder of a run.
         real_time: Pace of a run in real time.
         pictures: Whether to draw plots and write the report.
@@ -54,7 +60,7 @@ def run(
         force: Replace an earlier run in the folder.
         code: Whether the scenario may name Python code of others, which is run.
     """
-    from hydromechs.library import load_scenario
+    from hydromechs.library import load_scenario, scenario_file
 
     scenario = load_scenario(source)
     if scenario.code and not code:
@@ -63,14 +69,16 @@ def run(
         scenario = replace(scenario, duration=duration)
     if seed is not None:
         scenario = replace(scenario, seed=seed)
+    if engine:
+        scenario = replace(scenario, engine=None if engine == "hydromechs" else Hybrid(engine=engine))
     console.print(Text(scenario.title or scenario.name, "bold"))
     with _claimed(scenario, out, force) as folder, _ProgressBar(console, scenario.duration) as bar:
         try:
             result = run_scenario(
                 scenario,
                 folder,
-                text=_file_of(source).read_text(),
-                file=_file_of(source),
+                text=Path(scenario_file(source)).read_text(),
+                file=Path(scenario_file(source)),
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
@@ -91,11 +99,17 @@ def run(
     return result.passed
 
 
-def _file_of(source: str) -> Path:
-    """The file of a scenario, given as `load_scenario` takes it."""
-    from hydromechs.library import scenario_path
+def own_lines(error: Exception) -> str:
+    """An error in a user's own code, with the lines of that code and without ours.
 
-    return Path(source if any(c in source for c in "./\\") else scenario_path(source))
+    Args:
+        error: The error; its notes say what called the code.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [Path(frame.filename).is_relative_to(PACKAGE) for frame in frames]
+    last = max((k for k, own in enumerate(ours) if own), default=-1)
+    lines = traceback.format_list(frames[last + 1 :]) + traceback.format_exception_only(error)
+    return "".join(lines) + "run it with --traceback to see all lines"
 
 
 def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManager[RunFolder]:

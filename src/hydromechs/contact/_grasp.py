@@ -14,7 +14,7 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values
+from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values, Wrench
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, NotNegative, Scalar, check_fields
 
@@ -91,6 +91,15 @@ class Grasp(Component):
             known = dict(zip(self.rows, force, strict=True))
             return {"grasp_force": np.array([known.get(k, 0.0) for k in range(6)])}
 
+        def wrenches(force: Array) -> list[Wrench]:
+            """The recorded force acts on the held body at its frame, and its opposite on the holder at the same place."""
+            f = record(force)["grasp_force"]
+            holder, held = now.frame(self.holder), now.frame(self.held)
+            f_W, n_W = holder.R @ f[:3], holder.R @ f[3:]
+            away = cross(held.p - now.p_WB[holder.body], f_W)
+            R = now.R_WB[holder.body]
+            return [held.force(f_W, n_W), Wrench(holder.body, -np.concatenate([R.T @ f_W, R.T @ (away + n_W)]))]
+
         rows = Constraint(
             J=g.J,
             bias=g.bias,
@@ -100,7 +109,9 @@ class Grasp(Component):
             apart=apart,
             tolerance=self.tolerance,
             between=(self.holder, self.held),
+            dofs=_dofs(now.model, self),
             record=record,
+            wrenches=wrenches,
         )
         return Action(constraints=[rows], record={"grasp_error": np.array(apart) * u["closed"]})
 
@@ -186,6 +197,17 @@ def _turn(T: Array, grasp: Grasp) -> tuple[Array, Scalar]:
         return cross(np.eye(3)[k], T[:, k]), T[k, k]
     turn = 0.5 * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
     return turn, 1.0 if loose else 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0)
+
+
+def _dofs(model: Model, grasp: Grasp) -> tuple[int, ...]:
+    """Degrees of freedom that move the holder or the held frame."""
+    out: set[int] = set()
+    for name in (grasp.holder, grasp.held):
+        body = model.locate(name).body
+        while body >= 0:
+            out |= set(range(model.nv)[model.v_slices[body]])
+            body = model.parent[body]
+    return tuple(sorted(out))
 
 
 def grasp_misfit(rows: GraspRows, grasp: Grasp) -> tuple[Scalar, Scalar]:

@@ -7,18 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
+from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
+from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
+from hydromechs.values import is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
+from ._heights import read_heights
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
 from ._scenario_entries import ScenarioFile, radians
@@ -29,9 +34,9 @@ __all__ = ["load_scenario_file", "loads_scenario"]
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1.0, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
 ITEMS = {"models", "materials", "terrain", "grasps", "thrusters", "joints", "external", "components"}
-ITEMS |= {"commands", "events", "checks"}
+ITEMS |= {"commands", "sensors", "events", "checks"}
 """Sections of which single items can be left out."""
-ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "depth"}
+ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
 """Quantities that every scenario has."""
 
 
@@ -171,6 +176,7 @@ class _Reader:
         method = file.integrator
         if not isinstance(method, str):
             method = self._made(("integrator", "dormand_prince"), method.dormand_prince) or "rk4"
+        engine = file.engine if file.engine is None or isinstance(file.engine, str) else self._engine(file.engine)
         plain = ("name", "title", "description", "external", "commands", "step", "record", "duration", "seed")
         fields = {
             **{name: getattr(file, name) for name in plain},
@@ -184,8 +190,11 @@ class _Reader:
             "grasps": self._items("grasps", file.grasps, self._made),
             "components": self._items("components", file.components, self._code),
             "controller": None if file.controller is None else self._code(("controller",), file.controller),
+            "sensors": self._items("sensors", file.sensors, self._made),
+            "navigation": None if file.navigation is None else self._made(("navigation",), file.navigation),
             "events": self._items("events", file.events, self._made),
             "integrator": method,
+            "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
             "checks": self._items("checks", file.checks, self._made),
             **self._actuation(file),
         }
@@ -203,6 +212,12 @@ class _Reader:
             self._add(Fault((), str(e)))
         return None
 
+    def _engine(self, entry: Any) -> Hybrid:
+        """An engine with its options."""
+        named = isinstance(entry.scheme, str)
+        scheme = SCHEMES[entry.scheme]() if named else self._made(("engine", "scheme", "filtered"), entry.scheme.filtered)
+        return Hybrid(engine=entry.name, scheme=scheme or Exact(), accept_unstable=entry.accept_unstable)
+
     def _items(self, section: str, entries: list[Entry], make: Callable[[tuple, Any], Any]) -> list[Any]:
         """What is built of a list; where an item is not good, the others are moved up and their places kept."""
         out: list[Any] = []
@@ -216,21 +231,30 @@ class _Reader:
 
     def _start(self, i: int, entry: Entry) -> ModelStart | None:
         fields, path = fields_of(entry), ("models", i)
-        rpy, quaternion = fields.pop("rpy_deg", None), fields.pop("quaternion", None)
-        if rpy is not None and quaternion is not None:
-            both = f"rpy_deg {show(rpy)} and quaternion {show(quaternion)}"
-            text = f"{dotted(path)} has both {both}; keep one of them"
-            self._add(Fault((*path, "quaternion"), text, remedy="keep one of them"))
-        if rpy is not None:
-            quaternion = quaternion_from_matrix(matrix_from_rpy(radians(rpy))).tolist()
+        quaternion = self._turned(path, fields)
+        turns = {name: x for name, x in fields.get("joints", {}).items() if isinstance(x, dict)}
+        for name, turn in turns.items():
+            fields["joints"][name] = self._turned((*path, "joints", name), turn)
+            if fields["joints"][name] is None:
+                where = (*path, "joints", name)
+                self._add(Fault(where, f"{dotted(where)} is {{}}, must have rpy_deg or quaternion"))
         self.places["models", i, "orientation"] = (*path, "quaternion")
         reference = fields.pop("model")
-        named = not any(c in reference for c in "./\\")
+        named = not is_path(reference)
         source = reference if named else str((self.folder / reference).absolute())
         model = self._model((*path, "model"), source, named)
         if model is None:
             return None
         return self._make(path, ModelStart, {**fields, "model": model, "source": source, "orientation": quaternion})
+
+    def _turned(self, path: tuple, fields: dict[str, Any]) -> list[float] | None:
+        """The quaternion of what a file gives as rpy_deg or quaternion, which are taken out of `fields`; None for neither."""
+        rpy, quaternion = fields.pop("rpy_deg", None), fields.pop("quaternion", None)
+        if rpy is not None and quaternion is not None:
+            both = f"rpy_deg {show(rpy)} and quaternion {show(quaternion)}"
+            text = f"{dotted(path)} has both {both}; keep one of them"
+            self._add(Fault((*path, "quaternion"), text, remedy="keep one of them"))
+        return quaternion if rpy is None else quaternion_from_matrix(matrix_from_rpy(radians(rpy))).tolist()
 
     def _model(self, path: tuple, source: str, named: bool) -> Model | None:
         if source == STAND_IN["models"][0]["model"] and "models" in self.broken:
@@ -280,9 +304,38 @@ class _Reader:
             self.broken.add("terrain")
         some = material or Material(law=LinearContact(stiffness=1.0))  # so that the faults of the solid are found, too
         inner = getattr(entry, entry.wraps)
-        fields = {**fields_of(inner, (*path, entry.wraps)), "name": entry.name, "material": some}
+        inside = fields_of(inner, (*path, entry.wraps))
+        if inner.kind.cls is HeightField and not self._heights((*path, entry.wraps), inside):
+            self.broken.add("terrain")
+            return None
+        fields = {**inside, "name": entry.name, "material": some}
         solid = self._make((*path, entry.wraps), inner.kind.cls, fields)
         return None if material is None else solid
+
+    def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
+        """Put the heights of a file, and the grid between its ends, into the fields of a field; whether there are any."""
+        file = fields.pop("file", None)
+        if (file is None) is ("heights" not in fields):
+            words = "needs heights or file; add one of them" if file is None else "has both heights and file; keep one of them"
+            self._add(Fault(path, f"{dotted(path)} {words}"))
+            return False
+        if file is None:
+            return True
+        try:
+            heights = read_heights(self.folder / file)
+        except ValueError as e:
+            self._add(Fault((*path, "file"), f"{dotted((*path, 'file'))}: {e}", file))
+            return False
+        fields["heights"] = heights.tolist()
+        for axis, n in zip("xy", heights.shape, strict=True):
+            ends = fields[axis]
+            if len(ends) == 2 and n > 2:
+                fields[axis] = np.linspace(ends[0], ends[1], n).tolist()
+            elif len(ends) != n:
+                words = f"{axis} has {len(ends)} numbers, must have {n}, one for each height in {file!r}, or its two ends"
+                self._add(Fault((*path, axis), f"{dotted(path)}: {words}"))
+                return False
+        return True
 
     def _thrusters(self, file: Any) -> list[Thruster]:
         out: list[Thruster] = []
@@ -346,6 +399,8 @@ class _Reader:
             return not self.broken & {"thrusters", "joints", "components", ""}
         if "wrench" in path:
             return not self.broken & {"external", ""}
+        if key in ("sensors", "navigation"):
+            return not self.broken & {"sensors", "thrusters", "step", "integrator", ""}
         if key in ("record", "controller", "environment"):
             return not self.broken & {"step", "record", "integrator", str(key), ""}
         return True

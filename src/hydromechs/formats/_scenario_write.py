@@ -11,7 +11,9 @@ import numpy as np
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Material, terrain
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.hybrid import Exact, Filtered, Hybrid
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
+from hydromechs.values import is_path
 
 from . import _scenario_entries  # noqa: F401 how a file writes the classes of a scenario
 from ._convert import written
@@ -58,8 +60,12 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     out["components"] = Rows(_code(f"components.{i}", c, folder) for i, c in enumerate(scenario.components))
     out["commands"] = dict(scenario.commands)
     out["controller"] = None if scenario.controller is None else _code("controller", scenario.controller, folder)
+    out["sensors"] = Rows(written(s, f"sensor {s.name!r}") for s in scenario.sensors)
+    if scenario.navigation is not None:
+        out["navigation"] = written(scenario.navigation) or {"read": scenario.navigation.read}
     out["events"] = Rows(written(event) for event in scenario.events)
     out["integrator"] = _integrator(scenario.integrator)
+    out["engine"] = None if scenario.engine is None else _engine(scenario.engine)
     for key in ("step", "record", "duration", "seed"):
         out[key] = getattr(scenario, key)
     out["checks"] = Rows(written(check) for check in scenario.checks)
@@ -71,6 +77,16 @@ def _integrator(method: Any) -> Any:
     return {method.name: values} if values else method.name
 
 
+def _engine(hybrid: Hybrid) -> Any:
+    out: dict[str, Any] = {"name": hybrid.engine}
+    if hybrid.scheme != Exact():
+        values = written(hybrid.scheme) if isinstance(hybrid.scheme, Filtered) else {}
+        out["scheme"] = {hybrid.scheme.name: values} if values else hybrid.scheme.name
+    if hybrid.accept_unstable:
+        out["accept_unstable"] = True
+    return hybrid.engine if len(out) == 1 else out
+
+
 def _relative(path: str, folder: str | Path | None) -> str:
     """A path from the folder of the scenario file, with a dot or a slash in it so that it is not taken for a library name."""
     if folder is not None:
@@ -79,7 +95,7 @@ def _relative(path: str, folder: str | Path | None) -> str:
         except ValueError:  # another drive
             path = os.path.abspath(path)
     path = path.replace(os.sep, "/")
-    return path if any(c in path for c in "./") else f"./{path}"
+    return path if is_path(path) else f"./{path}"
 
 
 def _start(i: int, start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
@@ -87,7 +103,7 @@ def _start(i: int, start: ModelStart, folder: str | Path | None) -> dict[str, An
         raise UnsupportedFeature(
             f"models.{i}: model {start.model.name!r} has no source; write it with hydromechs.save and give its path as source"
         )
-    named = not any(c in start.source for c in "./\\")
+    named = not is_path(start.source)
     return Block(written(start), model=start.source if named else _relative(start.source, folder))
 
 

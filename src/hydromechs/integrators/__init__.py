@@ -18,11 +18,12 @@ from ._methods import (
     implicit_step,
     method_named,
 )
-from ._times import is_multiple, next_multiple, reached, rounding, slack
+from ._times import MOST_STEPS, is_multiple, next_multiple, reached, rounding, slack, whole_steps
 
 _LATER = {  # compile with CasADi and LLVM
     "AdaptiveSteps": "._adaptive",
     "BlockSteps": "._block_steps",
+    "Bound": "._fixed_steps",
     "FixedSteps": "._fixed_steps",
     "ImplicitSteps": "._implicit_steps",
     "Stepper": "._stepper",
@@ -31,8 +32,10 @@ _LATER = {  # compile with CasADi and LLVM
 
 __all__ = [
     "METHODS",
+    "MOST_STEPS",
     "AdaptiveSteps",
     "BlockSteps",
+    "Bound",
     "DormandPrince",
     "Euler",
     "FixedStep",
@@ -66,6 +69,7 @@ __all__ = [
     "rounding",
     "sample_times",
     "slack",
+    "whole_steps",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

@@ -96,6 +96,22 @@ class Integrator(abc.ABC):
             decay: [1/s].
         """
 
+    def remedy(self, step: float) -> str:
+        """What to try when a run with this step [s] has diverged."""
+        if self.adaptive:
+            return "tighten its tolerances, or look for what grows without limit"
+        other = "" if self.name == "linearly_implicit" else ", or use the integrator linearly_implicit"
+        return f"take a step below {step:g} s{other}"
+
+    def longest_internal_step(self, frequency: float, decay: float) -> float:
+        """The same for a mode whose deflection x is an internal state.
+
+        Args:
+            frequency: [rad/s]; 0 for a lag.
+            decay: [1/s].
+        """
+        return self.longest_step(frequency, decay)
+
     @abc.abstractmethod
     def propagator(self, stepper: Stepper) -> Propagator:
         """What carries a state through time with this method.

@@ -70,6 +70,8 @@ class State:
     """Inputs that events and the caller set: external wrenches, switches, shape (nh,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """What the controller remembers, shape (nm,)."""
+    parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Values of the model's open parameters, one after another, shape (np,)."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):

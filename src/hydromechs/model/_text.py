@@ -12,7 +12,7 @@ SEEN = {"seen": True}
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and the values of all fields of a thing made of dataclasses, tuples, numbers and texts; not their looks.
+    """The classes and values of all fields that count (`compare`), but for looks, of a thing of dataclasses, tuples, numbers, texts.
 
     Args:
         thing: A model, a part of one, or what is built on models in the same way.
@@ -31,5 +31,6 @@ def definition(thing: Any) -> str | None:
         return None if None in parts else f"{name}({', '.join(map(str, parts))})"
     if not is_dataclass(thing):
         return None
-    values = {f.name: definition(getattr(thing, f.name)) for f in fields(thing) if f.metadata != SEEN}
+    counted = [f for f in fields(thing) if f.compare and f.metadata != SEEN]
+    values = {f.name: definition(getattr(thing, f.name)) for f in counted}
     return None if None in values.values() else f"{name}({', '.join(f'{k}={text}' for k, text in values.items())})"

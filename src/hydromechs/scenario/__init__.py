@@ -2,6 +2,7 @@
 
 from ._assemble import ModelStart, assemble
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
+from ._judge import trial_faults
 from ._run import RunInterrupted, RunResult, run_scenario
 from ._scenario import Scenario, code_faults
 
@@ -16,4 +17,5 @@ __all__ = [
     "assemble",
     "code_faults",
     "run_scenario",
+    "trial_faults",
 ]

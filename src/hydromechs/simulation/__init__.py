@@ -5,10 +5,13 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
+    "CommandRanges": "._ranges",
     "Controller": "._controller",
+    "Evaluation": "._evaluate",
     "Event": "._events",
     "FunctionController": "._controller",
     "Log": "._results",
+    "Outside": "._outside",
     "Plant": "._plant",
     "PlantPrograms": "._programs",
     "Rollout": "._rollout",
@@ -20,18 +23,26 @@ _LATER = {  # compile with CasADi and LLVM
     "coordinates": "._observe",
     "derivative": "._evaluate",
     "evaluate": "._evaluate",
+    "outside": "._outside",
+    "outside_program": "._outside",
+    "quantities": "._observe",
     "rollout": "._rollout",
     "schema": "._observe",
+    "size_faults": "._clock",
     "step_limit": "._stiffness",
-    "step_warnings": "._stiffness",
+    "step_faults": "._stiffness",
     "stiff_modes": "._stiffness",
+    "watchable": "._events",
 }
 
 __all__ = [
+    "CommandRanges",
     "Controller",
+    "Evaluation",
     "Event",
     "FunctionController",
     "Log",
+    "Outside",
     "Plant",
     "PlantPrograms",
     "Rollout",
@@ -44,12 +55,17 @@ __all__ = [
     "derivative",
     "evaluate",
     "load_state",
+    "outside",
+    "outside_program",
+    "quantities",
     "rollout",
     "save_state",
     "schema",
+    "size_faults",
+    "step_faults",
     "step_limit",
-    "step_warnings",
     "stiff_modes",
+    "watchable",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

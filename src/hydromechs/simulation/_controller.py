@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
+import copy
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -17,7 +19,7 @@ from ._plant import Plant
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
-__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller"]
+__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller", "own_controller"]
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
 """Commands by actuator name (those not named stay), or all of them in order, or None for no change."""
@@ -30,6 +32,12 @@ class Controller(abc.ABC):
     """Time between two of its calls [s]."""
     memory: np.ndarray = np.zeros(0)
     """What it remembers, shape (nm,); part of the state of a simulation."""
+    signals: Mapping[str, str] = MappingProxyType({})
+    """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
+    signal_values: np.ndarray = np.zeros(0)
+    """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
+    messages: Sequence[str] = ()
+    """What it had to say at its last call, for the messages of the run."""
 
     def start(self, simulation: Simulation) -> None:  # noqa: B027  most have nothing to look up
         """Called once for each simulation before the first call: to look up names, to compile.
@@ -72,7 +80,7 @@ class TracedController(Controller):
 
     @abc.abstractmethod
     def law(self, plant: Plant, t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
-        """New commands (na,), in the order of `plant.actuator_names`, and new memory (nm,).
+        """New commands (na,), in the order of `plant.layout.commands`, and new memory (nm,).
 
         Args:
             plant: What it controls.
@@ -97,7 +105,7 @@ class TracedController(Controller):
             lanes: Worlds per vector operation.
             threads: Threads that share worlds.
         """
-        na, nm = len(plant.actuator_names), len(self.first_memory)
+        na, nm = len(plant.layout.commands), len(self.first_memory)
         sizes = {"t": (), "q": (plant.model.nq,), "v": (plant.model.nv,), "command": (na,), "memory": (nm,)}
         inputs = tuple(Argument(name, shape) for name, shape in sizes.items())
         outputs = (Argument("new_command", (na,)), Argument("new_memory", (nm,)))
@@ -130,8 +138,11 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
         if period is not None:
             raise ValueError(f"period is {period!r}, but there is no controller; leave it out, or give a controller")
         return None
+    if isinstance(controller, type):
+        name = controller.__name__
+        raise TypeError(f"controller is the class {name}, must be an object of it: {name}(...)")
     if isinstance(controller, Controller):
-        if period is not None and float(period) != float(controller.period):
+        if period is not None and positive(period, "period") != float(controller.period):
             raise ValueError(
                 f"period is {period:g} s, but the controller {type(controller).__name__} has a period of "
                 f"{controller.period:g} s; leave period out"
@@ -148,3 +159,20 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     if period is None:
         raise ValueError("the controller has no period: give the time between two of its calls, period=0.02")
     return FunctionController(controller, period)
+
+
+def own_controller(controller: Controller | None) -> Controller | None:
+    """A controller for one simulation alone: a copy, so that others with the same object do not mix with it.
+
+    Args:
+        controller: What `as_controller` gave; a function remembers nothing and stays as it is.
+    """
+    if isinstance(controller, FunctionController):
+        return controller
+    try:
+        return copy.deepcopy(controller)
+    except Exception as error:
+        raise TypeError(
+            f"controller {type(controller).__name__} cannot be copied for the simulation: {error}; "
+            "open files and devices in its start, which is called on the copy"
+        ) from error

@@ -13,7 +13,7 @@ from hydromechs.values import Array
 
 from ._plant import Plant
 
-__all__ = ["step_limit", "step_warnings", "stiff_modes"]
+__all__ = ["step_faults", "step_limit", "stiff_modes"]
 
 IMPACT = 3.0
 """Largest h |λ| of a mode that begins with an impact, also for methods that are stable beyond."""
@@ -61,10 +61,11 @@ def step_limit(mode: Mode, method: Integrator) -> float:
         method: The integrator.
     """
     impact = IMPACT / mode.fastest if mode.meets and mode.fastest and not method.controlled else math.inf
-    return min(method.longest_step(mode.frequency, mode.decay), impact)
+    longest = method.longest_internal_step if mode.internal else method.longest_step
+    return min(longest(mode.frequency, mode.decay), impact)
 
 
-def step_warnings(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
+def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
     """What is too stiff for the step, in words: one line per part, with the longest stable step.
 
     Args:

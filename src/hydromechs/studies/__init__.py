@@ -13,8 +13,12 @@ _LATER = {
     "DecoupledCases": "._decoupled",
     "Difference": "._crosscheck",
     "FULL_DECOUPLED": "._decoupled",
+    "FULL_HYBRID": "._hybrid_study",
+    "FileStudy": "._file_study",
+    "HybridCases": "._hybrid_study",
     "KINDS": "._count",
     "QUICK_DECOUPLED": "._decoupled",
+    "QUICK_HYBRID": "._hybrid_study",
     "StarCount": "._count_tables",
     "closed_form_counts": "._count_tables",
     "compare_all_backends": "._backends",
@@ -27,6 +31,7 @@ _LATER = {
     "measure_decoupled": "._decoupled",
     "measure_dynamics": "._bench",
     "measure_gpu": "._bench_gpu",
+    "measure_hybrid": "._hybrid_study",
     "measure_papers": "._papers",
     "measure_simulation": "._bench_simulation",
     "model_counts": "._count",
@@ -34,7 +39,10 @@ _LATER = {
     "peers": ".peers:",
     "plot_blocks": "._block_study",
     "plot_decoupled": "._decoupled",
+    "plot_hybrid": "._hybrid_study",
     "star_counts": "._count_tables",
+    "study_files": "._file_study",
+    "try_file": "._file_study",
 }
 
 __all__ = sorted(_LATER)

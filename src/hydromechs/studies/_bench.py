@@ -25,12 +25,12 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs import compiler
+from hydromechs.hybrid import MujocoTree, axis_of, placement_pose
 from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
 from ._machine import dry_model, machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
-from .peers._common import axis_of, placement_pose
 
 __all__ = ["FastMujoco", "measure_dynamics"]
 
@@ -180,9 +180,22 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
     return rows, difference
 
 
-class FastMujoco(MujocoPeer):
-    """With MuJoCo's own free joint where it means the same, and without all stages that do nothing here."""
+class _FastTree(MujocoTree):
+    """With MuJoCo's own free joint where it means the same."""
 
+    def add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
+        on_world = handle.parent is None or handle.parent.name == "world"
+        if isinstance(part, joints.Free) and on_world and np.array_equal(placement_pose(part), np.eye(4)):
+            handle.add_joint(name=f"{name}/0", type=self.mujoco.mjtJoint.mjJNT_FREE)
+            self.names.append((f"{name}/0", 7, 6))
+        else:
+            super().add(handle, part, R, p, name)
+
+
+class FastMujoco(MujocoPeer):
+    """Without all stages that do nothing here."""
+
+    tree_of = _FastTree
     OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
 
     def __init__(self, model: Model) -> None:
@@ -191,14 +204,6 @@ class FastMujoco(MujocoPeer):
         for name in self.OFF.split():
             if hasattr(flags, f"mjDSBL_{name}"):
                 self.model.opt.disableflags |= int(getattr(flags, f"mjDSBL_{name}"))
-
-    def _add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
-        on_world = handle.parent is None or handle.parent.name == "world"
-        if isinstance(part, joints.Free) and on_world and np.array_equal(placement_pose(part), np.eye(4)):
-            handle.add_joint(name=f"{name}/0", type=self.mujoco.mjtJoint.mjJNT_FREE)
-            self.names.append((f"{name}/0", 7, 6))
-        else:
-            super()._add(handle, part, R, p, name)
 
 
 def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:

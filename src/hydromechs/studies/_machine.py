@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 import hydromechs as hm
+from hydromechs.hybrid import joint_parts
 from hydromechs.model import Model, joints
-
-from .peers._common import joint_parts
 
 __all__ = ["dry_model", "machine", "random_states", "target", "versions"]
 

@@ -1,7 +1,7 @@
 """The same mechanism in other codes, to compare with: Pinocchio, MuJoCo and DART (extra `dev`)."""
 
-from ._common import import_peer
 from ._dart import DartPeer
+from ._import import import_peer
 from ._mujoco import MujocoPeer
 from ._pinocchio import PinocchioPeer
 

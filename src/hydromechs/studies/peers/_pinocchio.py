@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.hybrid import axis_of, depth_first, joint_parts, placement_pose
 from hydromechs.model import Model, joints
 from hydromechs.spatial import tensor_matrix
 
-from ._common import axis_of, depth_first, import_peer, joint_parts, placement_pose
+from ._import import import_peer
 
 __all__ = ["PinocchioPeer"]
 

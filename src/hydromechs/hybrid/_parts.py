@@ -1,26 +1,16 @@
-"""What the adapters share."""
+"""A model's joints as other codes want them: elementary, with poses from the definition of their parameters."""
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from hydromechs.model import Mdh, Model, joints
 
-__all__ = ["axis_of", "depth_first", "import_peer", "joint_parts", "placement_pose", "swap"]
-
-
-def import_peer(name: str) -> ModuleType:
-    """The module `name` of another code, or an error that says how to get it."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("crosscheck needs DART, Pinocchio and MuJoCo: pip install 'hydromechs[dev]'") from None
+__all__ = ["axis_of", "depth_first", "joint_parts", "placement_pose", "swap"]
 
 
 def joint_parts(joint: joints.Joint | joints.Composite) -> tuple[Any, ...]:

@@ -1,0 +1,390 @@
+"""Bullet: bodies carry what of the added mass a rigid body can have; schemes iterate the rest."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import weakref
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from hydromechs.contact import terrain
+from hydromechs.model import Model, Origin, joints, shapes
+from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quaternion_matrix
+from hydromechs.values import Array
+
+from ._engine import Engine, Touch, quiet
+from ._parts import axis_of, joint_parts, placement_pose
+from ._scene import Scene, friction_of
+
+__all__ = ["BulletEngine"]
+
+GROUND, BODY = 1, 2
+"""Groups of what can touch."""
+
+
+class _Tree:
+    """One of Bullet's multibodies: a root with all that hangs on it."""
+
+    def __init__(self, uid: int, free: int | None, links: dict[int, int]) -> None:
+        self.uid, self.free, self.links = uid, free, links
+        self.of_link = {link: body for body, link in links.items()}
+        """Our body of each link."""
+        self.com, self.turn = np.zeros(3), np.eye(3)
+        """Place and axes of the inertial frame of its free base on our body."""
+        self.origin = np.eye(4)
+        """Pose of its free joint's frame in the world."""
+
+
+class BulletEngine(Engine):
+    """Bullet's multibodies by pybullet."""
+
+    name = "bullet"
+    module = "pybullet"
+
+    @property
+    def hint(self) -> str:
+        """Which Python it has wheels for."""
+        return " (wheels for Python 3.11 only)"
+
+    def faults(self, model: Model, scene: Scene) -> list[str]:
+        """Free joints on the world, revolute, prismatic and fixed ones."""
+        out = []
+        for i, body in enumerate(model.bodies):
+            parts = joint_parts(body.joint)
+            if len(parts) > 1 or isinstance(parts[0], joints.Ball):
+                kind = "a ball joint" if len(parts) == 1 else "a joint of several parts"
+                out.append(f"body {body.name!r} has {kind}; Bullet here takes free, revolute, prismatic and fixed ones")
+            elif isinstance(parts[0], joints.Free) and model.parent[i] >= 0:
+                out.append(f"body {body.name!r} moves freely on another body; Bullet takes that on the world only")
+        return out
+
+    def carries(self, model: Model, added: Array) -> Array:
+        """A mass and moments of inertia at the centre of mass: as much as leaves a rest that is not negative, axis by axis."""
+        out = np.zeros_like(added)
+        for i, body in enumerate(model.bodies):
+            c = np.array(body.inertia.com)
+            X = np.eye(6)  # velocity at the origin to velocity at the centre of mass
+            X[:3, 3:] = -np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
+            inverse = np.linalg.inv(X)
+            M = inverse.T @ added[i] @ inverse
+            mass = max(float(np.linalg.eigvalsh(M[:3, :3])[0]), 0.0)
+            turning = max(float(np.linalg.eigvalsh(M[3:, 3:])[0]), 0.0)
+            out[i] = X.T @ np.diag([mass] * 3 + [turning] * 3) @ X
+        return out
+
+    # -- building -----------------------------------------------------------------------------------------------------------
+
+    def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
+        """Build it; see `Engine.load`."""
+        self._p, self._model, self._scene = self.library(), model, scene
+        p = self._p
+        client = p.connect(p.DIRECT)
+        weakref.finalize(self, p.disconnect, client)
+        self._at = dict(physicsClientId=client)
+        p.setGravity(0, 0, 0, **self._at)
+        self._trees: list[_Tree] = []
+        for i in range(model.nb):
+            if model.parent[i] < 0:
+                self._trees.append(self._add_tree(i, carried))
+        self._dofs = [
+            (tree, link, model.q_slices[i].start, model.v_slices[i].start)
+            for tree in self._trees
+            for i, link in tree.links.items()
+            if link >= 0 and model.bodies[i].joint.nv
+        ]
+        self._grounds = {self._add_solid(solid): solid.name for solid in scene.solids}
+        self._filter(scene)
+        self._known: tuple[Array, Array] | None = None
+        self._kept: int | None = None
+
+    def _add_tree(self, root: int, carried: Array) -> _Tree:
+        p, model = self._p, self._model
+        members = [root]
+        for i in range(root + 1, model.nb):
+            if model.parent[i] in members:
+                members.append(i)
+        free = isinstance(model.bodies[root].joint, joints.Free)
+        text = self._urdf(root, members, free, carried)
+        with tempfile.NamedTemporaryFile("w", suffix=".urdf", delete=False) as file:
+            file.write(text)
+        try:
+            flags = p.URDF_USE_INERTIA_FROM_FILE | p.URDF_USE_SELF_COLLISION
+            with quiet():  # Bullet warns of links without mass
+                uid = p.loadURDF(file.name, useFixedBase=not free, flags=flags, **self._at)
+        finally:
+            os.unlink(file.name)
+        named = {p.getJointInfo(uid, j, **self._at)[12].decode(): j for j in range(p.getNumJoints(uid, **self._at))}
+        links = {i: named.get(f"b{i}", -1) for i in members}
+        tree = _Tree(uid, root if free else None, links)
+        for link in range(-1, len(named)):
+            rest = dict(linearDamping=0, angularDamping=0, jointDamping=0, maxJointVelocity=1e9, restitution=0)
+            p.changeDynamics(uid, link, **rest, **self._at)
+        for link in range(len(named)):
+            p.setJointMotorControl2(uid, link, p.VELOCITY_CONTROL, force=0, **self._at)
+        if free:
+            info = p.getDynamicsInfo(uid, -1, **self._at)
+            tree.com, tree.turn = np.array(info[3]), quaternion_matrix(np.roll(info[4], 1))
+            tree.origin = placement_pose(joint_parts(model.bodies[root].joint)[0])
+        return tree
+
+    def _urdf(self, root: int, members: list[int], free: bool, carried: Array) -> str:
+        model = self._model
+        lines = ['<robot name="tree">']
+        if not free:
+            lines.append('<link name="base"><inertial><mass value="0"/><inertia ixx="0" iyy="0" izz="0"/></inertial></link>')
+        for i in members:
+            body = model.bodies[i]
+            lines += [f'<link name="b{i}">', self._inertial(i, carried[i])]
+            lines += [_collision(piece.shape) for piece in self._scene.pieces_of(i)]
+            lines.append("</link>")
+            if free and i == root:
+                continue
+            joint = joint_parts(body.joint)[0]
+            kind = {joints.Revolute: "continuous", joints.Prismatic: "prismatic"}.get(type(joint), "fixed")
+            parent = "base" if i == root else f"b{model.parent[i]}"
+            axis = axis_of(joint) if isinstance(joint, joints.Revolute | joints.Prismatic) else (1.0, 0.0, 0.0)
+            limit = '<limit lower="1" upper="-1" effort="1e12" velocity="1e9"/>' if kind == "prismatic" else ""
+            lines.append(
+                f'<joint name="j{i}" type="{kind}"><parent link="{parent}"/><child link="b{i}"/>'
+                f"{_origin(placement_pose(joint))}<axis xyz={_words(axis)}/>{limit}</joint>"
+            )
+        return "\n".join([*lines, "</robot>"])
+
+    def _inertial(self, i: int, carried: Array) -> str:
+        """Mass and central tensor of a body with what it carries."""
+        m = self._model.bodies[i].inertia
+        total = m.matrix + carried
+        mass = float(total[0, 0])
+        c = np.array(m.com)
+        central = total[3:, 3:] - mass * (c @ c * np.eye(3) - np.outer(c, c))
+        xx, yy, zz, xy, xz, yz = (float(central[a]) for a in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        tensor = f'ixx="{xx!r}" iyy="{yy!r}" izz="{zz!r}" ixy="{xy!r}" ixz="{xz!r}" iyz="{yz!r}"'
+        return f'<inertial><origin xyz={_words(c)}/><mass value="{mass!r}"/><inertia {tensor}/></inertial>'
+
+    def _add_solid(self, solid: terrain.Terrain) -> int:
+        p, shape = self._p, {}
+        place: tuple[Any, Array] = ((0.0, 0.0, 0.0), np.eye(3))
+        match solid:
+            case terrain.Plane():
+                n = np.array(solid.normal) / np.linalg.norm(solid.normal)
+                shape, place = dict(shapeType=p.GEOM_PLANE), (solid.point, axis_frame(np.zeros(3), n)[0])
+            case terrain.Box():
+                shape = dict(shapeType=p.GEOM_BOX, halfExtents=[0.5 * a for a in solid.size])
+                place = (solid.origin.xyz, solid.origin.R)
+            case terrain.Cylinder():
+                shape = dict(shapeType=p.GEOM_CYLINDER, radius=solid.radius, height=solid.length)
+                place = (solid.origin.xyz, solid.origin.R)
+            case terrain.Sphere():
+                shape, place = dict(shapeType=p.GEOM_SPHERE, radius=solid.radius), (solid.center, np.eye(3))
+            case terrain.HeightField():
+                shape, place = self._height_field(solid)
+        made = p.createCollisionShape(**shape, **self._at)
+        at, R = place
+        uid = p.createMultiBody(0, made, basePosition=list(at), baseOrientation=_xyzw(R), **self._at)
+        p.changeDynamics(uid, -1, lateralFriction=friction_of(solid.material), restitution=0, **self._at)
+        p.setCollisionFilterGroupMask(uid, -1, GROUND, BODY, **self._at)
+        return uid
+
+    def _height_field(self, field: terrain.HeightField) -> tuple[dict[str, Any], tuple[Any, Array]]:
+        """Heights over a grid with triangles in between; Bullet puts the middle of the lowest and highest at the origin."""
+        heights, x, y = np.array(field.heights), np.array(field.x), np.array(field.y)
+        turned = self._model.world.down[2] > 0.0
+        rows = (heights[:, ::-1] if turned else heights).T
+        dx, dy = field.spacing
+        shape = dict(
+            shapeType=self._p.GEOM_HEIGHTFIELD,
+            meshScale=[dx, dy, 1.0],
+            heightfieldData=rows.ravel().tolist(),
+            numHeightfieldRows=len(x),
+            numHeightfieldColumns=len(y),
+        )
+        middle = 0.5 * float(heights.min() + heights.max())
+        at = np.array([0.5 * (x[0] + x[-1]), 0.5 * (y[0] + y[-1]), 0.0]) - middle * np.array(self._model.world.down)
+        return shape, (at, np.diag([1.0, -1.0, -1.0]) if turned else np.eye(3))
+
+    def _filter(self, scene: Scene) -> None:
+        p = self._p
+        where = {body: (tree.uid, link) for tree in self._trees for body, link in tree.links.items()}
+        for uid, link in where.values():
+            p.setCollisionFilterGroupMask(uid, link, BODY, 0, **self._at)
+            p.changeDynamics(uid, link, lateralFriction=1.0, **self._at)
+        for body in scene.grounded:
+            p.setCollisionFilterGroupMask(*where[body], BODY, GROUND, **self._at)
+        for a, b, material in scene.meeting:  # Bullet multiplies the coefficients of both
+            (one, first), (two, second) = where[a], where[b]
+            p.setCollisionFilterPair(one, two, first, second, 1, **self._at)
+            for uid, link in (where[a], where[b]):
+                p.changeDynamics(uid, link, lateralFriction=math.sqrt(friction_of(material)), **self._at)
+
+    # -- running ------------------------------------------------------------------------------------------------------------
+
+    def put(self, q: Array, v: Array) -> None:
+        """Set the state, unless it is there already with contacts, which would start anew."""
+        if (
+            not self._scene.pieces
+            or self._known is None
+            or not (np.array_equal(q, self._known[0]) and np.array_equal(v, self._known[1]))
+        ):
+            self._set(q, v)
+        self._q, self._v = q.copy(), v.copy()
+
+    def _set(self, q: Array, v: Array) -> None:
+        p, model = self._p, self._model
+        for tree in self._trees:
+            if tree.free is not None:
+                moves = v[model.v_slices[tree.free]]
+                R, origin = self._pose(tree, tree.free, q)
+                place, axes = origin + R @ tree.com, R @ tree.turn
+                p.resetBasePositionAndOrientation(tree.uid, place.tolist(), _xyzw(axes), **self._at)
+                linear = R @ (moves[:3] + cross(moves[3:], tree.com))
+                p.resetBaseVelocity(tree.uid, linear.tolist(), (R @ moves[3:]).tolist(), **self._at)
+        for tree, link, iq, iv in self._dofs:
+            p.resetJointState(tree.uid, link, float(q[iq]), float(v[iv]), **self._at)
+
+    def _pose(self, tree: _Tree, body: int, q: Array) -> tuple[Array, Array]:
+        """Axes (3, 3) and origin (3,) of a free base, our body of that number, in the world."""
+        here = q[self._model.q_slices[body]]
+        R_0, p_0 = tree.origin[:3, :3], tree.origin[:3, 3]
+        return R_0 @ quaternion_matrix(here[3:]), p_0 + R_0 @ here[:3]
+
+    def state(self) -> tuple[Array, Array]:
+        """The state."""
+        p, model = self._p, self._model
+        q, v = np.zeros(model.nq), np.zeros(model.nv)
+        for tree in self._trees:
+            if tree.free is not None:
+                place, turned = p.getBasePositionAndOrientation(tree.uid, **self._at)
+                linear, angular = (np.array(x) for x in p.getBaseVelocity(tree.uid, **self._at))
+                R = quaternion_matrix(np.roll(turned, 1)) @ tree.turn.T
+                r = R @ tree.com
+                at, R_0, p_0 = model.q_slices[tree.free].start, tree.origin[:3, :3], tree.origin[:3, 3]
+                q[at : at + 7] = np.concatenate([R_0.T @ (np.array(place) - r - p_0), quaternion_from_matrix(R_0.T @ R)])
+                v[model.v_slices[tree.free]] = np.concatenate([R.T @ (linear - cross(angular, r)), R.T @ angular])
+        for tree, link, iq, iv in self._dofs:
+            q[iq], v[iv] = p.getJointState(tree.uid, link, **self._at)[:2]
+        self._known = q, v
+        return q.copy(), v.copy()
+
+    def apply(self, force: Array, inertia: Array | None = None) -> None:
+        """Keep the force for the step: Bullet forgets forces after each."""
+        self._force = force
+
+    def _push(self) -> None:
+        p, model = self._p, self._model
+        for tree in self._trees:
+            if tree.free is not None:
+                F = self._force[model.v_slices[tree.free]]
+                R, origin = self._pose(tree, tree.free, self._q)
+                p.applyExternalForce(tree.uid, -1, (R @ F[:3]).tolist(), origin.tolist(), p.WORLD_FRAME, **self._at)
+                p.applyExternalTorque(tree.uid, -1, (R @ F[3:]).tolist(), p.WORLD_FRAME, **self._at)
+        for tree, link, _, iv in self._dofs:
+            p.setJointMotorControl2(tree.uid, link, p.TORQUE_CONTROL, force=float(self._force[iv]), **self._at)
+
+    def step(self, h: float) -> None:
+        """`stepSimulation`."""
+        self._p.setPhysicsEngineParameter(fixedTimeStep=h, numSubSteps=0, **self._at)
+        self._push()
+        self._h = h
+        self._before = self._rates()
+        self._p.stepSimulation(**self._at)
+        self._known = None
+
+    def _rates(self) -> list[tuple[Array, Array]]:
+        """World velocities of the free bases at their centres of mass."""
+        free = [tree for tree in self._trees if tree.free is not None]
+        return [tuple(np.array(x) for x in self._p.getBaseVelocity(tree.uid, **self._at)) for tree in free]  # type: ignore[misc]
+
+    def acceleration(self) -> Array:
+        """v̇ at the start of the step: of a base from its centre of mass, R v̇ = a_c − α × r − ω × (ω × r) − ω × v_o."""
+        model, out = self._model, np.zeros(self._model.nv)
+        free = [tree for tree in self._trees if tree.free is not None]
+        for tree, (v_0, w), (v_1, w_1) in zip(free, self._before, self._rates(), strict=True):
+            assert tree.free is not None
+            R, _ = self._pose(tree, tree.free, self._q)
+            r, alpha = R @ tree.com, (w_1 - w) / self._h
+            v_o = v_0 - cross(w, r)
+            a = (v_1 - v_0) / self._h - cross(alpha, r) - cross(w, cross(w, r)) - cross(w, v_o)
+            out[model.v_slices[tree.free]] = np.concatenate([R.T @ a, R.T @ alpha])
+        for tree, link, _, iv in self._dofs:
+            rate = self._p.getJointState(tree.uid, link, **self._at)[1]
+            out[iv] = (rate - self._v[iv]) / self._h
+        return out
+
+    def touches(self) -> list[Touch]:
+        """Contacts with a force."""
+        out = []
+        trees = {tree.uid: tree for tree in self._trees}
+        for c in self._p.getContactPoints(**self._at):
+            _, one, two, first, second, _, place, normal, _, size, along, t_1, across, t_2 = c[:14]
+            if size <= 0.0:
+                continue
+            force = size * np.array(normal) + along * np.array(t_1) + across * np.array(t_2)  # on the first
+            if one not in trees:
+                one, two, first, second, force = two, one, second, first, -force
+            other = trees[two].of_link[second] if two in trees else None
+            name = self._grounds[two] if other is None else self._model.body_names[other]
+            out.append(Touch(trees[one].of_link[first], other, name, np.array(place), force, float(size)))
+        return out
+
+    def save(self) -> Any:
+        """The state; with contacts, all that Bullet keeps of them."""
+        kept = None
+        if self._scene.pieces:
+            if self._kept is not None:
+                self._p.removeState(self._kept, **self._at)
+            kept = self._kept = self._p.saveState(**self._at)
+        return self._q.copy(), self._v.copy(), kept
+
+    def restore(self, saved: Any) -> None:
+        """The state."""
+        q, v, kept = saved
+        if kept is not None:
+            self._p.restoreState(stateId=kept, **self._at)
+        self._set(q, v)
+        self._q, self._v = q, v
+
+
+def _words(x: Any) -> str:
+    return quoteattr(" ".join(repr(float(a)) for a in x))
+
+
+def _xyzw(R: Array) -> list[float]:
+    return np.roll(quaternion_from_matrix(R), -1).tolist()
+
+
+def _rpy(R: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of axes, R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:
+        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
+    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
+
+
+def _origin(T: Array) -> str:
+    return f"<origin xyz={_words(T[:3, 3])} rpy={_words(_rpy(T[:3, :3]))}/>"
+
+
+def _collision(shape: shapes.Shape) -> str:
+    """A shape; a capsule is a cylinder, which is a sphere, among our classes."""
+    match shape:
+        case shapes.Box():
+            what = f"<box size={_words(shape.size)}/>"
+        case shapes.Capsule():
+            what = f'<capsule radius="{shape.radius!r}" length="{shape.length!r}"/>'
+        case shapes.Cylinder():
+            what = f'<cylinder radius="{shape.radius!r}" length="{shape.length!r}"/>'
+        case shapes.Sphere():
+            what = f'<sphere radius="{shape.radius!r}"/>'
+        case _:
+            raise TypeError(f"{type(shape).__name__} cannot touch")
+    return f"<collision>{_origin(_matrix(shape.origin))}<geometry>{what}</geometry></collision>"
+
+
+def _matrix(origin: Origin) -> Array:
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = origin.R, origin.xyz
+    return T

@@ -1,0 +1,190 @@
+"""DART: added mass is part of each body's 6×6 inertia."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hydromechs.contact import terrain
+from hydromechs.model import Model, shapes
+from hydromechs.spatial import axis_frame
+from hydromechs.values import Array
+
+from ._dart_tree import DartTree
+from ._engine import Engine, Touch
+from ._scene import Scene, friction_of
+
+__all__ = ["DartEngine"]
+
+THICK = 50.0
+"""Edges of the box that stands for a plane [m]."""
+
+
+class DartEngine(Engine):
+    """DART's world with one skeleton, and one for the terrain."""
+
+    name = "dart"
+    module = "dartpy"
+
+    def faults(self, model: Model, scene: Scene) -> list[str]:
+        """It has no height fields for Python."""
+        return [
+            f"terrain {solid.name!r} is a height field, which dartpy has not; use planes, boxes, cylinders, spheres, or mujoco"
+            for solid in scene.solids
+            if isinstance(solid, terrain.HeightField)
+        ]
+
+    def carries(self, model: Model, added: Array) -> Array:
+        """All of it."""
+        return added
+
+    def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
+        """Build it; see `Engine.load`."""
+        self._dart = dart = self.library()
+        inertias = np.stack([body.inertia.matrix for body in model.bodies]) + carried
+        self._tree = DartTree(dart, model, inertias)
+        self._world = dart.simulation.World()
+        self._world.setGravity([0.0, 0.0, 0.0])
+        self._world.addSkeleton(self._tree.skeleton)
+        self._solids: dict[str, tuple[int | None, str]] = {}
+        if scene.pieces:
+            self._add_scene(model, scene)
+
+    def _add_scene(self, model: Model, scene: Scene) -> None:
+        dart, nodes = self._dart, self._tree.nodes
+        # the usual one, FCL, has no capsules
+        self._world.getConstraintSolver().setCollisionDetector(dart.collision.BulletCollisionDetector())
+        for piece in scene.pieces:
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = piece.shape.origin.R, piece.shape.origin.xyz
+            mu = max([friction_of(s.material) for s in scene.solids] + [friction_of(m) for *_, m in scene.meeting])
+            self._give(nodes[piece.body], _shape(dart, piece.shape), T, mu)
+            self._solids[nodes[piece.body].getName()] = (piece.body, model.body_names[piece.body])
+        ground = dart.dynamics.Skeleton("terrain")
+        ground.setMobile(False)
+        still = []
+        for solid in scene.solids:
+            _, node = ground.createWeldJointAndBodyNodePair()
+            node.setName(f"//{solid.name}")
+            shape, T = _solid(dart, solid)
+            self._give(node, shape, T, friction_of(solid.material))
+            self._solids[f"//{solid.name}"] = (None, solid.name)
+            still.append(node)
+        self._world.addSkeleton(ground)
+        self._tree.skeleton.enableSelfCollisionCheck()
+        met = {frozenset((a, b)) for a, b, _ in scene.meeting}
+        rule = self._world.getConstraintSolver().getCollisionOption().collisionFilter
+        bodies = sorted({piece.body for piece in scene.pieces})
+        for k, a in enumerate(bodies):
+            for b in bodies[k + 1 :]:
+                if frozenset((a, b)) not in met:
+                    rule.addBodyNodePairToBlackList(nodes[a], nodes[b])
+            if a not in scene.grounded:
+                for node in still:
+                    rule.addBodyNodePairToBlackList(nodes[a], node)
+
+    def _give(self, node: Any, shape: Any, T: Array, mu: float) -> None:
+        made = node.createShapeNode(shape)
+        made.setRelativeTransform(self._dart.math.Isometry3(T))
+        made.createCollisionAspect()
+        made.createDynamicsAspect()
+        made.getDynamicsAspect().setFrictionCoeff(mu)
+        made.getDynamicsAspect().setRestitutionCoeff(0.0)
+
+    def put(self, q: Array, v: Array) -> None:
+        """Set the state, and what its accelerations are in our coordinates."""
+        self._tree.put(q, v)
+        self._maps: list[tuple[Array, Array, Any]] = []
+        for part in self._tree.moving:
+            rate = np.array(part.joint.getVelocities())
+            turning = 0.0
+            if part.ours.nv > 1:
+                turning = part.axes.T @ (np.asarray(part.joint.getRelativeJacobianTimeDeriv()) @ rate)
+            self._maps.append((part.rates(), rate, turning))
+
+    def state(self) -> tuple[Array, Array]:
+        """The state."""
+        return self._tree.state()
+
+    def apply(self, force: Array, inertia: Array | None = None) -> None:
+        """Set the force."""
+        self._tree.set_forces(force)
+
+    def step(self, h: float) -> None:
+        """`World.step`."""
+        self._world.setTimeStep(h)
+        self._h = h
+        self._world.step(True)
+
+    def acceleration(self) -> Array:
+        """v̇ = B q̈ + Sᵀ J̇ q̇."""
+        out = np.zeros(self._tree.model.nv)
+        for part, (B, rate, turning) in zip(self._tree.moving, self._maps, strict=True):
+            change = (np.asarray(part.joint.getVelocities()) - rate) / self._h
+            out[part.v] = B @ change + turning
+        return out
+
+    def touches(self) -> list[Touch]:
+        """Contacts with a force, from its last collision result."""
+        out = []
+        for contact in self._world.getLastCollisionResult().getContacts():
+            force = np.array(contact.force)
+            first, second = (_owner(c) for c in (contact.collisionObject1, contact.collisionObject2))
+            (one, _), (two, name) = self._solids[first], self._solids[second]
+            if one is None and two is not None:
+                one, two, name, force = two, None, self._solids[first][1], -force
+            normal = abs(float(force @ np.array(contact.normal)))
+            if one is not None and normal > 0.0:
+                out.append(Touch(one, two, name, np.array(contact.point), force, normal))
+        return out
+
+    def save(self) -> Any:
+        """Positions and velocities."""
+        skeleton = self._tree.skeleton
+        return np.array(skeleton.getPositions()), np.array(skeleton.getVelocities())
+
+    def restore(self, saved: Any) -> None:
+        """Positions and velocities."""
+        self._tree.skeleton.setPositions(saved[0])
+        self._tree.skeleton.setVelocities(saved[1])
+
+
+def _owner(thing: Any) -> str:
+    """Name of the body that a collision object belongs to."""
+    return thing.getShapeFrame().asShapeNode().getBodyNodePtr().getName()
+
+
+def _shape(dart: Any, shape: shapes.Shape) -> Any:
+    """A shape of ours; a capsule is a cylinder, which is a sphere, among our classes."""
+    match shape:
+        case shapes.Box():
+            return dart.dynamics.BoxShape(np.array(shape.size))
+        case shapes.Capsule():
+            return dart.dynamics.CapsuleShape(shape.radius, shape.length)
+        case shapes.Cylinder():
+            return dart.dynamics.CylinderShape(shape.radius, shape.length)
+        case shapes.Sphere():
+            return dart.dynamics.SphereShape(shape.radius)
+    raise TypeError(f"{type(shape).__name__} cannot touch")
+
+
+def _solid(dart: Any, solid: terrain.Terrain) -> tuple[Any, Array]:
+    """Shape and pose of terrain; a plane is the top of a large box."""
+    T = np.eye(4)
+    match solid:
+        case terrain.Plane():
+            n = np.array(solid.normal) / np.linalg.norm(solid.normal)
+            T[:3, :3] = axis_frame(np.zeros(3), n)[0]
+            T[:3, 3] = np.array(solid.point) - 0.5 * THICK * n
+            return dart.dynamics.BoxShape([THICK * 10, THICK * 10, THICK]), T
+        case terrain.Sphere():
+            T[:3, 3] = solid.center
+            return dart.dynamics.SphereShape(solid.radius), T
+        case terrain.Box():
+            T[:3, :3], T[:3, 3] = solid.origin.R, solid.origin.xyz
+            return dart.dynamics.BoxShape(np.array(solid.size)), T
+        case terrain.Cylinder():
+            T[:3, :3], T[:3, 3] = solid.origin.R, solid.origin.xyz
+            return dart.dynamics.CylinderShape(solid.radius, solid.length), T
+    raise TypeError(f"{type(solid).__name__} is no terrain for DART")

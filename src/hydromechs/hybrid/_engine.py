@@ -1,0 +1,144 @@
+"""The interface of physics engines of others: rigid bodies, joints and contact, and nothing of water."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
+
+from hydromechs.model import Model
+from hydromechs.values import Array
+
+from ._scene import Scene
+
+__all__ = ["Engine", "Touch", "quiet"]
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Silence what C++ writes to the terminal."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = [os.dup(fd) for fd in (1, 2)]
+    sink = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for fd in (1, 2):
+            os.dup2(sink, fd)
+        yield
+    finally:
+        for fd, old in zip((1, 2), saved, strict=True):
+            os.dup2(old, fd)
+            os.close(old)
+        os.close(sink)
+
+
+class Touch(NamedTuple):
+    """A contact in the last step."""
+
+    body: int
+    """Index of the body that is touched."""
+    other: int | None
+    """Index of the body that touches it; None for terrain."""
+    solid: str
+    """Name of that body or terrain."""
+    point: Array
+    """Where, in world axes [m], shape (3,)."""
+    force: Array
+    """Force on the body in world axes [N], shape (3,); the other feels the opposite."""
+    normal: float
+    """Its part along the normal [N]."""
+
+
+class Engine(abc.ABC):
+    """A physics engine with one mechanism in it. It moves M_RB v̇ + c_RB = τ + contacts by semi-implicit Euler steps."""
+
+    name: ClassVar[str]
+    """Name in files."""
+    module: ClassVar[str]
+    """Its Python module."""
+    takes_inertia: ClassVar[bool] = False
+    """Whether `apply` takes an added joint-space inertia of the step."""
+    takes_rotors: ClassVar[bool] = False
+    """Whether its joints have rotors."""
+
+    def library(self) -> ModuleType:
+        """Its module, or an error that says how to get it."""
+        try:
+            with quiet():
+                return importlib.import_module(self.module)
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                f"engine {self.name!r} needs {self.module}, which is not installed: pip install 'hydromechs[{self.name}]'"
+                f"{self.hint}; or leave the engine out to use our own"
+            ) from None
+
+    @property
+    def hint(self) -> str:
+        """What to know of its installation."""
+        return ""
+
+    @abc.abstractmethod
+    def faults(self, model: Model, scene: Scene) -> list[str]:
+        """What it cannot represent, in words; empty if it can all."""
+
+    @abc.abstractmethod
+    def carries(self, model: Model, added: Array) -> Array:
+        """The part of added masses that its bodies' own inertia can carry.
+
+        Args:
+            model: The mechanism.
+            added: M_A of each body about its origin in its axes, shape (nb, 6, 6).
+        """
+
+    @abc.abstractmethod
+    def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
+        """Build the mechanism and what it can touch.
+
+        Args:
+            model: The mechanism.
+            scene: What can touch.
+            carried: Inertia of each body besides the rigid body's, of what `carries` said, shape (nb, 6, 6).
+            armature: Inertia of rotors that each degree of freedom feels; zero unless it takes rotors, shape (nv,).
+        """
+
+    @abc.abstractmethod
+    def put(self, q: Array, v: Array) -> None:
+        """Set configuration (nq,) and velocity (nv,), in our coordinates."""
+
+    @abc.abstractmethod
+    def state(self) -> tuple[Array, Array]:
+        """Configuration (nq,) and velocity (nv,), in our coordinates."""
+
+    @abc.abstractmethod
+    def apply(self, force: Array, inertia: Array | None = None) -> None:
+        """Set what acts in the next step.
+
+        Args:
+            force: Generalised force, dual to our velocities, shape (nv,).
+            inertia: Joint-space inertia M_A with −M_A v̇ besides, shape (nv, nv); only where it `takes_inertia`.
+        """
+
+    @abc.abstractmethod
+    def step(self, h: float) -> None:
+        """Take a step of h [s]."""
+
+    @abc.abstractmethod
+    def acceleration(self) -> Array:
+        """v̇ with which the last step went, contacts included, shape (nv,)."""
+
+    @abc.abstractmethod
+    def touches(self) -> list[Touch]:
+        """Contacts of the last step."""
+
+    @abc.abstractmethod
+    def save(self) -> Any:
+        """All that a step depends on, to come back to."""
+
+    @abc.abstractmethod
+    def restore(self, saved: Any) -> None:
+        """Come back to what `save` gave."""

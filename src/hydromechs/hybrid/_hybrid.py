@@ -1,0 +1,198 @@
+"""A plant on an engine of others: what is checked, what is replaced, and the method that takes the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from hydromechs.contact import Pair
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.integrators import Integrator, SemiImplicitEuler, Stepper
+from hydromechs.model import State
+from hydromechs.simulation import Plant, PlantPrograms, Simulation, outside_program
+
+from ._bullet import BulletEngine
+from ._components import EngineContact, EngineMemory
+from ._dart import DartEngine
+from ._engine import Engine
+from ._mujoco import MuJoCoEngine
+from ._scene import scene_of
+from ._schemes import Causal, Exact, Filtered, Iterated, Scheme
+from ._stability import Stability, UnstableScheme, added_masses, ratios, stability
+from ._steps import EngineRun, EngineSteps
+
+__all__ = ["ENGINES", "SCHEMES", "EngineMethod", "Hybrid"]
+
+ENGINES: Mapping[str, type[Engine]] = {e.name: e for e in (MuJoCoEngine, DartEngine, BulletEngine)}
+"""Engines by name."""
+SCHEMES: Mapping[str, type[Scheme]] = {s.name: s for s in (Exact, Iterated, Causal, Filtered)}
+"""Schemes of added mass by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hybrid:
+    """An engine of others, and how added mass acts in it.
+
+    The engine has the rigid bodies, joints and contacts. All else (water, weight, thrusters, drives, friction, stops, grasps,
+    your own components) is computed by our compiled functions before each of its steps and applied as a force.
+
+        sim = Hybrid(engine="mujoco").simulation(plant, step=0.002)
+    """
+
+    engine: str
+    """mujoco, dart or bullet."""
+    scheme: Scheme = field(default_factory=Exact)
+    """How added mass acts."""
+    accept_unstable: bool = False
+    """Run a scheme that is unstable for the mechanism all the same."""
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}")
+        if not isinstance(self.scheme, Scheme):
+            raise ValueError(f"scheme is {self.scheme!r}, must be an Exact(), Iterated(), Causal() or Filtered()")
+
+    def on(self, plant: Plant, start: State | None = None) -> tuple[Plant, EngineMethod]:
+        """The plant as the engine runs it, and the method that takes its steps; both go to a `Simulation`.
+
+        Our soft contacts give way to the engine's. Raises `ModuleNotFoundError` where the engine is not installed,
+        `UnsupportedFeature` with all that it cannot represent, `UnstableScheme` unless that is accepted.
+
+        Args:
+            plant: What is simulated.
+            start: State at the start, where stability is judged; the model's initial one unless given.
+        """
+        ENGINES[self.engine]().library()
+        unable = self._unable(plant)
+        if unable:
+            raise UnsupportedFeature("\n  - ".join([f"engine {self.engine!r} cannot represent {plant.model.name}:", *unable]))
+        verdict = self.stability(plant, start)
+        if not verdict.stable and not self.accept_unstable:
+            raise UnstableScheme(self._refusal(verdict))
+        pairs = _pairs(plant)
+        others = tuple(c for c in plant.components if not isinstance(c, Pair))
+        said = (f"engine {self.engine}, {verdict.words}",)
+        own = (EngineMemory(said=said), *((EngineContact(pairs=pairs),) if pairs else ()))
+        prepared = replace(plant, components=(*others, *own))
+        return prepared, EngineMethod(self, prepared, pairs)
+
+    def faults(self, plant: Plant, start: State | None = None) -> list[str]:
+        """Why `on` would refuse a plant, whether the engine is installed or not; nothing if it would not.
+
+        Args:
+            plant: What is simulated.
+            start: State at the start; the model's initial one unless given.
+        """
+        out = [f"engine {self.engine!r} cannot represent it: {text}" for text in self._unable(plant)]
+        verdict = self.stability(plant, start)
+        return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
+
+    def _unable(self, plant: Plant) -> list[str]:
+        """What the engine cannot represent."""
+        return ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant))) + [
+            f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
+            for name in plant.parameters
+            if ".hydro." not in name and not name.startswith("world.")
+        ]
+
+    def _refusal(self, verdict: Stability) -> str:
+        return f"engine {self.engine!r}, {verdict.words}; to run it all the same, set accept_unstable to true"
+
+    def stability(self, plant: Plant, start: State | None = None) -> Stability:
+        """What the scheme does to errors in this mechanism at the start, all of it under water.
+
+        Args:
+            plant: What is simulated.
+            start: State at the start; the model's initial one unless given.
+        """
+        q = np.asarray((plant.model.initial() if start is None else start).q)
+        rotors, known = _rotors(ENGINES[self.engine], plant)
+        return stability(self.scheme, ratios(plant.model, q, added_masses(plant.model), rotors, known))
+
+    def simulation(self, plant: Plant, *, state: State | None = None, **options: Any) -> Simulation:
+        """A simulation of the plant on the engine.
+
+        Args:
+            plant: What is simulated.
+            state: State at the start; the model's initial one unless given.
+            options: Others of `Simulation`: controller, events, step, record, commands.
+        """
+        prepared, method = self.on(plant, state)
+        return Simulation(prepared, integrator=method, state=state, **options)
+
+
+def _pairs(plant: Plant) -> tuple[Pair, ...]:
+    """Contacts that the engine is to solve."""
+    return tuple(c for c in plant.components if isinstance(c, Pair))
+
+
+def _rotors(engine: type[Engine], plant: Plant) -> tuple[np.ndarray, np.ndarray]:
+    """Inertia of rotors that the engine does not know, and that it knows, shape (nv,) each."""
+    armature = np.zeros(plant.model.nv) if plant.armature is None else plant.armature
+    nothing = np.zeros(plant.model.nv)
+    return (nothing, armature) if engine.takes_rotors else (armature, nothing)
+
+
+class EngineMethod(Integrator):
+    """Steps of one length by an engine; order 1, as its semi-implicit Euler steps.
+
+    Args:
+        hybrid: The engine and the scheme.
+        plant: What is simulated, prepared.
+        pairs: Contacts that the engine solves.
+    """
+
+    __slots__ = ("_pairs", "_plant", "hybrid")
+    starts_anew = False
+
+    def __init__(self, hybrid: Hybrid, plant: Plant, pairs: tuple[Pair, ...]) -> None:
+        self.hybrid, self._plant, self._pairs = hybrid, plant, pairs
+
+    @property
+    def name(self) -> str:
+        """Engine and scheme."""
+        return f"{self.hybrid.engine} with {self.hybrid.scheme.words}"
+
+    @property
+    def order(self) -> int:
+        """1."""
+        return 1
+
+    @property
+    def stages(self) -> int:
+        """1."""
+        return 1
+
+    def longest_step(self, frequency: float, decay: float) -> float:
+        """That of semi-implicit Euler."""
+        return SemiImplicitEuler().longest_step(frequency, decay)
+
+    def longest_internal_step(self, frequency: float, decay: float) -> float:
+        """That of semi-implicit Euler."""
+        return SemiImplicitEuler().longest_internal_step(frequency, decay)
+
+    def remedy(self, step: float) -> str:
+        """A shorter step, unless the scheme is unstable at any."""
+        verdict = self.hybrid.stability(self._plant)
+        return f"take a step below {step:g} s" if verdict.stable else verdict.words
+
+    def propagator(self, stepper: Stepper) -> EngineSteps:
+        """The engine, loaded with the plant.
+
+        Args:
+            stepper: Of the same plant.
+        """
+        plant, scheme, engine = self._plant, self.hybrid.scheme, ENGINES[self.hybrid.engine]()
+        added = added_masses(plant.model)
+        carried = scheme.carried(engine, plant.model, added)
+        rotors, known = _rotors(type(engine), plant)
+        engine.load(plant.model, scene_of(plant.model, self._pairs), carried, known)
+        inside = {EngineContact.label} if self._pairs else set()
+        program = outside_program(PlantPrograms(plant, self), inside)
+        return EngineSteps(stepper, EngineRun(plant, engine, scheme, program, carried, rotors, known))
+
+    def __repr__(self) -> str:
+        return f"EngineMethod({self.hybrid!r})"

@@ -1,0 +1,222 @@
+"""MuJoCo: the joint-space added inertia enters its own mass matrix before its constraints are solved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hydromechs.contact import terrain
+from hydromechs.model import Model, Origin, shapes
+from hydromechs.spatial import axis_frame, quaternion_from_matrix
+from hydromechs.values import Array
+
+from ._engine import Engine, Touch
+from ._mujoco_tree import MujocoTree
+from ._scene import Scene, friction_of
+
+__all__ = ["MuJoCoEngine"]
+
+BEFORE = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_flex", "mj_tendon", "mj_makeM")
+"""Stages of a step up to the mass matrix."""
+AFTER = (
+    "mj_factorM",
+    "mj_collision",
+    "mj_makeConstraint",
+    "mj_island",
+    "mj_projectConstraint",
+    "mj_transmission",
+    "mj_fwdVelocity",
+    "mj_fwdActuation",
+    "mj_fwdAcceleration",
+    "mj_fwdConstraint",
+)
+"""Stages from there to the accelerations."""
+
+
+class MuJoCoEngine(Engine):
+    """MuJoCo by its stages, so that the mass matrix can be changed in between; without that a step is `mj_step`'s."""
+
+    name = "mujoco"
+    module = "mujoco"
+    takes_inertia = True
+    takes_rotors = True
+
+    def faults(self, model: Model, scene: Scene) -> list[str]:
+        """It takes all joints and all terrain."""
+        return []
+
+    def carries(self, model: Model, added: Array) -> Array:
+        """None: the joint-space inertia takes all of it."""
+        return np.zeros_like(added)
+
+    def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
+        """Build it; see `Engine.load`."""
+        self._mj = mj = self.library()
+        self._tree = tree = MujocoTree(mj, model)
+        off = mj.mjtDisableBit
+        tree.spec.option.gravity = [0.0, 0.0, 0.0]
+        tree.spec.option.disableflags = int(off.mjDSBL_WARMSTART) | int(off.mjDSBL_EULERDAMP)
+        self._names: dict[str, tuple[int | None, str]] = {}
+        self._add_scene(model, scene)
+        self._model = m = tree.compile()
+        m.dof_armature[tree.v_of] = armature
+        self._data = mj.MjData(m)
+        self._stages = [[getattr(mj, name) for name in names] for names in (BEFORE, AFTER)]
+        rows = np.repeat(np.arange(m.nv), m.M_rownnz)
+        self._rows, self._columns = rows, np.array(m.M_colind)
+        self._order = np.argsort(tree.v_of)  # our number of each of its degrees of freedom
+        self._geoms = [self._names.get(m.geom(i).name, (None, "")) for i in range(m.ngeom)]
+        self._inertia: Array | None = None
+
+    def _add_scene(self, model: Model, scene: Scene) -> None:
+        kind, tree = self._mj.mjtGeom, self._tree
+        for piece in scene.pieces:
+            size, type_ = _size(kind, piece.shape)
+            tree.handles[piece.body].add_geom(
+                name=f"/{piece.name}",
+                type=type_,
+                size=size,
+                contype=0,
+                conaffinity=1 if piece.body in scene.grounded else 0,
+                friction=[0.0, 0.0, 0.0],  # the larger one counts, which is the ground's
+                condim=3,
+                **_pose(piece.shape.origin),
+            )
+            self._names[f"/{piece.name}"] = (piece.body, model.body_names[piece.body])
+        for solid in scene.solids:
+            mu = friction_of(solid.material)
+            how = dict(contype=1, conaffinity=0, friction=[mu, 0.0, 0.0], condim=3 if mu else 1)
+            tree.spec.worldbody.add_geom(name=f"//{solid.name}", **self._solid(model, solid), **how)
+            self._names[f"//{solid.name}"] = (None, solid.name)
+        for a, b, material in scene.meeting:
+            mu = friction_of(material)
+            for first in scene.pieces_of(a):
+                for second in scene.pieces_of(b):
+                    tree.spec.add_pair(
+                        geomname1=f"/{first.name}",
+                        geomname2=f"/{second.name}",
+                        friction=[mu, mu, 0.0, 0.0, 0.0],
+                        condim=3 if mu else 1,
+                    )
+
+    def _solid(self, model: Model, solid: terrain.Terrain) -> dict[str, Any]:
+        """A piece of terrain as a geom."""
+        kind = self._mj.mjtGeom
+        match solid:
+            case terrain.Plane():
+                R = axis_frame(np.zeros(3), solid.normal)[0]
+                return dict(type=kind.mjGEOM_PLANE, size=[0.0, 0.0, 1.0], pos=solid.point, quat=quaternion_from_matrix(R))
+            case terrain.Box():
+                return dict(type=kind.mjGEOM_BOX, size=0.5 * np.array(solid.size), **_pose(solid.origin))
+            case terrain.Cylinder():
+                return dict(type=kind.mjGEOM_CYLINDER, size=[solid.radius, 0.5 * solid.length, 0.0], **_pose(solid.origin))
+            case terrain.Sphere():
+                return dict(type=kind.mjGEOM_SPHERE, size=[solid.radius, 0.0, 0.0], pos=solid.center)
+            case terrain.HeightField():
+                return self._height_field(model, solid)
+        raise TypeError(f"{type(solid).__name__} is no terrain of ours")
+
+    def _height_field(self, model: Model, field: terrain.HeightField) -> dict[str, Any]:
+        """Heights over a grid with triangles in between; its frame has z up, so its y is turned where the world's z is down."""
+        heights, x, y = np.array(field.heights), np.array(field.x), np.array(field.y)
+        turned = model.world.down[2] > 0.0
+        rows = (heights[:, ::-1] if turned else heights).T  # a row for each y of its frame
+        low, high = float(heights.min()), float(heights.max())
+        span, base = max(high - low, 1e-6), 1.0
+        half = [0.5 * (x[-1] - x[0]), 0.5 * (y[-1] - y[0])]
+        self._tree.spec.add_hfield(
+            name=f"//{field.name}",
+            size=[*half, span, base],
+            nrow=len(y),
+            ncol=len(x),
+            userdata=((rows - low) / span).ravel().tolist(),
+        )
+        up = -np.array(model.world.down)
+        place = np.array([0.5 * (x[0] + x[-1]), 0.5 * (y[0] + y[-1]), 0.0]) + low * up
+        quat = [0.0, 1.0, 0.0, 0.0] if turned else [1.0, 0.0, 0.0, 0.0]
+        return dict(type=self._mj.mjtGeom.mjGEOM_HFIELD, hfieldname=f"//{field.name}", pos=place, quat=quat)
+
+    def put(self, q: Array, v: Array) -> None:
+        """Set the state."""
+        tree, d = self._tree, self._data
+        self._B, self._bias = tree.rates(q), tree.rates_bias(q, v)
+        d.qpos[tree.q_of] = q
+        d.qvel[tree.v_of] = self._B @ v
+
+    def state(self) -> tuple[Array, Array]:
+        """The state."""
+        q = self._data.qpos[self._tree.q_of]
+        return q, self._tree.rates(q).T @ self._data.qvel[self._tree.v_of]
+
+    def apply(self, force: Array, inertia: Array | None = None) -> None:
+        """Set force and inertia: −M_A v̇ = −M_A Bᵀ (q̈ − Ḃ v)."""
+        B = self._B
+        self._inertia = None
+        if inertia is not None:
+            turned = B @ inertia @ B.T
+            force = force + inertia @ (B.T @ self._bias)
+            self._inertia = turned[np.ix_(self._order, self._order)][self._rows, self._columns]
+        self._data.qfrc_applied[self._tree.v_of] = B @ force
+
+    def step(self, h: float) -> None:
+        """Stage by stage, then `mj_Euler`."""
+        m, d = self._model, self._data
+        m.opt.timestep = h
+        self._before = d.qvel.copy()
+        for stage in self._stages[0]:
+            stage(m, d)
+        if self._inertia is not None:
+            d.M[:] += self._inertia
+        for stage in self._stages[1]:
+            stage(m, d)
+        self._h = h
+        self._mj.mj_Euler(m, d)
+
+    def acceleration(self) -> Array:
+        """Bᵀ (q̈ − Ḃ v)."""
+        rate = (self._data.qvel - self._before)[self._tree.v_of] / self._h
+        return self._B.T @ (rate - self._bias)
+
+    def touches(self) -> list[Touch]:
+        """Contacts with a force."""
+        m, d, out = self._model, self._data, []
+        for i in range(d.ncon):
+            contact = d.contact[i]
+            result = np.zeros(6)
+            self._mj.mj_contactForce(m, d, i, result)
+            if result[0] <= 0.0:
+                continue
+            force = np.array(contact.frame).reshape(3, 3).T @ result[:3]  # on the second
+            (one, _), (two, name) = self._geoms[contact.geom1], self._geoms[contact.geom2]
+            if one is None and two is not None:
+                one, two, name, force = two, None, self._geoms[contact.geom1][1], -force
+            if one is not None:
+                out.append(Touch(one, two, name, np.array(contact.pos), -force, float(result[0])))
+        return out
+
+    def save(self) -> Any:
+        """Positions and rates: nothing else is kept from step to step."""
+        return self._data.qpos.copy(), self._data.qvel.copy()
+
+    def restore(self, saved: Any) -> None:
+        """Positions and rates."""
+        self._data.qpos[:], self._data.qvel[:] = saved
+
+
+def _pose(origin: Origin) -> dict[str, Any]:
+    return {"pos": origin.xyz, "quat": quaternion_from_matrix(origin.R)}
+
+
+def _size(kind: Any, shape: shapes.Shape) -> tuple[list[float], Any]:
+    """Size and type of a shape as a geom; a capsule is a cylinder, which is a sphere, among our classes."""
+    match shape:
+        case shapes.Box():
+            return [0.5 * a for a in shape.size], kind.mjGEOM_BOX
+        case shapes.Capsule():
+            return [shape.radius, 0.5 * shape.length, 0.0], kind.mjGEOM_CAPSULE
+        case shapes.Cylinder():
+            return [shape.radius, 0.5 * shape.length, 0.0], kind.mjGEOM_CYLINDER
+        case shapes.Sphere():
+            return [shape.radius, 0.0, 0.0], kind.mjGEOM_SPHERE
+    raise TypeError(f"{type(shape).__name__} cannot touch")

@@ -1,0 +1,78 @@
+"""What can touch what, as an engine with its own contact needs it: shapes on bodies, terrain, and which pairs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hydromechs.contact import Material, Pair, terrain
+from hydromechs.model import Model, Origin, shapes
+
+__all__ = ["Piece", "Scene", "scene_of"]
+
+TIP = 1e-3
+"""Radius of the sphere that stands for a point that touches [m]."""
+
+
+class Piece(NamedTuple):
+    """A shape of a body."""
+
+    name: str
+    """Name, unique in the scene."""
+    body: int
+    """Index of the body."""
+    shape: shapes.Shape
+    """The shape on the body."""
+
+
+class Scene(NamedTuple):
+    """What can touch what."""
+
+    pieces: tuple[Piece, ...]
+    """Shapes of bodies."""
+    solids: tuple[terrain.Terrain, ...]
+    """What stands still."""
+    grounded: frozenset[int]
+    """Indices of the bodies that can touch terrain."""
+    meeting: tuple[tuple[int, int, Material], ...]
+    """Indices of bodies that can touch each other, and how they meet."""
+
+    def pieces_of(self, body: int) -> list[Piece]:
+        """Shapes of one body."""
+        return [piece for piece in self.pieces if piece.body == body]
+
+
+def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
+    """The scene in which these pairs can touch; shapes are whole there, not points on them.
+
+    Args:
+        model: The mechanism.
+        pairs: The contacts of a plant.
+    """
+    pairs = tuple(pairs)
+    solids: dict[str, terrain.Terrain] = {}
+    grounded, meeting, points = set(), {}, {}
+    for pair in pairs:
+        if isinstance(pair.solid, terrain.Terrain):
+            solids[pair.solid.name] = pair.solid
+            grounded.add(pair.body)
+            name = pair.name.partition(" on ")[0]
+            if name in model.frames:
+                tip = shapes.Sphere(radius=TIP, origin=Origin(xyz=model.frames[name][1].origin.xyz))
+                points[name] = Piece(name, pair.body, tip)
+        elif pair.other is not None:
+            a, b = sorted((pair.body, pair.other))
+            meeting[a, b] = pair.material
+    touching = grounded | {i for ab in meeting for i in ab}
+    pieces = [
+        Piece(f"{model.body_names[i]}.{k}", i, shape)
+        for i in sorted(touching)
+        for k, shape in enumerate((s for s in model.bodies[i].shapes if s.contact), start=1)
+    ]
+    met = tuple((a, b, material) for (a, b), material in meeting.items())
+    return Scene((*pieces, *points.values()), tuple(solids.values()), frozenset(grounded), met)
+
+
+def friction_of(material: Material) -> float:
+    """The one coefficient of friction that engines take."""
+    return 0.0 if material.friction is None else material.friction.static

@@ -1,0 +1,222 @@
+"""How the force of added mass −M_A v̇ gets into an engine that does not know it, each way an object.
+
+An engine moves M_RB v̇ = τ. The equation is (M_RB + M_A) v̇ = τ', τ' all other forces (Razzanelli et al. 2019, eqs. 33-44):
+
+    exact      M_A is part of the engine's inertia
+    iterated   τ = τ' − M_A a, with a the acceleration that this very step makes      (their eq. 39)
+    causal     τ = τ' − M_A a, with a that of the step before                         (their eq. 44)
+    filtered   τ = τ' − M_A a, with a low-pass filtered from the steps before, as plugins of Gazebo do
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.values import Array, Bound, check_fields
+
+from ._engine import Engine
+
+__all__ = ["Causal", "Exact", "Filtered", "Instant", "Iterated", "NotConverged", "Scheme"]
+
+MOST = 200
+"""Steps that are tried for one."""
+SETTLED = 1e-12
+"""Change of the acceleration, relative to its size, at which it counts as found."""
+
+
+ROUNDING = 1e3 * 2.0**-52
+"""Rounding of a velocity, relative to the fastest one, which is no error of the acceleration."""
+
+
+class NotConverged(ArithmeticError):
+    """No acceleration was found that a step with it makes."""
+
+
+class Instant(NamedTuple):
+    """What a scheme needs of the present instant."""
+
+    force: Array
+    """τ', shape (nv,)."""
+    added: Array
+    """M_A and rotors that the engine does not know, shape (nv, nv)."""
+    rigid: Array
+    """M_RB and rotors that it knows, shape (nv, nv)."""
+    carried: Array
+    """The part of M_A that the engine's bodies carry, shape (nv, nv)."""
+    carried_bias: Array
+    """Force with which they resist without acceleration, shape (nv,)."""
+
+
+class Scheme(abc.ABC):
+    """A way in which added mass acts in an engine."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    """Name in files."""
+    limit: float
+    """Eigenvalue of M_RB⁻¹ M_A from which on errors grow."""
+
+    def carried(self, engine: Engine, model: Model, added: Array) -> Array:
+        """The part of added masses (nb, 6, 6) that the engine's bodies are to carry; none unless overridden."""
+        return np.zeros_like(added)
+
+    @abc.abstractmethod
+    def growth(self, ratio: Array) -> Array:
+        """Factor by which a step multiplies an error of the acceleration, for eigenvalues of M_RB⁻¹ M_A."""
+
+    @abc.abstractmethod
+    def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
+        """Take one step; the acceleration to remember, shape (nv,).
+
+        Args:
+            engine: At the present state.
+            now: The instant.
+            a: What was remembered of the step before, shape (nv,).
+            h: Step [s].
+        """
+
+    @property
+    def words(self) -> str:
+        """Which it is, in words."""
+        return f"{self.name} added mass"
+
+
+@dataclass(frozen=True, slots=True)
+class Causal(Scheme):
+    """The acceleration of the step before (eq. 44). An error is multiplied by −μ each step, whatever its length."""
+
+    name = "causal"
+    limit = 1.0
+
+    def growth(self, ratio: Array) -> Array:
+        """−μ."""
+        return -np.asarray(ratio)
+
+    def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
+        """τ = τ' − M_A a_{k−1}."""
+        engine.apply(now.force - now.added @ a)
+        engine.step(h)
+        return engine.acceleration()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered(Scheme):
+    """A low-pass filtered acceleration, a ← (1 − w) a + w v̇: stable up to μ = 2/w − 1, and late by some 1/w steps."""
+
+    name = "filtered"
+    weight: Annotated[float, Bound(above=0.0, most=1.0)] = 0.3
+    """w, weight of the newest acceleration; 1 is causal, 0.3 is that of uuv_simulator [-]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def limit(self) -> float:  # type: ignore[override]
+        """2/w − 1."""
+        return 2.0 / self.weight - 1.0
+
+    def growth(self, ratio: Array) -> Array:
+        """1 − w − w μ."""
+        return 1.0 - self.weight * (1.0 + np.asarray(ratio))
+
+    def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
+        """τ = τ' − M_A a, then a is moved towards the acceleration that came out."""
+        engine.apply(now.force - now.added @ a)
+        engine.step(h)
+        return a + self.weight * (engine.acceleration() - a)
+
+    @property
+    def words(self) -> str:
+        """With its weight."""
+        return f"filtered added mass of weight {self.weight:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Iterated(Scheme):
+    """The acceleration that the step itself makes (eq. 39): a step is taken, taken back and taken again until it agrees."""
+
+    name = "iterated"
+    limit = np.inf
+
+    def growth(self, ratio: Array) -> Array:
+        """0: the next step knows nothing of an error in this one."""
+        return np.zeros_like(ratio)
+
+    def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
+        """See `agree`."""
+        return agree(engine, now, now.added, a, h)
+
+
+@dataclass(frozen=True, slots=True)
+class Exact(Scheme):
+    """Added mass is inertia of the engine's own: all of it in MuJoCo and DART; what Bullet cannot carry is iterated."""
+
+    name = "exact"
+    limit = np.inf
+
+    def carried(self, engine: Engine, model: Model, added: Array) -> Array:
+        """What the engine can."""
+        return engine.carries(model, added)
+
+    def growth(self, ratio: Array) -> Array:
+        """0: nothing is remembered."""
+        return np.zeros_like(ratio)
+
+    def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
+        """With its inertia; see `agree` for a rest."""
+        if engine.takes_inertia:
+            engine.apply(now.force, now.added)
+            engine.step(h)
+            return engine.acceleration()
+        return agree(engine, now, now.added - now.carried, a, h)
+
+
+def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Array:
+    """Take a step with τ' − rest a for which the acceleration a comes out; returns a.
+
+    What comes out of a try with a is v̇ = K⁻¹ (τ' − rest a), K the engine's inertia. Plain repetition a ← v̇ diverges as the
+    causal scheme does; a ← a + W (v̇ − a), W = (K + rest)⁻¹ K, is there at once without contact. With contact v̇ depends less
+    on a, and W learns how much from the tries (Broyden 1965).
+
+    Args:
+        engine: At the present state.
+        now: The instant.
+        rest: Added inertia that the engine does not carry, shape (nv, nv).
+        a: First guess, shape (nv,).
+        h: Step [s].
+    """
+    force = now.force + now.carried_bias
+    if np.abs(rest).max(initial=0.0) <= 1e-14 * np.abs(now.added).max(initial=0.0):
+        engine.apply(force)
+        engine.step(h)
+        return engine.acceleration()
+    K = now.rigid + now.carried
+    W = np.linalg.solve(K + rest, K)
+    start, speed = engine.save(), np.abs(engine.state()[1]).max(initial=1.0)
+    least, size = ROUNDING * speed / h, np.abs(np.linalg.solve(K, now.force)).max(initial=0.0)
+    change, before = np.zeros_like(a), np.zeros_like(a)
+    for tried in range(MOST):
+        if tried:
+            engine.restore(start)
+        engine.apply(force - rest @ a)
+        engine.step(h)
+        missed = engine.acceleration() - a
+        if not np.isfinite(missed).all():
+            break
+        if np.abs(missed).max(initial=0.0) <= SETTLED * 10.0 ** (tried / 10) * max(size, np.abs(a).max(initial=0.0)) + least:
+            return a
+        if tried:
+            expected = W @ (missed - before)
+            against = change @ expected
+            if abs(against) > 1e-12 * (change @ change):
+                W = W - np.outer(change + expected, change @ W) / against
+        change, before = W @ missed, missed
+        a = a + change
+    raise NotConverged(
+        f"in {MOST} tries no acceleration was found with which the step agrees; take a shorter step, or mujoco with exact"
+    )

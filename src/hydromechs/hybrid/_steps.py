@@ -1,0 +1,156 @@
+"""Steps of an engine with the rest of a plant around it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from hydromechs.compiler import Compiled
+from hydromechs.equations import Dynamics
+from hydromechs.integrators import Bound, FixedSteps, Paths, Stepper
+from hydromechs.simulation import Outside, Plant
+from hydromechs.values import Array
+
+from ._components import EngineContact, EngineMemory
+from ._engine import Engine
+from ._schemes import Instant, NotConverged, Scheme
+
+__all__ = ["EngineRun", "EngineSteps"]
+
+ROWS = 1024
+"""Samples that one call can keep."""
+FAST = 1e6
+"""Speed at which a run counts as diverged [m/s, rad/s]."""
+
+
+class EngineRun:
+    """One world in an engine, with the interface of compiled steps (`integrators.Bound`).
+
+    Args:
+        plant: What is simulated, prepared for the engine.
+        engine: The engine, loaded.
+        scheme: How added mass acts in it.
+        program: `Outside`, compiled.
+        carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
+        rotors: Inertia of rotors that the engine does not know, shape (nv,).
+        known_rotors: Inertia of rotors that it knows, shape (nv,).
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        engine: Engine,
+        scheme: Scheme,
+        program: Compiled,
+        carried: Array,
+        rotors: Array,
+        known_rotors: Array,
+    ) -> None:
+        self.plant, self.engine, self.scheme, self.program = plant, engine, scheme, program
+        self.carried = carried
+        self.rotors, self.known_rotors = np.diag(rotors), np.diag(known_rotors)
+        model, layout = plant.model, plant.layout
+        self.state = [np.zeros((1, *shape)) for shape in ((), (model.nq,), (model.nv + layout.nz,))]
+        self.inputs = [np.zeros((1, *shape)) for shape in ((), (), (layout.size,))]
+        self.records = [np.zeros((ROWS, *a.shape[1:])) for a in self.state]
+        self.reason = ""
+        """Why the last run ended early."""
+        places: dict[type, list[int]] = {EngineMemory: [], EngineContact: []}
+        for k, component in enumerate(plant.components):
+            if type(component) in places:
+                places[type(component)] = list(layout.z[k].values())
+        nv = model.nv
+        self._memory = nv + np.array(places[EngineMemory], dtype=int)
+        self._forces = nv + np.array(places[EngineContact], dtype=int)
+        self._work = [nv + k for k, name in enumerate(layout.states) if name == f"work.{EngineContact.cause}"]
+        self._dynamics = Dynamics(model)
+        self._contact = next((c for c in plant.components if isinstance(c, EngineContact)), None)
+
+    def outside(self, t: float, q: Array, x: Array, inputs: Array) -> Outside:
+        """What acts from outside at one instant."""
+        return Outside(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
+
+    def run(self, steps: int, stride: int) -> float:
+        """Take steps; how many, fewer where one is not finite.
+
+        Args:
+            steps: How many.
+            stride: Steps from one record to the next.
+        """
+        n, q, x = self.state
+        h, offset, inputs = self.inputs[0][0], self.inputs[1][0], self.inputs[2][0]
+        row = 0
+        for done in range(1, steps + 1):
+            next_q, next_x = self._step(float(offset + n[0] * h), q[0], x[0], inputs, float(h))
+            if self.reason:
+                return float(done - 1)
+            n[0], q[0], x[0] = n[0] + 1.0, next_q, next_x
+            if done % stride == 0:
+                for record, part in zip(self.records, self.state, strict=True):
+                    record[row] = part[0]
+                row += 1
+        return float(steps)
+
+    def _step(self, t: float, q: Array, x: Array, inputs: Array, h: float) -> tuple[Array, Array]:
+        nv, engine = self.plant.model.nv, self.engine
+        self.reason = ""
+        with np.errstate(all="ignore"):
+            o = self.outside(t, q, x, inputs)
+            now = Instant(o.force, o.added + self.rotors, o.rigid + self.known_rotors, o.carried, o.carried_bias)
+            if not np.isfinite(o.force).all():
+                self.reason = "the forces of the next step are not finite"
+                return q, x
+            engine.put(q, x[:nv])
+            try:
+                a = self.scheme.step(engine, now, x[self._memory], h)
+            except NotConverged as error:
+                self.reason = str(error)
+                return q, x
+            next_q, next_v = engine.state()
+            next_x = np.concatenate([next_v, x[nv:] + h * o.zdot])
+        next_x[self._memory] = a
+        if self._contact is not None:
+            self._touch(self._contact, q, x, next_x, h)
+        if not (np.isfinite(next_q).all() and np.isfinite(next_x).all() and np.abs(next_v).max(initial=0.0) < FAST):
+            self.reason = f"engine {engine.name} diverges: the next step is not finite, or faster than {FAST:g} m/s"
+        return next_q, next_x
+
+    def _touch(self, contact: EngineContact, q: Array, x: Array, next_x: Array, h: float) -> None:
+        """Keep the forces of the step's contacts. An impact changes velocities in a step: its work is that at their mean."""
+        nv, touches = self.plant.model.nv, self.engine.touches()
+        next_x[self._forces], next_x[self._work] = 0.0, x[self._work]
+        if touches:
+            X_WB, V = self._dynamics.kinematics(q, 0.5 * (x[:nv] + next_x[:nv]))
+            next_x[self._forces], wrench = contact.values(touches, X_WB)
+            next_x[self._work] += h * float(np.sum(wrench * V[list(contact.bodies)]))
+
+
+class EngineSteps(FixedSteps):
+    """Steps on the grid of multiples of the step, by an engine.
+
+    Args:
+        stepper: Of the plant.
+        world: The engine with the plant around it.
+    """
+
+    def __init__(self, stepper: Stepper, world: EngineRun) -> None:
+        super().__init__(stepper)
+        self.world = world
+
+    @cached_property
+    def _bound(self) -> Bound:
+        return self.world
+
+    def _reason(self) -> str:
+        return self.world.reason
+
+    def compile(self) -> None:
+        """Make the machine code of what acts from outside."""
+        self.world.program.code(1)
+
+    def march(
+        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+    ) -> Paths:
+        """See `Propagator.march`; an engine holds one world."""
+        raise TypeError(f"engine {self.world.engine.name!r} holds one world; roll out many with an integrator of ours")

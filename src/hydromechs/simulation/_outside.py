@@ -1,0 +1,104 @@
+"""What acts on a mechanism of rigid bodies from outside: all of a plant that another physics engine does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.values import Array, Scalar
+
+from ._evaluate import evaluate
+from ._plant import Plant
+from ._programs import PlantPrograms
+from ._water import PointMotion, fluid_at
+
+__all__ = ["Outside", "outside", "outside_program"]
+
+
+class Outside(NamedTuple):
+    """The rest of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, in which an engine knows the left side alone."""
+
+    force: Array
+    """τ', all forces but those of acceleration: of joints, and Σ Jᵀ F of the bodies, weight included, shape (nv,)."""
+    added: Array
+    """M_A, joint-space added inertia, shape (nv, nv)."""
+    rigid: Array
+    """M_RB, joint-space inertia of the rigid bodies, shape (nv, nv)."""
+    carried_bias: Array
+    """c of the inertias that the engine carries besides those of the rigid bodies, shape (nv,)."""
+    carried: Array
+    """Their joint-space inertia, shape (nv, nv)."""
+    zdot: Array
+    """Rates of the internal states, shape (nz,)."""
+
+
+def outside(
+    plant: Plant,
+    t: Scalar,
+    q: Array,
+    v: Array,
+    z: Array,
+    inputs: Array,
+    carried: Array,
+    inside: Collection[str],
+    motion: Callable[..., PointMotion] = fluid_at,
+) -> Outside:
+    """Forces and added inertia of one instant.
+
+    The force of added mass on a body is −M_A V̇ and a rest that depends on pose and velocities; Σ Jᵀ M_A J v̇ is put back, the
+    rest stays. Constraints (grasps) are solved here, with the added mass and the engine's contact forces of the last step.
+
+    Args:
+        plant: What is simulated.
+        t: Time [s].
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        z: Internal states, shape (nz,).
+        inputs: As `plant.layout` has them, shape (nu,).
+        carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
+        inside: Labels of forces that the engine itself applies.
+        motion: Motion of the water at a point, see `fluid_at`.
+    """
+    model = plant.opened(inputs)
+    e = evaluate(plant, t, q, v, z, inputs, motion)
+    kin = dynamics.kinematics(model, q, v)
+    acting = [e.constraint_wrench, *(F for label, F in e.forces.items() if label not in inside)]
+    wrench = [sum((F[i] for F in acting), np.zeros(6)) for i in range(model.nb)]
+    added = dynamics.mass_matrix(model, kin, list(e.added_mass))
+    force = e.tau + dynamics.generalized_force(model, kin, wrench) + added @ e.vdot
+    a = dynamics.accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))
+    bias = [carried[i] @ a[i] - dynamics.velocity_force(carried[i], kin.V[i]) for i in range(model.nb)]
+    return Outside(
+        force=force,
+        added=added,
+        rigid=dynamics.mass_matrix(model, kin, [None if r is None else r.matrix for r in model.rigid]),
+        carried_bias=dynamics.generalized_force(model, kin, bias),
+        carried=dynamics.mass_matrix(model, kin, list(carried)),
+        zdot=e.zdot,
+    )
+
+
+def outside_program(programs: PlantPrograms, inside: Collection[str]) -> Compiled:
+    """`outside` compiled: (t, q, x, inputs, carried) to the fields of `Outside`.
+
+    Args:
+        programs: Of what is simulated.
+        inside: Labels of forces that the engine itself applies.
+    """
+    plant = programs.plant
+    model, layout = plant.model, plant.layout
+    nv, motion = model.nv, programs.motion
+    sizes = {"t": (), "q": (model.nq,), "x": (nv + layout.nz,), "inputs": (layout.size,), "carried": (model.nb, 6, 6)}
+    arguments = tuple(Argument(name, shape) for name, shape in sizes.items())
+    shapes = {"force": (nv,), "added": (nv, nv), "rigid": (nv, nv), "carried_bias": (nv,), "carried": (nv, nv)}
+    outputs = tuple(Argument(name, shape) for name, shape in {**shapes, "zdot": (layout.nz,)}.items())
+
+    def function(t: Scalar, q: Array, x: Array, inputs: Array, carried: Array) -> tuple[Array, ...]:
+        return outside(plant, t, q, x[:nv], x[nv:], inputs, carried, inside, motion)
+
+    identity = None if plant.identity is None else f"{plant.identity} outside {sorted(inside)}"
+    return compiler.Compiled(Recipe("outside", function, arguments, outputs, identity), 1, 1)

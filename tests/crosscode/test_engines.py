@@ -1,0 +1,300 @@
+"""The same plant in MuJoCo, DART and Bullet: accelerations, contacts, schemes of added mass and their limits."""
+
+import importlib.util
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import added_mass, contact, drag, joints, shapes
+from hydromechs.actuation import JointFriction
+from hydromechs.contact import terrain
+from hydromechs.hybrid import ENGINES, Causal, Exact, Filtered, Hybrid, Iterated, UnstableScheme
+from hydromechs.hydro import Current
+from hydromechs.simulation import Plant, Simulation, components_of, evaluate
+
+EPS = np.finfo(float).eps
+INSTALLED = [name for name, engine in ENGINES.items() if importlib.util.find_spec(engine.module)]
+engines = pytest.mark.parametrize("engine", INSTALLED)
+
+
+def full_added_mass(rng, size):
+    A = rng.normal(size=(6, 6))
+    return (added_mass.Matrix((A @ A.T * size).tolist()),)
+
+
+def swimmer(ratio=1.0):
+    """A tilted vehicle with an offset centre of mass and two joints, full added mass everywhere, in a current."""
+    rng = np.random.default_rng(3)
+    hydro = lambda size: hm.Hydro(  # noqa: E731
+        volume=0.01,
+        buoyancy_center=(0.02, -0.03, 0.05),
+        added_mass=full_added_mass(rng, ratio * size),
+        drag=(drag.Damping(linear=(3, 4, 5, 1, 2, 3), quadratic=(9, 8, 7, 3, 2, 1)),),
+    )
+    vehicle = hm.Body(
+        name="vehicle",
+        joint=joints.Free(placement=hm.Origin(xyz=(0.5, -1.0, 2.0), rpy=(0.2, 0.3, -0.4))),
+        inertia=hm.Inertia(mass=12.0, com=(0.05, -0.02, 0.08), tensor=(0.5, 0.7, 0.9, 0.02, -0.03, 0.04)),
+        hydro=hydro(2.0),
+    )
+    arm = hm.Body(
+        name="arm",
+        parent="vehicle",
+        joint=joints.Revolute(axis=(0.3, 0.9, -0.2), placement=hm.Origin(xyz=(0.3, 0.1, 0.2), rpy=(0.3, -0.4, 0.5))),
+        inertia=hm.Inertia(mass=3.0, com=(0.2, 0.03, -0.05), tensor=(0.02, 0.06, 0.05, 0, 0, 0)),
+        hydro=hydro(0.5),
+    )
+    slide = hm.Body(
+        name="slide",
+        parent="arm",
+        joint=joints.Prismatic(axis=(1, 0.2, 0), placement=hm.Origin(xyz=(0.4, 0, 0))),
+        inertia=hm.Inertia(mass=2.0, com=(0.1, 0.02, 0.03), tensor=(0.02, 0.03, 0.04, 0, 0, 0)),
+        hydro=hydro(0.3),
+    )
+    model = hm.Model(name="swimmer", bodies=(vehicle, arm, slide))
+    quaternion = np.array([0.8, 0.3, -0.4, 0.2])
+    q = np.concatenate([[1.0, -2.0, 3.0], quaternion / np.linalg.norm(quaternion), [0.4, -0.1]])
+    v = 0.5 * rng.normal(size=8)
+    environment = hm.Environment(current=Current(velocity=(0.3, -0.2, 0.1)))
+    rotor = JointFriction(joint="arm", friction=hm.drives.Friction(viscous=0.5), armature=0.3)
+    plant = Plant(model=model, environment=environment, components=(rotor,))
+    return plant, hm.State(t=0.0, q=q, v=v)
+
+
+def acceleration(sim):
+    """That of the last step, as the scheme remembers it."""
+    names = list(sim.plant.layout.states)
+    at = [names.index(f"engine.acceleration.{name}") for name in sim.model.coordinate_names[1]]
+    return sim.state.internal[at]
+
+
+def ours(sim):
+    """v̇ of our own equations, in floats."""
+    at, nv = sim._at, sim.model.nv
+    return np.array(evaluate(sim.plant, at.t, at.q, at.x[:nv], at.x[nv:], sim._inputs(at.t)[0]).vdot, dtype=float)
+
+
+@engines
+@pytest.mark.parametrize("scheme", [Exact(), Iterated()])
+def test_a_step_has_the_exact_acceleration(engine, scheme):
+    """Lemma 1 of Razzanelli et al. for a mechanism: with a rotor that DART and Bullet do not know, at M_A of up to 60 M_RB."""
+    plant, start = swimmer(ratio=3.0)
+    h = 1e-3
+    sim = Hybrid(engine=engine, scheme=scheme).simulation(plant, state=start, step=h)
+    expected = ours(sim)
+    sim.step()
+    # differences of velocities near 1 over h; a rotation and solutions with condition numbers below 1e3 between them
+    np.testing.assert_allclose(acceleration(sim), expected, rtol=0, atol=1e4 * EPS * np.abs(start.v).max() / h)
+
+
+@engines
+def test_steps_converge_to_our_engine_with_order_one(engine):
+    plant, start = swimmer()
+    exact = Simulation(plant, state=start, step=1e-3).step(duration=0.1)
+    errors = []
+    for h in (2e-3, 1e-3):
+        sim = Hybrid(engine=engine).simulation(plant, state=start, step=h)
+        errors.append(np.abs(sim.step(duration=0.1).v - exact.v).max())
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.02)  # h² terms
+    assert errors[1] < 0.01
+
+
+# --- one body in heave: the paper's lemmas ------------------------------------------------------------------------------
+
+
+def sphere(ratio):
+    """A sphere of 10 kg, neutral, with an added mass of `ratio` times its own; driven by a wrench."""
+    hydro = hm.Hydro(volume=10.0 / 1025.0, added_mass=(added_mass.Diagonal((10.0 * ratio,) * 3 + (0.04 * ratio,) * 3),))
+    body = hm.Body(
+        name="ball",
+        joint=joints.Free(),
+        inertia=hm.Inertia(mass=10.0, com=(0, 0, 0), tensor=(0.04, 0.04, 0.04, 0, 0, 0)),
+        hydro=hydro,
+    )
+    model = hm.Model(name="ball", world=hm.World(water_density=1025.0), bodies=(body,))
+    return Plant(model=model, components=components_of(model, external=["ball"]))
+
+
+@engines
+def test_causal_scheme_is_exact_but_for_added_mass_times_step_times_jerk(engine):
+    """Lemma 2: v_{k+1} = v_k + T (M_RB + M_A)⁻¹ (τ' + M_A (a_k − a_{k−1})), whatever τ' is."""
+    ratio, h, m = 0.6, 0.01, 10.0
+    sim = Hybrid(engine=engine, scheme=Causal()).simulation(sphere(ratio), step=h)
+    forces, speeds = [], [0.0]
+    for k in range(30):
+        forces.append(20.0 * np.sin(0.3 * k) + (5.0 if k > 10 else 0.0))
+        sim.set_wrench("ball", [forces[-1], 0, 0, 0, 0, 0])
+        speeds.append(float(sim.step().v[0]))
+    a = np.diff(speeds) / h
+    disturbed = np.array(forces[1:]) + m * ratio * np.diff(a)
+    np.testing.assert_allclose(a[1:], disturbed / (m * (1 + ratio)), rtol=0, atol=1e3 * EPS * max(speeds) / h)
+
+
+@engines
+@pytest.mark.parametrize("scheme", [Causal(), Filtered(weight=0.5)])
+def test_stability_limit_is_where_it_is_foretold(engine, scheme):
+    """An error a step ahead is multiplied by the eigenvalue: below the limit it dies out, above it grows, by just that factor."""
+    h = 0.01
+    for ratio in (0.95 * scheme.limit, 1.05 * scheme.limit):
+        hybrid = Hybrid(engine=engine, scheme=scheme, accept_unstable=True)
+        plant = sphere(ratio)
+        sim = hybrid.simulation(plant, step=h)
+        sim.set_wrench("ball", [1.0, 0, 0, 0, 0, 0])
+        error = []
+        for _ in range(40):
+            sim.step()
+            error.append(acceleration(sim)[0] - 1.0 / (10.0 * (1.0 + ratio)))
+        factor = abs(error[-1] / error[-11]) ** 0.1
+        assert factor == pytest.approx(hybrid.stability(plant).growth, rel=1e-4)
+        assert hybrid.stability(plant).stable == (factor < 1.0)
+
+
+@engines
+def test_a_sphere_with_three_times_its_mass_of_water_runs_exactly_and_diverges_in_the_causal_scheme(engine):
+    plant = sphere(3.0)
+    with pytest.raises(UnstableScheme, match=r"M_RB⁻¹ M_A at the start is 3 .*accept_unstable"):
+        Hybrid(engine=engine, scheme=Causal()).simulation(plant)
+    sim = Hybrid(engine=engine, scheme=Causal(), accept_unstable=True).simulation(plant, step=0.01, record=0.01)
+    sim.set_wrench("ball", [1.0, 0, 0, 0, 0, 0])
+    with pytest.raises(hm.SimulationDiverged, match="diverges.*unstable") as caught:
+        sim.run(1.0)
+    # an error of 1/10 m/s² grows by 3 a step: 1e6 m/s after ln(1e6/1e-3)/ln 3 = 19 steps
+    assert 15 <= caught.value.recording.sizes["time"] <= 23
+    sim = Hybrid(engine=engine).simulation(plant, step=0.01)
+    sim.set_wrench("ball", [1.0, 0, 0, 0, 0, 0])
+    assert sim.step(duration=1.0).v[0] == pytest.approx(1.0 / 40.0, rel=1e-12)
+
+
+# --- contact ------------------------------------------------------------------------------------------------------------
+
+
+def block(solid):
+    body = hm.Body(
+        name="block",
+        joint=joints.Free(),
+        inertia=hm.Inertia(mass=10.0, com=(0, 0, 0), tensor=(0.2, 0.3, 0.4, 0, 0, 0)),
+        hydro=hm.Hydro(volume=0.005, added_mass=(added_mass.Diagonal((8.0, 9.0, 20.0, 0.1, 0.1, 0.1)),)),
+        shapes=(shapes.Box(size=(0.4, 0.3, 0.2)),),
+    )
+    model = hm.Model(name="block", bodies=(body,))
+    return Plant(model=model, components=components_of(model, terrain=[solid]))
+
+
+ROUGH = contact.Material(
+    law=contact.LinearContact(stiffness=2e4, damping=800.0),
+    friction=contact.DryFriction(static=0.5, kinetic=0.4, stiffness=1e4, damping=200.0),
+)
+SOLIDS = {
+    "plane": terrain.Plane(name="floor", material=ROUGH, normal=(0, 0, -1)),
+    "box": terrain.Box(name="floor", material=ROUGH, size=(4, 4, 1), origin=hm.Origin(xyz=(0, 0, 0.5))),
+}
+
+
+@pytest.mark.parametrize(("engine", "solid"), [(e, "plane") for e in INSTALLED] + [(e, "box") for e in INSTALLED[:1]])
+def test_a_block_lands_slides_and_rests_with_its_weight_in_water(engine, solid):
+    """Its kinetic energy with water goes into friction: μ N s = ½ (m + m_A) v²; the corners are recorded as in our engine."""
+    plant = block(SOLIDS[solid])
+    start = hm.State(t=0.0, q=np.array([0, 0, -0.1, 1, 0, 0, 0]), v=np.array([0.2, 0, 0, 0, 0, 0]))
+    sim = Hybrid(engine=engine).simulation(plant, state=start, step=2.5e-3, record=0.05)
+    rec = sim.run(0.4).recording
+    weight = (10.0 - 0.005 * 1025.0) * 9.81
+    assert list(rec.contact.values) == list(Simulation(plant).run(0.02).recording.contact.values)
+    assert float(rec.contact_force[-1].sum()) == pytest.approx(weight, rel=1e-3)
+    assert float(rec.force_contact[-1].sel(body="block", six="Z")) == pytest.approx(-weight, rel=1e-3)
+    stopped = 0.5 * 18.0 * 0.04 / (0.5 * weight)
+    assert float(rec.position[-1].sel(body="block", xyz="x")) == pytest.approx(
+        stopped, rel=0.06
+    )  # it pitches on its front edge
+    assert float(rec.position[-1].sel(body="block", xyz="z")) == pytest.approx(-0.1, abs=1e-3)
+    assert float(abs(rec.energy_residual).max()) < 0.02 * 0.5 * 18.0 * 0.04
+
+
+@engines
+def test_a_grasp_holds_two_bodies_with_the_force_that_they_need(engine):
+    """A push F on the first: the second, at the other end of a ball joint on the line of the push, needs F M₂/(M₁ + M₂)."""
+    first = sphere(2.0).model.bodies[0]
+    second = replace(first, name="load", hydro=replace(first.hydro, added_mass=(added_mass.Diagonal((5.0,) * 6),)))
+    hand, grip = (hm.Frame(name, hm.Origin(xyz=(x, 0, 0))) for name, x in (("hand", 0.4), ("grip", -0.5)))
+    model = hm.Model(
+        name="pair",
+        world=hm.World(water_density=1025.0),
+        bodies=(replace(first, frames=(hand,)), replace(second, frames=(grip,))),
+    )
+    holding = contact.Grasp(name="hold", holder="hand", held="grip", free=("rx", "ry", "rz"))
+    plant = Plant(model=model, components=components_of(model, external=["ball"], components=[holding]))
+    q, v = model.neutral()
+    q[7] = 0.9
+    sim = Hybrid(engine=engine).simulation(plant, state=hm.State(t=0.0, q=q, v=v), step=0.01)
+    sim.set_wrench("ball", [12.0, 0, 0, 0, 0, 0])
+    end = sim.step(duration=0.2)
+    np.testing.assert_allclose(end.v[[0, 6]], 0.2 * 12.0 / 45.0, rtol=1e-9)
+    seen = sim.observe()
+    np.testing.assert_allclose(seen["grasp_force"][0], [12.0 * 15.0 / 45.0, 0, 0, 0, 0, 0], atol=1e-9)
+    assert seen["grasp_error"].max() < 1e-9
+
+
+# --- a run is a run -----------------------------------------------------------------------------------------------------
+
+
+@engines
+def test_a_run_goes_on_from_its_state_to_the_last_bit(engine):
+    plant, start = swimmer()
+    sim = Hybrid(engine=engine, scheme=Filtered(weight=0.05)).simulation(plant, state=start, step=1e-3)
+    sim.step(duration=0.02)
+    half, end = sim.state, sim.step(duration=0.02)
+    sim.reset(half)
+    again = sim.step(duration=0.02)
+    np.testing.assert_array_equal(again.v, end.v)
+    np.testing.assert_array_equal(again.internal, end.internal)
+
+
+@pytest.mark.skipif("dart" not in INSTALLED, reason="needs dartpy")
+def test_what_an_engine_cannot_represent_is_named_before_the_start():
+    field = terrain.HeightField(name="seabed", material=ROUGH, x=(-1, 1), y=(-1, 1), heights=((0, 0), (0, 0)))
+    with pytest.raises(hm.UnsupportedFeature, match="'seabed' is a height field"):
+        Hybrid(engine="dart").on(block(field))
+
+
+def test_an_engine_that_is_not_installed_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(ENGINES["bullet"], "module", "no_such_module")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[bullet\]' \(wheels for Python 3.11 only\)"):
+        Hybrid(engine="bullet").on(sphere(1.0))
+    with pytest.raises(ValueError, match="no engine 'newton'; there are mujoco, dart, bullet"):
+        Hybrid(engine="newton")
+
+
+SCENARIO = """
+hydromechs_scenario: 1
+name: ball
+models: [{model: ./ball.yaml}]
+external: [ball]
+engine: ENGINE
+duration: 0.1
+"""
+
+
+@pytest.mark.skipif("mujoco" not in INSTALLED, reason="needs mujoco")
+def test_a_scenario_file_names_its_engine(tmp_path):
+    from hydromechs.formats import dumps_scenario, loads_scenario
+
+    hm.save(sphere(3.0).model, tmp_path / "ball.yaml")
+    for text, engine in (
+        ("mujoco", Hybrid(engine="mujoco")),
+        ("{name: bullet, scheme: iterated}", Hybrid(engine="bullet", scheme=Iterated())),
+        (
+            "{name: dart, scheme: {filtered: {weight: 0.25}}, accept_unstable: true}",
+            Hybrid(engine="dart", scheme=Filtered(weight=0.25), accept_unstable=True),
+        ),
+    ):
+        scenario = loads_scenario(SCENARIO.replace("ENGINE", text), folder=tmp_path)
+        assert scenario.engine == engine
+        assert loads_scenario(dumps_scenario(scenario, tmp_path), folder=tmp_path).engine == engine
+    with pytest.raises(hm.ScenarioError, match="engine.scheme is 'best', must be .exact., .iterated., .causal. or .filtered."):
+        loads_scenario(SCENARIO.replace("ENGINE", "{name: dart, scheme: best}"), folder=tmp_path)
+    with pytest.raises(hm.ScenarioError, match="line 6: engine: .* M_RB⁻¹ M_A at the start is 3 .* unstable"):
+        loads_scenario(SCENARIO.replace("ENGINE", "{name: dart, scheme: causal}"), folder=tmp_path)
+    run = loads_scenario(SCENARIO.replace("ENGINE", "mujoco"), folder=tmp_path).simulation().run(0.1)
+    assert run.recording.attrs["integrator"] == "mujoco with exact added mass"
+    assert any("largest eigenvalue" in text for text in run.messages)
