@@ -66,6 +66,7 @@ _LATER = {
     "Simulation": ".simulation",
     "TracedController": ".simulation",
     "rollout": ".simulation",
+    "trim": ".simulation",
     # what acts on a mechanism
     "Action": ".model.component",
     "Component": ".model.component",
@@ -86,6 +87,7 @@ _LATER = {
     "save_scenario": ".formats",
     # read files with pydantic and yaml, which take long to import
     "load": ".library",
+    "load_plant": ".library",
     "save": ".formats",
 }
 
@@ -142,6 +144,7 @@ __all__ = [
     "joints",
     "kinematics",
     "load",
+    "load_plant",
     "load_recording",
     "load_scenario",
     "load_state",
@@ -155,6 +158,7 @@ __all__ = [
     "save_scenario",
     "save_state",
     "shapes",
+    "trim",
 ]
 
 

@@ -22,6 +22,8 @@ __all__ = ["FollowPath", "HoldPose"]
 
 WAYPOINT = {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
 """Keys of a waypoint."""
+POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
+"""Parts of a pose in signals, and their units."""
 
 
 def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
@@ -104,7 +106,8 @@ class FollowPath(Controller):
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
     the model's initial configuration, g weight and buoyancy at the present configuration, D the damping of still water at the
     speed of the reference. The integral takes out the current; it waits while thrusters saturate. Thrusts come from bounded
-    least squares.
+    least squares. Its signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the
+    rotation vector to the reference, in body axes), and those of `JointMotion` for the arm.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
@@ -158,7 +161,7 @@ class FollowPath(Controller):
         if not on:
             raise ValueError(f"pose control needs thrusters on {name!r} or on bodies fixed to it; there are none")
         limits = np.array([t.curve.limits for t in on])
-        self._curves = [(simulation.actuators.index(t.name), t.curve.inverse) for t in on]
+        self._curves = [(t.name, t.curve.inverse) for t in on]
         self._allocator = Allocator(allocation_matrix(model, on, name), limits[:, 0], limits[:, 1])
         at = model.v_slices[i]
         inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
@@ -173,22 +176,23 @@ class FollowPath(Controller):
         self._law = Compiled(recipe, 1, 1)
         self._law.code(1)
         self.memory = np.zeros(6)
-        self._joints: list[int] = []
+        self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
         if self.arm is not None:
             self.arm.start(simulation)
-            self._joints = [simulation.actuators.index(joint) for joint in self.arm.names]
+            self.signals |= self.arm.signals
 
-    def __call__(self, state: State) -> np.ndarray:
+    def __call__(self, state: State) -> dict[str, float]:
         """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
-        wrench, e = self._law.single_results(state.q, state.v, self.memory, np.array(self.path(state.t)))
+        reference = np.array(self.path(state.t))
+        wrench, e = self._law.single_results(state.q, state.v, self.memory, reference)
+        self.signal_values = np.concatenate([reference[0], e])
         given = self._allocator(wrench)
         if not given.saturated.any():
             self.memory = self.memory + self.period * e
-        out = state.command.copy()
-        for (k, inverse), force in zip(self._curves, given.forces.tolist(), strict=True):
-            out[k] = inverse(force)
+        out = {name: inverse(force) for (name, inverse), force in zip(self._curves, given.forces.tolist(), strict=True)}
         if self.arm is not None:
-            out[self._joints] = self.arm.path(state.t).position
+            out |= self.arm(state)
+            self.signal_values = np.concatenate([self.signal_values, self.arm.signal_values])
         return out
 
 

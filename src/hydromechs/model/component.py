@@ -52,7 +52,7 @@ class Slot(NamedTuple):
     unit: str = "1"
     """Unit, as "N"."""
     held: bool = False
-    """Of an input: set by events and by the caller (a switch, an external force), not a command of a controller."""
+    """Of an input: not one of the commands, but set by name (a switch, an external force, the rate of a target)."""
 
 
 class Output(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -166,7 +166,7 @@ class Scenario:
 
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
-        return Simulation(
+        sim = Simulation(
             self.plant,
             controller=self.control(),
             events=self.events,
@@ -176,6 +176,10 @@ class Scenario:
             state=self.start,
             commands=dict(self.commands),
         )
+        faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signals are known now
+        if faults:
+            raise ScenarioError(self.name, [f.text for f in faults], [f.path for f in faults])
+        return sim
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
@@ -309,16 +313,26 @@ def _actuators(scenario: Scenario, model: Model) -> list[str]:
     return out
 
 
-def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable[[tuple[str, ...] | None], bool]) -> list[Fault]:
-    """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`."""
-    labels, out = coordinates(plant), []
-    recorded = {"time": (), **{v.name: v.dims[1:] for v in schema(plant)}}
-    for key, kind, variables in (("events", "event", recorded), ("checks", "check", recorded)):
+def _quantity_faults(
+    scenario: Scenario,
+    plant: Plant,
+    judged: Callable[[tuple[str, ...] | None], bool],
+    signals: Mapping[str, str] | None = None,
+) -> list[Fault]:
+    """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`.
+
+    Signals of a controller are judged only where they are given: it says which there are when it has started.
+    """
+    labels, out = coordinates(plant, signals), []
+    recorded = {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}}
+    for key, kind in (("events", "event"), ("checks", "check")):
         for i, item in enumerate(getattr(scenario, key)):
-            if not judged(variables.get(item.quantity.partition(".")[0])):
+            head = item.quantity.partition(".")[0]
+            later = head == "signal" and scenario.controller is not None and signals is None
+            if later or not judged(recorded.get(head)):
                 continue
             try:
-                find_quantity(item.quantity, variables, labels)
+                find_quantity(item.quantity, recorded, labels)
             except KeyError as e:
                 out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {e.args[0]}"))
     return out

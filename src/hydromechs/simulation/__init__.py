@@ -25,6 +25,8 @@ _LATER = {  # compile with CasADi and LLVM
     "step_limit": "._stiffness",
     "step_warnings": "._stiffness",
     "stiff_modes": "._stiffness",
+    "Trim": "._trim",
+    "trim": "._trim",
 }
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Run",
     "Simulation",
     "TracedController",
+    "Trim",
     "as_controller",
     "components_of",
     "coordinates",
@@ -50,6 +53,7 @@ __all__ = [
     "step_limit",
     "step_warnings",
     "stiff_modes",
+    "trim",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

@@ -13,11 +13,12 @@ import numpy as np
 from hydromechs import equations
 from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
 from hydromechs.contact import Material, contact_pairs, terrain
+from hydromechs.hydro import Environment
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
 from hydromechs.values import nearest
 
-__all__ = ["components_of"]
+__all__ = ["checked_environment", "components_of"]
 
 STOP_FREQUENCY = 2.0 * math.pi * 5.0
 """Natural frequency of stops that the model gives limits for but no stiffness [rad/s]."""
@@ -89,6 +90,13 @@ def components_of(
         *(ExternalWrench(body=name) for name in external),
         *components,
     )
+
+
+def checked_environment(environment: Environment | None) -> Environment:
+    """The water that a caller gave, or still water."""
+    if environment is not None and not isinstance(environment, Environment):
+        raise TypeError(f"environment is {environment!r}, must be a hydromechs.Environment(...)")
+    return environment or Environment()
 
 
 def _ordered(model: Model, given: Mapping) -> list[tuple]:

@@ -26,7 +26,8 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
         before: Inputs so far, shape (nu,).
         after: Inputs from now on, shape (nu,).
     """
-    if not plant.constrained:
+    told = [i for k in plant.constraining for i in plant.layout.u[k].values()]
+    if np.array_equal(before[told], after[told]):
         return at, 0.0
     old, new = _constraints(plant, at, before), _constraints(plant, at, after)
     closing = [(c, b) for (c, a), (_, b) in zip(old, new, strict=True) if b.active and not a.active]

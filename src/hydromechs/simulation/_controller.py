@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.model import State
-from hydromechs.values import Array, Scalar, positive
+from hydromechs.values import Array, Scalar, nearest, positive
 
 from ._plant import Plant
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
-__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller"]
+__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller", "signals_of", "values_of"]
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
-"""Commands by actuator name (those not named stay), or all of them in order, or None for no change."""
+"""Commands by actuator name, held inputs too (those not named stay), or all commands in order, or None for no change."""
 
 
 class Controller(abc.ABC):
@@ -30,6 +31,10 @@ class Controller(abc.ABC):
     """Time between two of its calls [s]."""
     memory: np.ndarray = np.zeros(0)
     """What it remembers, shape (nm,); part of the state of a simulation."""
+    signals: Mapping[str, str] = MappingProxyType({})
+    """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
+    signal_values: np.ndarray = np.zeros(0)
+    """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
 
     def start(self, simulation: Simulation) -> None:  # noqa: B027  most have nothing to look up
         """Called once for each simulation before the first call: to look up names, to compile.
@@ -148,3 +153,43 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     if period is None:
         raise ValueError("the controller has no period: give the time between two of its calls, period=0.02")
     return FunctionController(controller, period)
+
+
+def signals_of(controller: Controller, signals: Mapping[str, str]) -> np.ndarray:
+    """Values of a controller's signals, a copy, shape (ns,).
+
+    Args:
+        controller: The controller.
+        signals: Its signals as they were when it had started.
+    """
+    values = np.array(controller.signal_values, dtype=float)
+    if values.shape != (len(signals),):
+        raise ValueError(f"signal_values must have shape ({len(signals)},) ({', '.join(signals)}), got {values.shape}")
+    return values
+
+
+def values_of(given: Commands, present: np.ndarray, names: Sequence[str], what: str, t: float) -> np.ndarray:
+    """Values of inputs as a caller gave them, a new array, shape (n,).
+
+    Args:
+        given: By name, or all in order.
+        present: The values so far, which those not named keep, shape (n,).
+        names: Names of the inputs.
+        what: What they are, as "actuator".
+        t: Time, for the message [s].
+    """
+    values = present.copy()
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            if name not in names:
+                raise KeyError(f"no {what} {name!r}{nearest(name, names)}")
+            values[names.index(name)] = value
+    else:
+        values = np.array(given, dtype=float)
+        if values.shape != present.shape:
+            raise ValueError(f"values of the {what}s must have shape {present.shape} ({', '.join(names)}), got {values.shape}")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ValueError(f"t = {t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
+    return values

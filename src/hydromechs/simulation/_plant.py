@@ -23,7 +23,7 @@ __all__ = ["Plant", "Waves"]
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
-DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
+DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held", "channel"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""

@@ -22,10 +22,10 @@ from hydromechs.model.component import Component
 from hydromechs.recording import find_quantity
 from hydromechs.values import nearest, positive
 
-from ._build import components_of
+from ._build import checked_environment, components_of
 from ._clock import Clock
 from ._closing import closed
-from ._controller import Commands, Controller, as_controller
+from ._controller import Commands, Controller, as_controller, signals_of, values_of
 from ._events import Event, Watched, first_crossings
 from ._observe import coordinates, quaternions, schema
 from ._plant import Plant
@@ -130,7 +130,7 @@ class Simulation:
         else:
             self.plant = Plant(
                 model=model_of(model),
-                environment=_environment(environment),
+                environment=checked_environment(environment),
                 components=components_of(model, **acting),  # type: ignore[arg-type]  # one dict of all
                 seed=0 if seed is None else seed,
                 parameters=tuple(parameters),
@@ -148,15 +148,17 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
-        self._quantities()  # names of events
         self._first = self.model.initial() if state is None else state
         self._first_commands = dict(commands or {})
         self._first_memory = np.zeros(0)
         if self.controller is not None:
             self.controller.start(self)
             self._first_memory = np.array(self.controller.memory, dtype=float)
+        self.signals: dict[str, str] = {} if self.controller is None else dict(self.controller.signals)
+        """Signals of the controller, name to unit."""
+        self._quantities()  # names of events
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
-        self._command, self._held = np.zeros(0), np.zeros(0)
+        self._command, self._held, self._signal = np.zeros(0), np.zeros(0), np.zeros(0)
         self.reset()
 
     # -- construction -------------------------------------------------------------------------------------------------------
@@ -175,9 +177,12 @@ class Simulation:
     def _quantities(self) -> None:
         """Names in events: their quantities, and what they act on."""
         layout = self.plant.layout
-        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant) if v.name != "energy_residual"}}
+        variables = {n: dims for n, dims in self._recorded.items() if n != "energy_residual"}
         for event in self.events:
-            find_quantity(event.quantity, variables, coordinates(self.plant))
+            try:
+                find_quantity(event.quantity, variables, coordinates(self.plant, self.signals))
+            except KeyError as e:
+                raise KeyError(f"event {event.name!r}: quantity: {e.args[0]}") from None
             held = [f"external.{body}.X" for body, _ in event.wrench]
             for what, names, known in (
                 ("command", [name for name, _ in event.command], layout.commands),
@@ -187,6 +192,11 @@ class Simulation:
                 for name in names:
                     if name not in known:
                         raise KeyError(f"event {event.name!r}: no {what} {name!r}{nearest(name, known)}")
+
+    @cached_property
+    def _recorded(self) -> dict[str, tuple[str, ...]]:
+        """Names of what is recorded, and of their dimensions without time."""
+        return {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant, self.signals)}}
 
     # -- state --------------------------------------------------------------------------------------------------------------
 
@@ -227,6 +237,7 @@ class Simulation:
             "internal": np.concatenate([layout.start(layout.state_slots, q), np.zeros(len(layout.causes))]),
             "command": layout.start(layout.input_slots[:na], q),
             "held": layout.start(layout.input_slots[na:], q),
+            "signal": np.full(len(self.signals), np.nan),
         }
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
         for name, default in defaults.items():
@@ -238,7 +249,7 @@ class Simulation:
                 raise ValueError(
                     f"state.{name} must have shape {shape}, got {np.shape(values[name])}; is it of another simulation?"
                 )
-            if not np.isfinite(values[name]).all():
+            if name != "signal" and not np.isfinite(values[name]).all():
                 raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
         if rounding(given.t) > LATEST * self.step_size:
             latest = LATEST * self.step_size / rounding(1.0)
@@ -260,6 +271,8 @@ class Simulation:
             raise
         if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
+            self._signal = np.array(values["signal"])
+            self.controller.signal_values = self._signal.copy()
         return self.state
 
     @property
@@ -275,6 +288,7 @@ class Simulation:
             command=self._command.copy(),
             held=self._held.copy(),
             memory=memory,
+            signal=self._signal.copy(),
         )
 
     @state.setter
@@ -283,13 +297,18 @@ class Simulation:
 
     @property
     def command(self) -> np.ndarray:
-        """Commands of the actuators that are held now, shape (na,). Set them by name or in order."""
+        """Commands of the actuators now, shape (na,). Set them in order, or by name, which may be a held input's, too."""
         return self._command.copy()
 
     @command.setter
     def command(self, command: Commands) -> None:
+        if isinstance(command, Mapping):
+            held = {name: x for name, x in command.items() if name in self.plant.layout.held}
+            if held:
+                self.held = held
+                command = {name: x for name, x in command.items() if name not in held}
         if command is not None:
-            self._command = self._values(command, self._command, self.actuators, "actuator")
+            self._command = values_of(command, self._command, self.actuators, "actuator", self._at.t)
 
     @property
     def held(self) -> np.ndarray:
@@ -298,27 +317,7 @@ class Simulation:
 
     @held.setter
     def held(self, values: Commands) -> None:
-        self._set_held(self._values(values, self._held, self.plant.layout.held, "held input"))
-
-    def _values(self, given: Commands, present: np.ndarray, names: tuple[str, ...], what: str) -> np.ndarray:
-        """Values of inputs as a caller gave them."""
-        values = present.copy()
-        if isinstance(given, Mapping):
-            for name, value in given.items():
-                if name not in names:
-                    raise KeyError(f"no {what} {name!r}{nearest(name, names)}")
-                values[names.index(name)] = value
-        else:
-            values = np.array(given, dtype=float)
-            if values.shape != present.shape:
-                raise ValueError(
-                    f"values of the {what}s must have shape {present.shape} ({', '.join(names)}), got {values.shape}"
-                )
-        bad = ~np.isfinite(values)
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise ValueError(f"t = {self._at.t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
-        return values
+        self._set_held(values_of(values, self._held, self.plant.layout.held, "held input", self._at.t))
 
     def set_wrench(self, body: str, wrench: Any) -> None:
         """Put a wrench on a body until it is changed.
@@ -357,7 +356,7 @@ class Simulation:
         switches = [n.removesuffix(".closed") for n in self.plant.layout.held if n.endswith(".closed")]
         if name not in switches:
             raise KeyError(f"no grasp {name!r}{nearest(name, switches)}")
-        return self._set_held(self._values({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch"))
+        return self._set_held(values_of({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch", self._at.t))
 
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
         """Inputs that hold from a time on, shape (nu,), and until when [s]."""
@@ -420,7 +419,8 @@ class Simulation:
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
         own = {"integrator": self.method.name, "step": self.step_size}
-        recording = Recorder(self.plant, self._programs.observer, self.record, path, own | dict(attrs or {}))
+        own |= dict(attrs or {})
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
         size = recording.sample_size * duration / self.record
         if path is None and size > LARGE:
             text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
@@ -457,6 +457,7 @@ class Simulation:
     ) -> str | None:
         """The loop of a run; why it stopped before its time, or None."""
         self._control()
+        recording.signal = self._signal
         recording.sample(self._at, self._inputs(self._at.t)[0])
         while True:
             before = self._at
@@ -470,6 +471,7 @@ class Simulation:
             if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
                 return stopped  # at the end the controller is not asked: the next run asks
             self._control()
+            recording.signal = self._signal
 
     def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> float:
         """Close the recording; seconds that the run took."""
@@ -490,6 +492,7 @@ class Simulation:
         if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
                 self.command = self.controller(self.state)
+                self._signal = signals_of(self.controller, self.signals)
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
@@ -518,7 +521,7 @@ class Simulation:
             for body, wrench in event.wrench:
                 self.set_wrench(body, wrench)
             if event.held:
-                lost = self._set_held(self._values(event.held, self._held, self.plant.layout.held, "switch"))
+                lost = self._set_held(values_of(event.held, self._held, self.plant.layout.held, "switch", at.t))
                 if any(event.held.values()):
                     names = ", ".join(repr(n.removesuffix(".closed")) for n, on in event.held.items() if on)
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
@@ -529,8 +532,7 @@ class Simulation:
 
     def _look_at(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""
-        variables = {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant)}}
-        head, index = find_quantity(name, variables, coordinates(self.plant))
+        head, index = find_quantity(name, self._recorded, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
         return lambda at: float(self._observed(at)[head][index])
@@ -573,6 +575,7 @@ class Simulation:
             "held_input": self._held.copy(),
             "work": work,
             "energy_residual": np.asarray(np.nan),
+            **({"signal": self._signal.copy()} if self.signals else {}),
         }
 
     @cached_property
@@ -581,9 +584,3 @@ class Simulation:
         q, v = self.model.coordinate_names
         layout = self.plant.layout
         return "; ".join(",".join(names) for names in (q, v, layout.states, layout.commands, layout.held))
-
-
-def _environment(environment: Environment | None) -> Environment:
-    if environment is not None and not isinstance(environment, Environment):
-        raise TypeError(f"environment is {environment!r}, must be a hydromechs.Environment(...)")
-    return environment or Environment()
