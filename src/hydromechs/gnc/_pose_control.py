@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.actuation import Allocator, Thruster, allocation_matrix
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.equations import damping_force, mass_matrix, restoring_force
-from hydromechs.model import Model, State, joints
+from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
 from hydromechs.values import Array, Scalar, floats, number, positive
 
 from ._reference import JointMotion, Waypoints
+from ._vehicle import Vehicle
 
 __all__ = ["FollowPath", "HoldPose"]
 
@@ -148,22 +148,9 @@ class FollowPath(Controller):
         Args:
             simulation: The simulation that it will control.
         """
-        model, plant = simulation.model, simulation.plant
-        free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
-        name = self.body or (free[0] if free else None)
-        if name is None or name not in free:
-            raise ValueError(
-                f"pose control needs a body with a free joint, got {name!r}; there are {', '.join(free) or 'none'}"
-            )
-        i = model.body_index(name)
-        rigid = _fixed_to(model, i)
-        on = [c for c in plant.components if isinstance(c, Thruster) and model.locate(c.frame).body in rigid]
-        if not on:
-            raise ValueError(f"pose control needs thrusters on {name!r} or on bodies fixed to it; there are none")
-        limits = np.array([t.curve.limits for t in on])
-        self._curves = [(t.name, t.curve.inverse) for t in on]
-        self._allocator = Allocator(allocation_matrix(model, on, name), limits[:, 0], limits[:, 1])
-        at = model.v_slices[i]
+        model = simulation.model
+        self._vehicle = Vehicle(simulation, self.body)
+        i, at = self._vehicle.body, self._vehicle.v
         inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))
         recipe = Recipe(
@@ -186,10 +173,10 @@ class FollowPath(Controller):
         reference = np.array(self.path(state.t))
         wrench, e = self._law.single_results(state.q, state.v, self.memory, reference)
         self.signal_values = np.concatenate([reference[0], e])
-        given = self._allocator(wrench)
-        if not given.saturated.any():
+        push = self._vehicle.push(wrench)
+        if not push.saturated:
             self.memory = self.memory + self.period * e
-        out = {name: inverse(force) for (name, inverse), force in zip(self._curves, given.forces.tolist(), strict=True)}
+        out = push.commands
         if self.arm is not None:
             out |= self.arm(state)
             self.signal_values = np.concatenate([self.signal_values, self.arm.signal_values])
@@ -207,15 +194,6 @@ class HoldPose(FollowPath):
 
     def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any) -> None:
         super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
-
-
-def _fixed_to(model: Model, body: int) -> set[int]:
-    """A body and those that are fixed to it."""
-    out = {body}
-    for i in range(model.nb):
-        if model.bodies[i].joint.nv == 0 and model.parent[i] in out:
-            out.add(i)
-    return out
 
 
 def _quaternion(rpy: Array) -> Array:
