@@ -33,6 +33,13 @@ CONTROLLERS: dict[str, type[Controller]] = {
     "follow_path": gnc.FollowPath,
     "joint_motion": gnc.JointMotion,
     "carry_load": gnc.CarryLoad,
+    "lqr_speed": gnc.LqrSpeed,
+    "lqr_hold_pose": gnc.LqrHoldPose,
+    "lqr_follow_path": gnc.LqrFollowPath,
+    "joint_control": gnc.JointControl,
+    "computed_torque": gnc.ComputedTorque,
+    "cartesian_motion": gnc.CartesianMotion,
+    "task_priority": gnc.TaskPriority,
 }
 """Controllers of the library by name."""
 
