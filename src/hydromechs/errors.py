@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Fault", "FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature"]
+__all__ = ["Fault", "FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature", "words_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +113,8 @@ class FieldError(ValueError):
 
 class UnsupportedFeature(ValueError):
     """A valid description of something that HydroMechs does not do."""
+
+
+def words_of(error: BaseException) -> str:
+    """What an error says; a KeyError would put it in quotes."""
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -57,7 +57,9 @@ __all__ = [
     "field_texts",
     "finite",
     "floats",
+    "instances",
     "is_finite",
+    "is_path",
     "matrix",
     "nearest",
     "number",
@@ -206,6 +208,26 @@ def floats(values: Any, n: int, name: str) -> tuple[float, ...]:
     out = tuple(number(v, name) for v in values)
     if len(out) != n:
         raise FieldError(name, list(out), f"must have {n} numbers, has {len(out)}")
+    return out
+
+
+def instances(values: Any, kind: Any, name: str, what: str) -> tuple[Any, ...]:
+    """`values` as a tuple of objects of a class.
+
+    Args:
+        values: What the caller gave.
+        kind: The class, or several.
+        name: What the error calls it.
+        what: What they must be, as "thrusters, as Thruster(...)".
+    """
+    if isinstance(values, str | dict) or not isinstance(values, Iterable):
+        raise FieldError(name, values, f"must be a list of {what}")
+    out = tuple(values)
+    for i, x in enumerate(out):
+        if isinstance(x, type):
+            raise ValueError(f"{name}[{i}] is the class {x.__name__}, must be an object of it, as {x.__name__}(...)")
+        if not isinstance(x, kind):
+            raise FieldError(f"{name}[{i}]", x, f"but {name} must be a list of {what}")
     return out
 
 
@@ -379,6 +401,11 @@ def plain(values: Any) -> str:
     if isinstance(values, tuple):
         return "[" + ", ".join(plain(v) for v in values) + "]"
     return f"{values:.6g}"
+
+
+def is_path(source: object) -> bool:
+    """Whether a text is the path of a file and not a name of the library: it has a folder or an ending in it."""
+    return not isinstance(source, str) or any(c in source for c in "./\\")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

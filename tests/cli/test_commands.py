@@ -45,6 +45,13 @@ def test_info_of_a_library_model(run):
     assert "centre of buoyancy" in out
 
 
+def test_info_of_a_scenario_shows_units_and_ranges_of_commands(run):
+    status, out, err = run("info", "bluerov2_square")
+    assert (status, err) == (0, "")
+    row = next(line.split() for line in out.splitlines() if line.split()[:1] == ["thruster_1"])
+    assert row == ["thruster_1", "us", "1100", "1500", "1900"]
+
+
 def test_info_of_a_dry_model_with_its_sources(run):
     status, out, err = run("info", "puma560", "--sources")
     assert (status, err) == (0, "")

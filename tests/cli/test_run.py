@@ -13,7 +13,7 @@ from hydromechs.library import load_scenario, scenario_names
 
 KEYS = {
     "title", "description", "model", "duration", "wall_time", "compile_time", "real_time_factor", "late_steps", "stopped",
-    "checks", "audit", "residual", "residual_relative", "setup", "messages",
+    "diverged", "checks", "audit", "residual", "residual_relative", "setup", "messages",
 }  # fmt: skip
 """What programs may read in summary.json."""
 
@@ -29,7 +29,7 @@ def test_a_run_leaves_recording_plots_report_state_and_summary(run, scenario, tm
     assert len(list((out / "plots").glob("*.png"))) >= 3
     summary = json.loads((out / "summary.json").read_text())
     assert summary["checks"][0]["passed"] and summary["residual_relative"] < 1e-6
-    assert set(summary) == KEYS and set(summary["checks"][0]) == {"name", "passed", "value", "limit", "text"}
+    assert set(summary) == KEYS and set(summary["checks"][0]) == {"name", "passed", "value", "limit", "text", "quantity"}
     assert "sinking" in ds.attrs["scenario"]
 
 

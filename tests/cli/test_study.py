@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.studies import Comparison
+from hydromechs.studies import Comparison, _file_study
 from hydromechs.studies import _decoupled as _study
 from hydromechs.studies import _papers as _papers
 from hydromechs.studies._block_study import Runner
@@ -94,3 +94,21 @@ def test_the_block_study_can_run_each_kind_of_method(name):
     ]
     for got, wanted in zip(*ends, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-9)  # fourth order: h^4 = 1e-12
+
+
+def test_changed_files_are_tried_in_processes_of_their_own(run, tmp_path):
+    status, out, err = run("study", "files", "--count", "4", "--seed", "3", "--processes", "1", "--out", tmp_path / "failed")
+    assert (status, err) == (0, "")
+    assert "4 changed files" in out and "refused when read" in out
+    assert not (tmp_path / "failed").exists()
+
+
+def test_a_file_that_fails_is_kept(monkeypatch, tmp_path):
+    """With its traceback, and the study does not pass."""
+    fault = _file_study.Outcome(7, "TypeError when built", "Traceback ...\nTypeError: what")
+    monkeypatch.setattr(_file_study, "_outcomes", lambda *args: iter([fault, _file_study.Outcome(8, "simulated")]))
+    result = _file_study.study_files(2, 1, tmp_path / "failed")
+    assert not result.passed
+    (file,) = result.failures
+    assert file.read_bytes() == _file_study.mutant(1, 7)
+    assert file.with_suffix(".txt").read_text().endswith("TypeError: what")

@@ -17,7 +17,7 @@ def test_every_vehicle_has_actuators_in_six_directions(name):
     vehicle = plant.model.bodies[plant.model.locate(thrusters[0].frame).body].name
     assert np.linalg.matrix_rank(hm.actuation.allocation_matrix(plant.model, thrusters, vehicle)) >= 5
     driven = [part.name for part in plant.model.joint_parts.values() if not isinstance(part.joint, hm.joints.Free)]
-    assert set(driven) <= set(plant.actuator_names)
+    assert set(driven) <= set(plant.layout.commands)
     assert np.isfinite(hm.Simulation(plant).run(0.2).state.q).all()
 
 
@@ -30,7 +30,7 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
     text = HEAD + "  - plant: bluerov2_heavy_alpha5\njoints:\n  wrist: {drive: {torque: {limit: 1}}}\n"
     scenario = loads_scenario(text, library=hm.load, plants=library._vehicle)
     plain = hm.load_plant("bluerov2_heavy_alpha5")
-    assert len(scenario.thrusters) == 8 and scenario.plant.actuator_names == plain.actuator_names
+    assert len(scenario.thrusters) == 8 and scenario.plant.layout.commands == plain.layout.commands
     assert dict(scenario.drives)["wrist"] == hm.drives.Torque(limit=1.0)
     assert dict(scenario.drives)["elbow"] == hm.drives.Servo(stiffness=5.0, damping=0.2, limit=9.0)
     two = loads_scenario(
@@ -38,7 +38,7 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
         library=hm.load,
         plants=library._vehicle,
     )
-    assert {"a.thruster_1", "b.thruster_8"} <= set(two.plant.actuator_names) and len(two.thrusters) == 16
+    assert {"a.thruster_1", "b.thruster_8"} <= set(two.plant.layout.commands) and len(two.thrusters) == 16
 
 
 @pytest.mark.parametrize(

@@ -184,5 +184,5 @@ def test_options_without_effect_are_refused():
         hm.Simulation(model, material=hm.contact.Material(law=hm.contact.LinearContact(stiffness=1e3)))
     with pytest.raises(ValueError, match="there is no controller"):
         hm.Simulation(model, period=0.1)
-    with pytest.raises(TypeError, match="environment is"):
+    with pytest.raises(ValueError, match="environment is"):
         hm.Simulation(model, environment={"current": 1})

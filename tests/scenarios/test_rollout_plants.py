@@ -242,7 +242,7 @@ def test_users_own_drive_contact_law_and_hydrodynamics():
     sim.command = {"arm": 2.0, "port": 0.3}
     start = sim.state
     run = sim.run(0.4)
-    assert "arm.torque" in p.internal_names and float(run.recording.contact_force.max()) > 1.0
+    assert "arm.torque" in p.layout.states and float(run.recording.contact_force.max()) > 1.0
     turnover = float(np.abs(run.recording.work).max())
     assert float(np.abs(run.recording.energy_residual).max()) < 1e-5 * turnover
     roll = hm.rollout(p, start.q, start.v, {"arm": 2.0, "port": 0.3}, STEP, 200, lanes=1)
@@ -260,7 +260,7 @@ def test_joint_drive_on_a_ball_moves_to_its_target():
     body = hm.Body(name="ankle", joint=joints.Ball(), inertia=hm.Inertia(mass=1.0, tensor=(0.02, 0.03, 0.04, 0, 0, 0)))
     model = hm.Model(name="ankle", bodies=[body])
     p = hm.Plant(model=model, components=[JointDrive(joint="ankle", drive=drives.Servo(stiffness=30.0, damping=1.5))])
-    assert p.actuator_names == ("ankle.x", "ankle.y", "ankle.z")
+    assert p.layout.commands == ("ankle.x", "ankle.y", "ankle.z")
     sim = hm.Simulation(p)
     target = np.array([0.7, -1.1, 0.5])
     sim.command = target

@@ -133,6 +133,12 @@ def test_a_float_in_two_waves_and_a_current_against_scipy():
     # differences of 1e-4 in the reference leave 1e-8 of the accelerations
     assert off[-1] < 2e-7, off
     assert orders[:2].mean() > 3.7, (off, orders)
+    for method, order in (("euler", 1), ("semi_implicit_euler", 1), ("linearly_implicit", 2)):
+        off = []
+        for h in (0.002, 0.001):
+            ds = hm.Simulation(model, environment=water, step=h, record=0.2, integrator=method).run(6.0).recording
+            off.append(np.abs(ds.position.values[:, 0] - truth.sol(ds.time.values)[:3].T).max())
+        assert np.log2(off[0] / off[1]) > order - 0.2, (method, off)
 
 
 def test_a_thruster_in_the_air_gives_nothing():

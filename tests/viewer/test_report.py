@@ -215,7 +215,7 @@ def test_all_text_is_escaped(tmp_path, make_recording, make_summary, pixel):
     ds.attrs |= {"scenario": f"name: {bad}</pre>", "hydromechs": bad, "created": bad, "seed": bad}
     summary = make_summary(
         ds, title=bad, description=f"{bad}\n\n{bad}", model=bad, setup=((bad, bad),), messages=(bad,),
-        checks=(CheckResult(bad, False, 0.1, bad, bad), CheckResult(f"position {bad}", False, 0.1, bad, bad)),
+        checks=(CheckResult(bad, False, 0.1, bad, bad), CheckResult(f"position {bad}", False, 0.1, bad, bad, "position.a.x")),
         work={bad: 1.0}, stored={bad: 1.0},
     )  # fmt: skip
     plot = tmp_path / "a<b>&'c.png"
@@ -223,6 +223,16 @@ def test_all_text_is_escaped(tmp_path, make_recording, make_summary, pixel):
     page = Page(write_report(ds, summary, [plot], tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "script" not in page.tags and page.tags.count("img") == 1
     assert page.text.count("alert('x')") >= 12
+
+
+def test_a_card_shows_a_position_and_not_what_is_called_one(tmp_path, make_recording, make_summary):
+    ds = make_recording(samples=11)
+    checks = (
+        CheckResult("servo position of the elbow", True, 0.5, "below 1", "last value of q.elbow", "q.elbow"),
+        CheckResult("final depth", True, 2.0, "above 1", "last value of position.vehicle.z", "position.vehicle.z"),
+    )
+    page = Page(write_report(ds, make_summary(ds, checks=checks), [], tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "Final depth 2 m must be above 1 m" in page.text and "0.5 m" not in page.text
 
 
 def test_a_report_of_little(tmp_path, make_recording):

@@ -21,7 +21,7 @@ STANDARD_GRAVITY = 9.80665
 """One kilogram-force [N]."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ForceCurve:
     """Steady force of a thruster at rest (bollard pull) by command: linear between points, constant outside (saturation)."""
 
@@ -50,6 +50,10 @@ class ForceCurve:
                     f"ForceCurve.forces[{k + 1}] is {b:.6g} N after {a:.6g} N, must not decrease; smooth the measurements, "
                     "or turn the thruster's frame around if the force falls with the command"
                 )
+
+    def __repr__(self) -> str:
+        (low, high), (first, last) = self.limits, (self.commands[0], self.commands[-1])
+        return f"<ForceCurve of {len(self.commands)} points: {low:g} to {high:g} N at {first:g} to {last:g} {self.unit}>"
 
     @property
     def limits(self) -> tuple[float, float]:

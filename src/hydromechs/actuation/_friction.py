@@ -77,7 +77,8 @@ class Friction:
             mobility: Acceleration of the joint per torque [1/(kg·m²)].
         """
         k = self.coulomb / self.stick_deflection
-        out: tuple[Mode, ...] = (mode_of(f"friction of joint {joint!r}", k, k * self.relaxation + self.viscous, mobility),)
+        c = k * self.relaxation + self.viscous
+        out: tuple[Mode, ...] = (mode_of(f"friction of joint {joint!r}", k, c, mobility, internal=True),)
         if self.coulomb:
             out += (Mode(f"slipping friction of joint {joint!r}", 0.0, 1.0 / self.relaxation),)
         return out

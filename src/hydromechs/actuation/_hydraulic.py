@@ -78,7 +78,7 @@ class Hydraulic(Drive):
     def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
         """The oil's spring, and the valve's lag."""
         k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement**2
-        out: tuple[Mode, ...] = (mode_of(f"oil of the hydraulic drive of joint {joint!r}", k, 0.0, mobility),)
+        out: tuple[Mode, ...] = (mode_of(f"oil of the hydraulic drive of joint {joint!r}", k, 0.0, mobility, internal=True),)
         if self.spool_time_constant:
             out += (Mode(f"valve of joint {joint!r}", 0.0, 1.0 / self.spool_time_constant),)
         return out

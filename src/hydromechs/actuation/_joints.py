@@ -33,7 +33,7 @@ def _checked_part(model: Model, joint: str, what: str) -> JointPart:
     """The joint called `joint`; an error if nothing can act in it."""
     part = model.joint_part(joint)
     if isinstance(part.joint, joints.Free):
-        raise ValueError(f"joint of body {joint!r} is free; {what} need a revolute, prismatic or ball joint")
+        raise ValueError(f"joint of body {joint!r} is free; {what} a revolute, prismatic or ball joint")
     return part
 
 
@@ -78,7 +78,7 @@ class JointDrive(Component):
         """The joint must be there, and have something to drive."""
         if not isinstance(self.drive, Drive):
             raise TypeError(f"drive of joint {self.joint!r} is {self.drive!r}, must be a Drive, as drives.Servo(...)")
-        _checked_part(model, self.joint, "drives")
+        _checked_part(model, self.joint, "drives need")
 
     def states(self, model: Model) -> list[Slot]:
         """Those of the drive, for each axis."""
@@ -94,8 +94,10 @@ class JointDrive(Component):
         out = []
         for k, axis in enumerate(_axes(part)):
             start = _position(part, k) if self.drive.commands_position else 0.0
-            unit = "m" if self.drive.unit == "rad" and isinstance(part.joint, joints.Prismatic) else self.drive.unit
-            out.append(Slot(axis, start, unit))
+            unit = self.drive.unit
+            if isinstance(part.joint, joints.Prismatic):
+                unit = {"rad": "m", "N m": "N"}.get(unit, unit)
+            out.append(Slot(axis, start, unit, limits=self.drive.limits))
         if self._follows(part):
             out += [Slot("rate", unit=f"{unit}/s", held=True), Slot("at", unit="s", held=True)]
         return out
@@ -183,7 +185,7 @@ class JointFriction(Component):
         """The joint must be there."""
         if not isinstance(self.friction, Friction):
             raise TypeError(f"friction of joint {self.joint!r} is {self.friction!r}, must be a drives.Friction(...)")
-        _checked_part(model, self.joint, "friction")
+        _checked_part(model, self.joint, "friction needs")
 
     def states(self, model: Model) -> list[Slot]:
         """The deflection of the stick phase."""
@@ -229,7 +231,7 @@ class JointStops(Component):
         """The joint must be there; a ball joint has one limit."""
         if not isinstance(self.stops, Stops):
             raise TypeError(f"stops of joint {self.joint!r} is {self.stops!r}, must be drives.Stops(...)")
-        part = _checked_part(model, self.joint, "stops")
+        part = _checked_part(model, self.joint, "stops need")
         if isinstance(part.joint, joints.Ball) and not (0.0 < self.stops.upper < math.pi and self.stops.lower <= 0.0):
             raise ValueError(
                 f"stops of the ball joint {self.joint!r}: upper is {self.stops.upper:.6g} rad, must be above 0 and below π: "

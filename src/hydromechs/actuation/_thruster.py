@@ -69,7 +69,8 @@ class Thruster(Component):
 
     def inputs(self, model: Model) -> list[Slot]:
         """The command, in the curve's unit; at the start the one without thrust."""
-        return [Slot("", self.curve.inverse(0.0), self.curve.unit)]
+        commands = self.curve.commands
+        return [Slot("", self.curve.inverse(0.0), self.curve.unit, limits=(commands[0], commands[-1]))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Thrust along x of the frame: the curve's force after the lag, less the loss to inflow, none in the air."""

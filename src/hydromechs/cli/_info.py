@@ -11,10 +11,11 @@ from rich.text import Text
 
 from hydromechs import dynamics, hydro
 from hydromechs.model import Hydro, HydroModel, Model, joints
+from hydromechs.simulation import Plant
 
 from ._tables import table_of
 
-__all__ = ["Totals", "print_info", "totals"]
+__all__ = ["Totals", "print_commands", "print_info", "totals"]
 
 
 class Totals(NamedTuple):
@@ -101,6 +102,23 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
         table.add_column("source", overflow="fold")
         for what, source in model.sources:
             table.add_row(Text(what), Text(source))
+        console.print(table)
+
+
+def print_commands(plant: Plant, console: Console) -> None:
+    """Print the commands of a plant: unit, range, and what each is at rest.
+
+    Args:
+        plant: What is simulated.
+        console: Where to print.
+    """
+    layout, q = plant.layout, plant.model.initial().q
+    slots = layout.input_slots[: len(layout.commands)]
+    table = table_of("command of", "unit", ">lowest", ">at rest", ">highest")
+    for name, slot, rest in zip(layout.commands, slots, layout.start(slots, q), strict=True):
+        lowest, highest = ("–" if np.isinf(x) else f"{x:g}" for x in slot.limits)
+        table.add_row(*map(Text, (name, slot.unit, lowest, f"{rest:g}", highest)))
+    if slots:
         console.print(table)
 
 

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs.studies import CROSSCHECK_TOLERANCE, BackendComparison, Crosscheck, decoupled_parts, error_text
+from hydromechs.studies import CROSSCHECK_TOLERANCE, BackendComparison, Crosscheck, FileStudy, decoupled_parts, error_text
 
-__all__ = ["print_backends", "print_crosscheck", "print_decoupled"]
+__all__ = ["print_backends", "print_crosscheck", "print_decoupled", "print_files"]
 
 
 def print_decoupled(report: dict[str, Any], console: Console) -> None:
@@ -78,3 +78,20 @@ def print_backends(result: BackendComparison, console: Console) -> None:
     console.print(table)
     if "C" not in result.found:
         console.print("C was left out: there is no C compiler (gcc or cc) here", highlight=False)
+
+
+def print_files(result: FileStudy, console: Console) -> None:
+    """Print what became of changed files.
+
+    Args:
+        result: What `studies.study_files` returns.
+        console: Where to print.
+    """
+    table = Table(title=f"{sum(result.kinds.values())} changed files", box=None)
+    for column in ("files", "what happened"):
+        table.add_column(column)
+    for kind, number in result.kinds.items():
+        table.add_row(str(number), Text(kind))
+    console.print(table)
+    for file, words in result.failures.items():
+        console.print(Text(f"{file}: {words}", "red"), soft_wrap=True)

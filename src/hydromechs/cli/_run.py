@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
@@ -16,8 +17,10 @@ from rich.text import Text
 from hydromechs.recording import RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
-__all__ = ["draw", "print_scenarios", "print_summary", "run"]
+__all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
+PACKAGE = Path(__file__).parents[1]
+"""Where our own code is."""
 REPORTED_AFTER = 0.1
 """Wall time from the start of a simulation to its first report of progress [s]."""
 
@@ -49,7 +52,7 @@ def run(
         force: Replace an earlier run in the folder.
         code: Whether the scenario may name Python code of others, which is run.
     """
-    from hydromechs.library import load_scenario
+    from hydromechs.library import load_scenario, scenario_file
 
     scenario = load_scenario(source)
     if scenario.code and not code:
@@ -64,7 +67,7 @@ def run(
             result = run_scenario(
                 scenario,
                 folder,
-                text=_file_of(source).read_text(),
+                text=Path(scenario_file(source)).read_text(),
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
@@ -80,11 +83,17 @@ def run(
     return result.passed
 
 
-def _file_of(source: str) -> Path:
-    """The file of a scenario, given as `load_scenario` takes it."""
-    from hydromechs.library import scenario_path
+def own_lines(error: Exception) -> str:
+    """An error in a user's own code, with the lines of that code and without ours.
 
-    return Path(source if any(c in source for c in "./\\") else scenario_path(source))
+    Args:
+        error: The error; its notes say what called the code.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [Path(frame.filename).is_relative_to(PACKAGE) for frame in frames]
+    last = max((k for k, own in enumerate(ours) if own), default=-1)
+    lines = traceback.format_list(frames[last + 1 :]) + traceback.format_exception_only(error)
+    return "".join(lines) + "run it with --traceback to see all lines"
 
 
 def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManager[RunFolder]:

@@ -138,6 +138,10 @@ class Compiled(MachineCode):
         program: The program, if it is made already.
     """
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        """Itself: machine code does not change."""
+        return self
+
     @property
     def _arguments(self) -> int:
         return len(self._sizes)

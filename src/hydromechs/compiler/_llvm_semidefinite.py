@@ -7,11 +7,11 @@ from ._llvm_solve import WIDE, Loops
 __all__ = ["semidefinite_text"]
 
 
-def semidefinite_text(name: str, n: int, lanes: int, tolerance: float) -> str:
+def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: float) -> str:
     """`name(A, b, x, rank, pivot)`: A x = b of packed arrays, lane by lane; unknowns beyond the rank are 0.
 
     The largest diagonal entry that is left is the next pivot (rows and columns are exchanged alike); elimination ends where it
-    falls below `tolerance` times the first. `pivot` is the last one taken over the first.
+    falls below `tolerance` times the first or is not above `least`. `pivot` is the last one taken over the first.
     """
     width = -(-(n + 1) // WIDE) * WIDE
     vector = f"<{WIDE} x double>"
@@ -63,9 +63,9 @@ def semidefinite_text(name: str, n: int, lanes: int, tolerance: float) -> str:
                 store(t.new(f"select i1 {larger}, i64 {i}, i64 {load(row, 'i64')}"), row, "i64")
             start = t.new(f"icmp eq i64 {k}, 0")
             store(t.new(f"select i1 {start}, double {load(best)}, double {load(first)}"), first)
-            least = t.new(f"fmul double {load(first)}, {tolerance:.17e}")
-            enough = t.new(f"fcmp ogt double {load(best)}, {least}")
-            positive = t.new(f"fcmp ogt double {load(best)}, 0.0")
+            relative = t.new(f"fmul double {load(first)}, {tolerance:.17e}")
+            enough = t.new(f"fcmp ogt double {load(best)}, {relative}")
+            positive = t.new(f"fcmp ogt double {load(best)}, {least:.17e}")
             going = t.new(f"and i1 {alive}, {t.new(f'and i1 {enough}, {positive}')}")
             after = t.new(f"add i64 {k}, 1")
             store(t.new(f"select i1 {going}, i64 {after}, i64 {load(rank, 'i64')}"), rank, "i64")

@@ -79,7 +79,7 @@ class Module:
             case Solve():
                 self.parts.append(solve_text(name, callee.n, self.lanes))
             case SolveSemidefinite():
-                self.parts.append(semidefinite_text(name, callee.n, self.lanes, callee.tolerance))
+                self.parts.append(semidefinite_text(name, callee.n, self.lanes, callee.tolerance, callee.least))
             case Program():
                 self.parts.append(self._packed(name, callee, shared))
         return name

@@ -108,6 +108,8 @@ class SolveSemidefinite:
     """Number of unknowns."""
     tolerance: float = 1e-12
     """Ratio of a pivot to the first one below which a row counts as dependent on earlier ones."""
+    least: float = 0.0
+    """Pivot up to which a row counts as rounding."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -121,7 +123,7 @@ class SolveSemidefinite:
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array, ...]:
         """Solution, rank, last pivot over the first."""
-        x, rank, pivot = pivoted_solve(A, b, self.tolerance)
+        x, rank, pivot = pivoted_solve(A, b, self.tolerance, self.least)
         return x, np.array(rank), np.array(pivot)
 
 

@@ -264,15 +264,18 @@ def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
     return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))
 
 
-def solve_semidefinite(A: ArrayLike, b: Array | Sequence[Scalar], tolerance: float = 1e-12) -> tuple[Array, Scalar, Scalar]:
+def solve_semidefinite(
+    A: ArrayLike, b: Array | Sequence[Scalar], tolerance: float = 1e-12, least: float = 0.0
+) -> tuple[Array, Scalar, Scalar]:
     """A solution of A x = b for a symmetric positive semidefinite matrix, its rank, and the last pivot over the first.
 
     Args:
         A: Matrix, shape (n, n).
         b: Right-hand side, in the range of A, shape (n,).
         tolerance: See `SolveSemidefinite`.
+        least: See `SolveSemidefinite`.
     """
-    callee = SolveSemidefinite(len(b), tolerance)
+    callee = SolveSemidefinite(len(b), tolerance, least)
     if not _has_symbols((A, b)):
         x, rank, pivot = callee(A, b)
         return x, rank[()], pivot[()]

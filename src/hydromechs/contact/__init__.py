@@ -4,6 +4,7 @@ from . import terrain
 from ._distance import signed_distance
 from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
+from ._grip import Grip
 from ._law import ContactLaw, DryFriction, FrictionForce, LinearContact, Material, NonlinearContact, NormalForce
 from ._pair import Pair
 from ._probe import Point, Segment
@@ -16,6 +17,7 @@ __all__ = [
     "FrictionForce",
     "Grasp",
     "GraspRows",
+    "Grip",
     "LinearContact",
     "Material",
     "NonlinearContact",

@@ -100,6 +100,7 @@ class Grasp(Component):
             apart=apart,
             tolerance=self.tolerance,
             between=(self.holder, self.held),
+            dofs=_dofs(now.model, self),
             record=record,
         )
         return Action(constraints=[rows], record={"grasp_error": np.array(apart) * u["closed"]})
@@ -186,6 +187,17 @@ def _turn(T: Array, grasp: Grasp) -> tuple[Array, Scalar]:
         return cross(np.eye(3)[k], T[:, k]), T[k, k]
     turn = 0.5 * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
     return turn, 1.0 if loose else 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0)
+
+
+def _dofs(model: Model, grasp: Grasp) -> tuple[int, ...]:
+    """Degrees of freedom that move the holder or the held frame."""
+    out: set[int] = set()
+    for name in (grasp.holder, grasp.held):
+        body = model.locate(name).body
+        while body >= 0:
+            out |= set(range(model.nv)[model.v_slices[body]])
+            body = model.parent[body]
+    return tuple(sorted(out))
 
 
 def grasp_misfit(rows: GraspRows, grasp: Grasp) -> tuple[Scalar, Scalar]:

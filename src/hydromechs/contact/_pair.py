@@ -71,7 +71,8 @@ class Pair(Component):
         out = [mode_of(f"contact {self.name!r}", *self.material.law.stiffness_at(1e-3), moves, meets=True)]
         friction = self.material.friction
         if friction is not None:
-            out.append(mode_of(f"friction of contact {self.name!r}", friction.stiffness, friction.damping, moves))
+            name = f"friction of contact {self.name!r}"
+            out.append(mode_of(name, friction.stiffness, friction.damping, moves, internal=True))
             settling = friction.stiffness / friction.damping
             out.append(Mode(f"slipping friction of contact {self.name!r}", 0.0, settling))
         return out

@@ -57,6 +57,11 @@ class CompiledEquations:
         self._made: dict[tuple, Compiled] = {}
         self._kept: dict[tuple, Any] = {}
 
+    def __repr__(self) -> str:
+        opened = f", open: {', '.join(self.parameters)}" if self.parameters else ""
+        size = f"{self.model.nb} bodies, {self.model.nv} degrees of freedom"
+        return f"<{type(self).__name__} of {self.model.name}: {size}; lanes {self.lanes}, threads {self.threads}{opened}>"
+
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
         """Sent to another process, it is compiled there, or taken from the cache."""
         parameters = tuple(self.parameters)

@@ -23,7 +23,7 @@ from hydromechs.simulation import Event
 from hydromechs.values import Bound, Positive, Row, Vector3, Vector6, field_texts
 
 from . import _entries as entries
-from ._convert import written
+from ._convert import written, written_value
 from ._entries import Entry, Key, Swap, entry, list_of, mapping_of, one_of, picked, table
 from ._numbers import Finite, numbers
 
@@ -56,6 +56,9 @@ TEXTS: dict[Any, dict[str, str]] = {
         "unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text.",
     },
     linear_curve: {"dead_band": "Throttle up to which, either way, there is no force [-]."},
+    ModelStart: {
+        "joint_velocities": "Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s].",
+    },
     DormandPrince: {
         "relative": "Allowed error of a step, relative to the size of velocities and internal states [-].",
         "absolute": "Allowed error of a step where these are small [SI].",
@@ -180,6 +183,22 @@ MaterialBase = table(
 )
 MaterialEntry = one_of("material", {"linear": entry(LinearContact), "nonlinear": entry(NonlinearContact)}, base=MaterialBase)
 _INSIDE = ("name", "material")
+_HEIGHTS = Swap(
+    fields=("heights",),
+    keys={
+        "heights": Key(
+            numbers(Bound(size=0, rows=0)), field_texts(terrain.HeightField)["heights"].replace(", shape (nx, ny)", ""), None
+        ),
+        "file": Key(
+            str,
+            "File with the heights, .npy or .csv, relative to the scenario file, in place of heights; x and y may then be the "
+            "first and last grid line alone.",
+            None,
+        ),
+    },
+    read=lambda given: given,
+    write=lambda field: {"heights": written_value(field.heights)},
+)
 TerrainBase = table(
     "TerrainEntry",
     "Something that stands still and can be touched.",
@@ -192,7 +211,7 @@ TerrainEntry = one_of(
     "terrain",
     {
         "plane": entry(terrain.Plane, without=_INSIDE),
-        "height_field": entry(terrain.HeightField, without=_INSIDE, block=True),
+        "height_field": entry(terrain.HeightField, without=_INSIDE, swaps=[_HEIGHTS], block=True),
         "box": entry(terrain.Box, "SolidBoxEntry", without=_INSIDE, swaps=[PLACED]),
         "cylinder": entry(terrain.Cylinder, "SolidCylinderEntry", without=_INSIDE, swaps=[PLACED]),
         "sphere": entry(terrain.Sphere, "SolidSphereEntry", without=_INSIDE, swaps=[_CENTER]),
@@ -384,9 +403,46 @@ _TURNED = Swap(
     read=lambda given: given,
     write=lambda start: {} if start.orientation is None else {"quaternion": list(start.orientation)},
 )
+TurnEntry = table(
+    "TurnEntry",
+    "Orientation of a ball joint: of the body that it carries in the joint's frame.",
+    {
+        "rpy_deg": Key(ROW3, "Roll, pitch, yaw [degrees]. Not with quaternion.", None),
+        "quaternion": Key(numbers(Bound(size=4)), "Unit quaternion (w, x, y, z). Not with rpy_deg.", None),
+    },
+    ConfigDict(json_schema_extra={"oneOf": [{"required": ["rpy_deg"]}, {"required": ["quaternion"]}]}),
+)
+
+
+def _joint_start(group: str, other: str, kind: type, must: str, hint: Any) -> Any:
+    """A number for a joint with one degree of freedom, or what a ball joint has."""
+    pick = lambda value: other if isinstance(value, kind) else "number"  # noqa: E731
+    return picked(group, pick, must, {"number": Finite, other: hint})
+
+
+_POSITION = _joint_start("joint position", "turn", dict, "must be a number, or {rpy_deg: [...]} of a ball joint", TurnEntry)
+_VELOCITY = _joint_start("joint velocity", "three", list, "must be a number, or 3 numbers of a ball joint", ROW3)
+_JOINTS = Swap(
+    fields=("joints",),
+    keys={
+        "joints": Key(
+            mapping_of(_POSITION),
+            "Positions of joints, by the name of the body that they carry: a number [rad or m], or the orientation of a ball "
+            "joint; body.2 is the second part of a composite joint.",
+            {},
+        )
+    },
+    read=lambda given: given,
+    write=lambda start: (
+        {"joints": {name: {"quaternion": list(x)} if isinstance(x, tuple) else x for name, x in start.joints}}
+        if start.joints
+        else {}
+    ),
+)
 ModelStartEntry = _entry(
     ModelStart,
-    swaps=[_MODEL, _TURNED],
+    swaps=[_MODEL, _TURNED, _JOINTS],
+    types={"joint_velocities": mapping_of(_VELOCITY)},
     config=ConfigDict(
         json_schema_extra={
             "not": {"required": ["rpy_deg", "quaternion"]},

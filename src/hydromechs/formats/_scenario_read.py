@@ -7,18 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
+from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
 from hydromechs.scenario import ModelStart, Scenario, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
+from hydromechs.values import is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
+from ._heights import read_heights
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
 from ._scenario_entries import ScenarioFile, radians
@@ -252,13 +256,13 @@ class _Reader:
 
     def _start(self, i: int, entry: Entry, k: int) -> ModelStart | None:
         fields, path = fields_of(entry), ("models", i)
-        rpy, quaternion = fields.pop("rpy_deg", None), fields.pop("quaternion", None)
-        if rpy is not None and quaternion is not None:
-            both = f"rpy_deg {show(rpy)} and quaternion {show(quaternion)}"
-            text = f"{dotted(path)} has both {both}; keep one of them"
-            self._add(Fault((*path, "quaternion"), text, remedy="keep one of them"))
-        if rpy is not None:
-            quaternion = quaternion_from_matrix(matrix_from_rpy(radians(rpy))).tolist()
+        quaternion = self._turned(path, fields)
+        turns = {name: x for name, x in fields.get("joints", {}).items() if isinstance(x, dict)}
+        for name, turn in turns.items():
+            fields["joints"][name] = self._turned((*path, "joints", name), turn)
+            if fields["joints"][name] is None:
+                where = (*path, "joints", name)
+                self._add(Fault(where, f"{dotted(where)} is {{}}, must have rpy_deg or quaternion"))
         self.places["models", i, "orientation"] = (*path, "quaternion")
         given = {key: fields.pop(key) for key in ("model", "plant") if fields.get(key) is not None}
         if len(given) != 1:
@@ -267,7 +271,7 @@ class _Reader:
             self._add(Fault(path, f"{dotted(path)} has {has}; {remedy}", remedy=remedy))
             return None
         ((key, reference),) = given.items()
-        named = not any(c in reference for c in "./\\")
+        named = not is_path(reference)
         source = reference if named else str((self.folder / reference).absolute())
         if key == "plant":
             vehicle = self._vehicle((*path, key), source, named)
@@ -298,6 +302,15 @@ class _Reader:
         for text in words:
             self._add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
         return None
+
+    def _turned(self, path: tuple, fields: dict[str, Any]) -> list[float] | None:
+        """The quaternion of what a file gives as rpy_deg or quaternion, which are taken out of `fields`; None for neither."""
+        rpy, quaternion = fields.pop("rpy_deg", None), fields.pop("quaternion", None)
+        if rpy is not None and quaternion is not None:
+            both = f"rpy_deg {show(rpy)} and quaternion {show(quaternion)}"
+            text = f"{dotted(path)} has both {both}; keep one of them"
+            self._add(Fault((*path, "quaternion"), text, remedy="keep one of them"))
+        return quaternion if rpy is None else quaternion_from_matrix(matrix_from_rpy(radians(rpy))).tolist()
 
     def _model(self, path: tuple, source: str, named: bool) -> Model | None:
         if source == STAND_IN["models"][0]["model"] and "models" in self.broken:
@@ -347,9 +360,38 @@ class _Reader:
             self.broken.add("terrain")
         some = material or Material(law=LinearContact(stiffness=1.0))  # so that the faults of the solid are found, too
         inner = getattr(entry, entry.wraps)
-        fields = {**fields_of(inner, (*path, entry.wraps)), "name": entry.name, "material": some}
+        inside = fields_of(inner, (*path, entry.wraps))
+        if inner.kind.cls is HeightField and not self._heights((*path, entry.wraps), inside):
+            self.broken.add("terrain")
+            return None
+        fields = {**inside, "name": entry.name, "material": some}
         solid = self._make((*path, entry.wraps), inner.kind.cls, fields)
         return None if material is None else solid
+
+    def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
+        """Put the heights of a file, and the grid between its ends, into the fields of a field; whether there are any."""
+        file = fields.pop("file", None)
+        if (file is None) is ("heights" not in fields):
+            words = "needs heights or file; add one of them" if file is None else "has both heights and file; keep one of them"
+            self._add(Fault(path, f"{dotted(path)} {words}"))
+            return False
+        if file is None:
+            return True
+        try:
+            heights = read_heights(self.folder / file)
+        except ValueError as e:
+            self._add(Fault((*path, "file"), f"{dotted((*path, 'file'))}: {e}", file))
+            return False
+        fields["heights"] = heights.tolist()
+        for axis, n in zip("xy", heights.shape, strict=True):
+            ends = fields[axis]
+            if len(ends) == 2 and n > 2:
+                fields[axis] = np.linspace(ends[0], ends[1], n).tolist()
+            elif len(ends) != n:
+                words = f"{axis} has {len(ends)} numbers, must have {n}, one for each height in {file!r}, or its two ends"
+                self._add(Fault((*path, axis), f"{dotted(path)}: {words}"))
+                return False
+        return True
 
     def _thrusters(self, file: Any) -> list[Thruster]:
         out: list[Thruster] = []

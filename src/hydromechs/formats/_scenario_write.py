@@ -12,6 +12,7 @@ from hydromechs.actuation import Thruster
 from hydromechs.contact import Material, terrain
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
+from hydromechs.values import is_path
 
 from . import _scenario_entries  # noqa: F401 how a file writes the classes of a scenario
 from ._convert import written
@@ -79,7 +80,7 @@ def _relative(path: str, folder: str | Path | None) -> str:
         except ValueError:  # another drive
             path = os.path.abspath(path)
     path = path.replace(os.sep, "/")
-    return path if any(c in path for c in "./") else f"./{path}"
+    return path if is_path(path) else f"./{path}"
 
 
 def _start(i: int, start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def _start(i: int, start: ModelStart, folder: str | Path | None) -> dict[str, An
         raise UnsupportedFeature(
             f"models.{i}: model {start.model.name!r} has no source; write it with hydromechs.save and give its path as source"
         )
-    named = not any(c in start.source for c in "./\\")
+    named = not is_path(start.source)
     return Block(written(start), model=start.source if named else _relative(start.source, folder))
 
 

@@ -15,7 +15,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
 from hydromechs.values import Array, Scalar, floats, number, positive
 
-from ._reference import JointMotion, Waypoints
+from ._reference import JointMotion, Waypoints, listed_waypoints
 from ._vehicle import Vehicle
 
 __all__ = ["FollowPath", "HoldPose"]
@@ -47,7 +47,7 @@ def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
 def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
     """A path of positions and of roll, pitch, heading from waypoints as `FollowPath` takes them."""
     rows, times = [], []
-    for k, w in enumerate(waypoints):
+    for k, w in enumerate(listed_waypoints(waypoints)):
         if not isinstance(w, Mapping) or set(w) - WAYPOINT or "position" not in w:
             raise ValueError(f"waypoint {k} is {w!r}, must have position (3 numbers), may have {', '.join(sorted(WAYPOINT))}")
         angles = [number(w.get(x, 0.0), f"{x} of waypoint {k}") for x in ("roll_deg", "pitch_deg", "heading_deg")]
@@ -136,11 +136,19 @@ class FollowPath(Controller):
         attitude = 2.0 * frequency if attitude_frequency is None else positive(attitude_frequency, "attitude_frequency")
         integral = positive(integral, "integral")
         self.path = pose_waypoints(waypoints)
-        self.arm = JointMotion(waypoints=arm, period=period) if arm else None
+        moves = not isinstance(arm, Sequence) or isinstance(arm, str) or len(arm) > 0
+        self.arm = JointMotion(waypoints=listed_waypoints(arm, "arm"), period=period) if moves else None
         self.body, self.period = body, positive(period, "period")
         self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
+        if not np.isfinite(self.gains).all():
+            raise ValueError(f"frequency {frequency:g}, damping {damping:g} and integral {integral:g} give gains without bound")
         self.memory = np.zeros(6)
         """Integral of the error, of positions in world axes [m·s, rad·s], shape (6,)."""
+
+    def __repr__(self) -> str:
+        of = "" if self.body is None else f" of {self.body!r}"
+        times = self.path.times
+        return f"<FollowPath{of}: {len(times)} waypoints from t = {times[0]:g} to {times[-1]:g} s, every {self.period:g} s>"
 
     def start(self, simulation: Simulation) -> None:
         """Look up the vehicle, its thrusters and its inertia, and compile the law.
@@ -189,11 +197,44 @@ class HoldPose(FollowPath):
     Args:
         position: Where, in world axes [m], shape (3,).
         heading_deg: Heading [°].
-        options: As in `FollowPath`: arm, body, frequency, attitude_frequency, damping, integral, period.
+        arm: As in `FollowPath`.
+        body: Name of the vehicle's body; the first free one unless given.
+        frequency: Natural frequency of the closed loop for position [rad/s].
+        attitude_frequency: The same for orientation; twice as high unless given [rad/s].
+        damping: Damping ratio of both.
+        integral: Of the integral's strength; larger is weaker.
+        period: Time between two commands [s].
     """
 
-    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any) -> None:
-        super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
+    def __init__(
+        self,
+        *,
+        position: Sequence[float],
+        heading_deg: float = 0.0,
+        arm: Sequence[Mapping[str, float]] = (),
+        body: str | None = None,
+        frequency: float = 0.6,
+        attitude_frequency: float | None = None,
+        damping: float = 1.0,
+        integral: float = 5.0,
+        period: float = 0.05,
+    ) -> None:
+        super().__init__(
+            waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}],
+            arm=arm,
+            body=body,
+            frequency=frequency,
+            attitude_frequency=attitude_frequency,
+            damping=damping,
+            integral=integral,
+            period=period,
+        )
+
+    def __repr__(self) -> str:
+        of = "" if self.body is None else f" of {self.body!r}"
+        *place, _, _, heading = self.path.points[0].tolist()
+        at = ", ".join(f"{x:g}" for x in place)
+        return f"<HoldPose{of}: ({at}) m, heading {math.degrees(heading):g}°, every {self.period:g} s>"
 
 
 def _quaternion(rpy: Array) -> Array:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.model import State, joints
 from hydromechs.simulation import Controller, Simulation
-from hydromechs.values import nearest, positive
+from hydromechs.values import nearest, number, positive
 
-__all__ = ["JointMotion", "Waypoints"]
+__all__ = ["JointMotion", "Waypoints", "listed_waypoints"]
 
 
 class Sample(NamedTuple):
@@ -23,6 +24,20 @@ class Sample(NamedTuple):
     """Its rate, shape (n,)."""
     acceleration: np.ndarray
     """Its second derivative, shape (n,)."""
+
+
+def listed_waypoints(waypoints: Any, name: str = "waypoints") -> Sequence[Any]:
+    """Waypoints as a caller gave them: a list of one or more.
+
+    Args:
+        waypoints: What was given.
+        name: What the error calls it.
+    """
+    if not isinstance(waypoints, Sequence) or isinstance(waypoints, str):
+        raise FieldError(name, waypoints, "must be a list of waypoints, each as {t: 0, ...}")
+    if not waypoints:
+        raise FieldError(name, [], "must have one waypoint or more")
+    return waypoints
 
 
 class Waypoints:
@@ -71,16 +86,15 @@ class JointMotion(Controller):
 
     def __init__(self, *, waypoints: Sequence[Mapping[str, float]], period: float = 0.02) -> None:
         self.period = positive(period, "period")
-        if not waypoints:
-            raise ValueError("joint motion needs one waypoint or more")
-        for w in waypoints:
+        for k, w in enumerate(listed_waypoints(waypoints)):
             if not isinstance(w, Mapping):
-                raise ValueError(f"a waypoint is {w!r}, must map t and joints to numbers, as {{t: 0, elbow: 0.5}}")
+                raise FieldError(f"waypoint {k}", w, "must map t and joints to numbers, as {t: 0, elbow: 0.5}")
         self.names = tuple(name for name in waypoints[0] if name != "t")
         for w in waypoints:
             if set(w) != {"t", *self.names}:
                 raise ValueError(f"every waypoint must have t and {', '.join(self.names)}; one has {', '.join(w)}")
-        self.path = Waypoints([w["t"] for w in waypoints], [[w[name] for name in self.names] for w in waypoints])
+        rows = [{x: number(w[x], f"{x} of waypoint {k}") for x in ("t", *self.names)} for k, w in enumerate(waypoints)]
+        self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
 
     def start(self, simulation: Simulation) -> None:
         """Check that all joints are driven.

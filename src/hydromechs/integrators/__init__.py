@@ -18,7 +18,7 @@ from ._methods import (
     implicit_step,
     method_named,
 )
-from ._times import is_multiple, next_multiple, reached, rounding, slack
+from ._times import MOST_STEPS, is_multiple, next_multiple, reached, rounding, slack, whole_steps
 
 _LATER = {  # compile with CasADi and LLVM
     "AdaptiveSteps": "._adaptive",
@@ -31,6 +31,7 @@ _LATER = {  # compile with CasADi and LLVM
 
 __all__ = [
     "METHODS",
+    "MOST_STEPS",
     "AdaptiveSteps",
     "BlockSteps",
     "DormandPrince",
@@ -66,6 +67,7 @@ __all__ = [
     "rounding",
     "sample_times",
     "slack",
+    "whole_steps",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

@@ -96,6 +96,15 @@ class Integrator(abc.ABC):
             decay: [1/s].
         """
 
+    def longest_internal_step(self, frequency: float, decay: float) -> float:
+        """The same for a mode whose deflection x is an internal state.
+
+        Args:
+            frequency: [rad/s]; 0 for a lag.
+            decay: [1/s].
+        """
+        return self.longest_step(frequency, decay)
+
     @abc.abstractmethod
     def propagator(self, stepper: Stepper) -> Propagator:
         """What carries a state through time with this method.

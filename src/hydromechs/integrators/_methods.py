@@ -91,6 +91,10 @@ class SemiImplicitEuler(FixedStep):
             return 2.0 / decay if decay else np.inf
         return (math.sqrt(decay**2 + 4.0 * frequency**2) - decay) / frequency**2
 
+    def longest_internal_step(self, frequency: float, decay: float) -> float:
+        """That of Euler's method: internal states go on with the old velocity."""
+        return Euler().longest_step(frequency, decay)
+
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
         """x' = x + h ẋ(q, x),  q' = q ⊕ h u̇(q, v')."""
         y = _start(system, x)
@@ -199,7 +203,9 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
 
     The error is that of the embedded solution of order 1, y + h k_1, the largest of all entries. An internal state's may be
     `RELATIVE` of its size, or as large as would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure in Pa and a
-    deflection in m are measured by what they do. What is only booked does not count: it is summed by the trapezoidal rule.
+    deflection in m are measured by what they do. One that does nothing yet, as the anchor of a contact that begins within the
+    step, is measured by how far it would go in that time. What is only booked does not count: it is summed by the trapezoidal
+    rule.
     """
     y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.booked
     J = np.array(system.jacobian(t, q, y))
@@ -207,7 +213,8 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
     first = system.derivative(t, q, y)
     k1 = system.solve(W, first[:n])
     ahead = np.concatenate([y[:n] + h * k1, y[n:]])
-    k2 = system.solve(W, system.derivative(t + h, q, ahead)[:n] - 2.0 * k1)
+    second = system.derivative(t + h, q, ahead)[:n]
+    k2 = system.solve(W, second - 2.0 * k1)
     end = np.concatenate([y[:n] + h * (1.5 * k1 + 0.5 * k2), y[n:]])
     if system.booked:
         end[n:] = y[n:] + (0.5 * h) * (first[n:] + system.derivative(t + h, q, end)[n:])
@@ -221,7 +228,8 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
             effect: Scalar = 0.0
             for k in range(nv, 2 * nv):
                 effect = maximum(effect, abs(J[k, i]))
-            allowed = allowed + where(effect > 0.0, ABSOLUTE / (LASTING * effect + TINY), 0.0) + TINY
+            gone = (RELATIVE * LASTING) * maximum(abs(first[i]), abs(second[i]))
+            allowed = allowed + where(effect > 0.0, ABSOLUTE / (LASTING * effect + TINY), gone) + TINY
         worst = maximum(worst, abs(error[i]) / allowed)
     return (*_end(system, q, end), worst)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["is_multiple", "next_multiple", "reached", "rounding", "slack"]
+__all__ = ["MOST_STEPS", "is_multiple", "next_multiple", "reached", "rounding", "slack", "whole_steps"]
 
 EPS = 2.0**-52
+MOST_STEPS = 1e12
+"""Steps that a run can have."""
 
 
 def rounding(t: float) -> float:
@@ -32,3 +34,21 @@ def is_multiple(t: float, period: float, step: float) -> bool:
 def next_multiple(t: float, period: float, step: float) -> float:
     """The first multiple of a period after a time that does not count as it [s]."""
     return (math.floor((t + slack(t, step)) / period) + 1) * period
+
+
+def whole_steps(value: float, step: float, name: str) -> int:
+    """How many steps a time is; a `ValueError` where they are not a whole number.
+
+    Args:
+        value: The time [s].
+        step: The step [s].
+        name: What the time is, for the message.
+    """
+    if value > MOST_STEPS * step:
+        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} steps of {step:g} s: take longer steps")
+    n = max(1, round(value / step))
+    if abs(value / step - n) > 1e-6 * n:
+        raise ValueError(
+            f"{name} is {value:g} s, must be a whole number of steps of {step:g} s: try {n * step:g} s, or another step"
+        )
+    return n

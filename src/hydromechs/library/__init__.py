@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hydromechs.errors import ModelError, ScenarioError
 from hydromechs.formats import load_file
 from hydromechs.model import Model
+from hydromechs.values import is_path
 
 from ._generators import random_tree, serial_chain, star
 
@@ -24,6 +25,7 @@ __all__ = [
     "names",
     "plant_names",
     "random_tree",
+    "scenario_file",
     "scenario_names",
     "scenario_path",
     "serial_chain",
@@ -37,6 +39,13 @@ def _names(folder: str) -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml")))
 
 
+def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
+    """What to say of a name that the library does not have."""
+    here = os.path.exists(name)
+    hint = f"; to load the file of that name, write './{name}'" if here else ", or give the path of a .yaml file"
+    return f"there is no library {what} {name!r}; there are {', '.join(known)}{hint}"
+
+
 def names() -> tuple[str, ...]:
     """Names of the library's models."""
     return _names("models")
@@ -45,7 +54,7 @@ def names() -> tuple[str, ...]:
 def model_path(name: str) -> str:
     """Path of the file of a library model, to copy from."""
     if name not in names():
-        raise ModelError(str(name), [f"there is no library model {name!r}; there are {', '.join(names())}"])
+        raise ModelError(str(name), [_unknown("model", name, names())])
     return str(files(__package__) / "models" / f"{name}.yaml")
 
 
@@ -55,16 +64,7 @@ def load(source: str | os.PathLike) -> Model:
     Args:
         source: A name such as "tiburon_titan2", or the path of a file (it has a folder or an ending in it).
     """
-    if isinstance(source, str) and not any(c in source for c in "./\\"):
-        if source not in names():
-            hint = (
-                f"; to load the file of that name, write './{source}'"
-                if os.path.exists(source)
-                else ", or give the path of a .yaml file"
-            )
-            raise ModelError(source, [f"there is no library model {source!r}; there are {', '.join(names())}{hint}"])
-        return load_file(model_path(source))
-    return load_file(os.fspath(source))
+    return load_file(os.fspath(source) if is_path(source) else model_path(str(source)))
 
 
 def scenario_names() -> tuple[str, ...]:
@@ -79,8 +79,17 @@ def scenario_path(name: str) -> str:
         name: One of `scenario_names()`.
     """
     if name not in scenario_names():
-        raise ScenarioError(str(name), [f"there is no library scenario {name!r}; there are {', '.join(scenario_names())}"])
+        raise ScenarioError(str(name), [_unknown("scenario", name, scenario_names())])
     return str(files(__package__) / "scenarios" / f"{name}.yaml")
+
+
+def scenario_file(source: str | os.PathLike) -> str:
+    """Path of a scenario's file, given as `load_scenario` takes it.
+
+    Args:
+        source: A name of the library, or a path.
+    """
+    return os.fspath(source) if is_path(source) else scenario_path(str(source))
 
 
 def load_scenario(source: str | os.PathLike) -> Scenario:
@@ -91,14 +100,7 @@ def load_scenario(source: str | os.PathLike) -> Scenario:
     """
     from hydromechs.formats import load_scenario_file  # needs the simulation
 
-    if isinstance(source, str) and not any(c in source for c in "./\\"):
-        if source not in scenario_names():
-            here = os.path.exists(source)
-            hint = f"; to load the file of that name, write './{source}'" if here else ", or give the path of a .yaml file"
-            known = ", ".join(scenario_names())
-            raise ScenarioError(source, [f"there is no library scenario {source!r}; there are {known}{hint}"])
-        source = scenario_path(source)
-    return load_scenario_file(source, load, _vehicle)
+    return load_scenario_file(scenario_file(source), load, _vehicle)
 
 
 def plant_names() -> tuple[str, ...]:

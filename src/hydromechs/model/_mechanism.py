@@ -13,6 +13,7 @@ from hydromechs.values import plain
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
 from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
+from ._slips import slips_of
 from ._steps import motion_subspace, transformation
 from .joints import Ball, Composite, Free
 
@@ -177,7 +178,7 @@ def _relative_lowest(M: np.ndarray, diagonal: np.ndarray) -> float:
 
 
 def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
-    """What is allowed but deserves a look."""
+    """What is allowed but deserves a look: added mass that is not positive by itself, numbers that look like another unit's."""
     out = []
     for body in bodies:
         if isinstance(body.hydro, Hydro):
@@ -189,4 +190,5 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
                     f"body {body.name!r}: its added mass is not positive semi-definite by itself (eigenvalue {lowest:.4g}); "
                     + (ADDED_MASS_SIGN if negative else "identified values often are not, and the total inertia is")
                 )
+        out += [f"body {body.name!r}: {text}" for text in slips_of(body, density)]
     return out

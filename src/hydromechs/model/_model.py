@@ -72,6 +72,8 @@ class State:
     """What the controller remembers, shape (nm,)."""
     signal: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Signals of the controller at its last call, NaN before the first, shape (ns,)."""
+    parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Values of the model's open parameters, one after another, shape (np,)."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):

@@ -33,6 +33,7 @@ __all__ = [
     "Now",
     "Output",
     "Slot",
+    "StillWater",
     "Values",
     "Wrench",
     "mode_of",
@@ -53,6 +54,16 @@ class Slot(NamedTuple):
     """Unit, as "N"."""
     held: bool = False
     """Of an input: not one of the commands, but set by name (a switch, an external force, the rate of a target)."""
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    """Of a command: the lowest and the highest that mean something; others are refused or told."""
+
+    def full_name(self, component: str) -> str:
+        """Its name in a plant: that of the component and its own."""
+        return f"{component}.{self.name}" if self.name else component
+
+    def value_at(self, q: Array) -> float:
+        """Its value at the start, at the configuration there, shape (nq,)."""
+        return self.start(q) if callable(self.start) else self.start
 
 
 class Output(NamedTuple):
@@ -109,6 +120,9 @@ class Constraint(NamedTuple):
     """Distance and angle up to which it can be closed [m, rad]."""
     between: tuple[str, str]
     """Names of what it joins."""
+    dofs: tuple[int, ...] | None = None
+    """Degrees of freedom that J can have entries for, at any configuration; all of them if None. Constraints whose degrees of
+    freedom belong to separate trees are solved apart."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
     """Outputs that follow from the forces λ, shape (c,)."""
 
@@ -122,7 +136,8 @@ class Action:
     joint_forces: Sequence[JointForce] = ()
     """Forces in joints."""
     armature: Sequence[tuple[slice, float]] = ()
-    """Inertia that degrees of freedom feel besides, as of geared rotors: place in v, inertia [kg·m² or kg]."""
+    """Inertia that degrees of freedom feel besides, as of geared rotors: place in v, inertia [kg·m² or kg], a constant of at
+    least 0."""
     constraints: Sequence[Constraint] = ()
     """Constraint rows, solved together with the dynamics."""
     rates: Mapping[str, Scalar] = field(default_factory=dict)
@@ -147,6 +162,8 @@ class Mode(NamedTuple):
     """c/m, or 1/T of a lag [1/s]."""
     meets: bool = False
     """Whether it begins with an impact, as contacts and stops do."""
+    internal: bool = False
+    """Whether the spring's deflection is an internal state, as that of friction and the oil of a drive."""
 
     @property
     def fastest(self) -> float:
@@ -156,7 +173,7 @@ class Mode(NamedTuple):
         return 0.5 * self.decay + math.sqrt(0.25 * self.decay**2 - self.frequency**2)
 
 
-def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False) -> Mode:
+def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> Mode:
     """The mode of a stiffness and a damping that move an inertia.
 
     Args:
@@ -165,8 +182,9 @@ def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = Fal
         c: Damping [N·s/m or N·m·s/rad].
         mobility: Acceleration per force of what they move [1/kg or 1/(kg·m²)].
         meets: Whether it begins with an impact.
+        internal: Whether the spring's deflection is an internal state.
     """
-    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets)
+    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets, internal)
 
 
 class Mobility(Protocol):
@@ -267,6 +285,25 @@ class WaterNow(Protocol):
 
     def depth_at(self, body: int, away: Array) -> Scalar | None:
         """Depth of such a place below the free surface [m]; None where the water has none."""
+
+
+class StillWater:
+    """Water at rest.
+
+    Args:
+        depth: Depth of every place below the free surface [m]; None where the water has none.
+    """
+
+    def __init__(self, depth: float | None) -> None:
+        self._depth = depth
+
+    def velocity_at(self, body: int, away: Array) -> Array:
+        """Zero."""
+        return np.zeros(3)
+
+    def depth_at(self, body: int, away: Array) -> Scalar | None:
+        """The same everywhere."""
+        return self._depth
 
 
 class Now:

@@ -42,6 +42,8 @@ class CheckResult(NamedTuple):
     """What it must be, in words: "below 0.3"."""
     text: str
     """The statistic and its quantity, in words."""
+    quantity: str = ""
+    """Its quantity, as "position.vehicle.x"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ class Check:
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
         text += "" if x.size else "; the run ended before that"
-        return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text)
+        return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
 
     @property
     def limit(self) -> str:

@@ -13,10 +13,20 @@ from ._checks import Check, CheckResult
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["STORED_ENERGIES", "Summary", "summarise"]
+__all__ = ["STORED_ENERGIES", "Summary", "real_time_factor", "summarise"]
 
-STORED_ENERGIES = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
-"""Variables of a recording whose sum is the stored energy."""
+STORED_ENERGIES = {
+    "kinetic_energy_body": "kinetic energy of the bodies",
+    "kinetic_energy_fluid": "kinetic energy of the water",
+    "potential_energy": "potential energy",
+    "elastic_energy": "elastic energy",
+}
+"""Variables of a recording whose sum is the stored energy, in words."""
+
+
+def real_time_factor(simulated: float, wall: float) -> float:
+    """Simulated time over wall time, both in [s]; 0 where no time was taken."""
+    return simulated / wall if wall > 0.0 else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -86,6 +96,7 @@ class Summary:
             "real_time_factor": self.real_time_factor,
             "late_steps": self.late_steps,
             "stopped": self.stopped,
+            "diverged": self.diverged,
             "checks": [check._asdict() for check in self.checks],
             "audit": {**self.work, **changes},
             "residual": self.residual,
@@ -154,7 +165,7 @@ def summarise(
         duration=span,
         wall_time=wall,
         compile_time=compile_time,
-        real_time_factor=span / wall if wall else 0.0,
+        real_time_factor=real_time_factor(span, wall),
         late_steps=late_steps,
         stopped=stopped,
         diverged=diverged,

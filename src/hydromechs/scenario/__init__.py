@@ -2,6 +2,7 @@
 
 from ._assemble import ModelStart, assemble, start_names
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
+from ._judge import trial_faults
 from ._run import RunInterrupted, RunResult, run_scenario
 from ._scenario import Scenario, code_faults
 
@@ -17,4 +18,5 @@ __all__ = [
     "code_faults",
     "run_scenario",
     "start_names",
+    "trial_faults",
 ]

@@ -33,10 +33,11 @@ class ModelStart:
     """Orientation of the same, unit quaternion (w, x, y, z), body to world, shape (4,)."""
     velocity: tuple[float, ...] | None = None
     """Velocity of its free root, in body axes [m/s, rad/s], shape (6,)."""
-    joints: tuple[tuple[str, float], ...] = ()
-    """Positions of joints with one degree of freedom, by the name of the body that they carry [rad or m]."""
-    joint_velocities: tuple[tuple[str, float], ...] = ()
-    """Velocities of such joints [rad/s or m/s]."""
+    joints: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
+    """Positions of joints, by the name of the body that they carry, "body.2" for the second part of a composite joint: a number
+    [rad or m]; of a ball joint the unit quaternion (w, x, y, z), body to joint frame."""
+    joint_velocities: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
+    """Velocities of joints: a number [rad/s or m/s]; of a ball joint the angular velocity in body axes, 3 numbers [rad/s]."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
@@ -48,7 +49,13 @@ class ModelStart:
                 object.__setattr__(self, name, floats(getattr(self, name), n, f"ModelStart.{name}"))
         for name in ("joints", "joint_velocities"):
             values = pairs(getattr(self, name), f"ModelStart.{name}")
-            object.__setattr__(self, name, tuple((k, number(x, f"ModelStart.{name}.{k}")) for k, x in values))
+            object.__setattr__(self, name, tuple((k, _numbers(x, f"ModelStart.{name}.{k}")) for k, x in values))
+
+
+def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
+    """A number, or a row of them."""
+    rows = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1
+    return tuple(number(x, name) for x in value) if rows else number(value, name)
 
 
 def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
@@ -129,14 +136,32 @@ def _faults(start: ModelStart) -> list[Fault]:
     length = 1.0 if start.orientation is None else float(np.linalg.norm(start.orientation))
     if not abs(length - 1.0) < UNIT_TOLERANCE:
         out.append(Fault(("orientation",), f"orientation has the length {length:.9g}, must be a unit quaternion (w, x, y, z)"))
-    one_axis = [b.name for b in model.bodies if isinstance(b.joint, joints.Revolute | joints.Prismatic)]
-    for key in ("joints", "joint_velocities"):
+    return [*out, *_joint_faults(start)]
+
+
+def _joint_faults(start: ModelStart) -> list[Fault]:
+    """Starts of joints that are not there, or of another kind."""
+    out: list[Fault] = []
+    parts = {name: part.joint for name, part in start.model.joint_parts.items() if not isinstance(part.joint, joints.Free)}
+    for key, size, must in (
+        ("joints", 4, "an orientation: the unit quaternion (w, x, y, z)"),
+        ("joint_velocities", 3, "3 numbers [rad/s]"),
+    ):
         for name, value in getattr(start, key):
-            if name not in one_axis:
-                text = f"{key}: no revolute or prismatic joint {name!r} in {model.name}{nearest(name, one_axis)}"
-                out.append(Fault((key, name), text))
-            elif not np.isfinite(value):
-                out.append(Fault((key, name), f"{key}.{name} is {value}, must be finite"))
+            joint = parts.get(name)
+            row, ball = value if isinstance(value, tuple) else (value,), isinstance(joint, joints.Ball)
+            shown = list(value) if isinstance(value, tuple) else value
+            if joint is None:
+                text = f"{key}: no revolute, prismatic or ball joint {name!r} in {start.model.name}{nearest(name, parts)}"
+            elif not np.isfinite(row).all():
+                text = f"{key}.{name} is {shown}, must be finite"
+            elif isinstance(value, tuple) is not ball or (ball and len(row) != size):
+                text = f"{name!r} is a {joint.kind} joint, {key}.{name} is {shown}, must be {must if ball else 'a number'}"
+            elif ball and key == "joints" and not abs(np.linalg.norm(row) - 1.0) < UNIT_TOLERANCE:
+                text = f"{key}.{name} has the length {np.linalg.norm(row):.9g}, must be a unit quaternion (w, x, y, z)"
+            else:
+                continue
+            out.append(Fault((key, name), text))
     return out
 
 
@@ -188,9 +213,11 @@ def _placed(start: ModelStart) -> tuple[Model, State]:
     q, v = state.q.copy(), state.v.copy()
     if free:
         _place_free(model, free[0], start, q, v)
-    for values, out, slices in ((start.joints, q, model.q_slices), (start.joint_velocities, v, model.v_slices)):
-        for name, value in values:
-            out[slices[model.body_index(name)]] = value
+    for name, value in start.joints:
+        unit = np.linalg.norm(value) if isinstance(value, tuple) else 1.0
+        q[model.joint_parts[name].q] = np.array(value) / unit
+    for name, value in start.joint_velocities:
+        v[model.joint_parts[name].v] = value
     return model, State(q=q, v=v)
 
 

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hydromechs import gnc
-from hydromechs.errors import ScenarioError
+from hydromechs.errors import ScenarioError, words_of
 from hydromechs.model.component import Component
 from hydromechs.simulation import Controller
 from hydromechs.values import nearest, positive
 
 from ._assemble import pairs
 
-__all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec", "code_fault", "words_of"]
+__all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec", "code_fault"]
 
 CONTROLLERS: dict[str, type[Controller]] = {
     "hold_pose": gnc.HoldPose,
@@ -42,11 +42,6 @@ CONTROLLERS: dict[str, type[Controller]] = {
     "task_priority": gnc.TaskPriority,
 }
 """Controllers of the library by name."""
-
-
-def words_of(error: Exception) -> str:
-    """What an error says; a KeyError would put it in quotes."""
-    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
 
 
 # -- looking without running ------------------------------------------------------------------------------------------------
@@ -139,55 +134,57 @@ class _Spec:
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What it is called with, by name."""
 
-    def _wrong(self, key: str, words: str) -> ScenarioError:
-        where = self._where
-        return ScenarioError(where, [f"{where}.{key}: {words}"], [(where, key)])
+    _what: ClassVar[str]
+    """What it makes, in a word."""
 
-    _where: ClassVar[str]
-    """Key of a scenario file under which it stands."""
+    def _wrong(self, where: tuple[str | int, ...], words: str) -> ScenarioError:
+        key = ".".join(map(str, where))
+        return ScenarioError(key, [f"{key}: {words}"], [where])
 
     @property
     def runs_code(self) -> bool:
         """Whether it runs Python code that is named by a path or a module: all but the controllers of the library."""
         return self.type not in CONTROLLERS
 
-    def _found(self, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-        """The class or function."""
+    def _found(self, known: Mapping[str, Callable[..., Any]], where: tuple[str | int, ...]) -> Callable[..., Any]:
+        """The class or function; `where` it stands in a scenario, for messages."""
+        at = (*where, "type")
         if self.type in known:
             return known[self.type]
         module, colon, name = self.type.rpartition(":")
         if not colon:
-            raise self._wrong("type", code_fault(self.type, self._where, known) or "cannot be found")
+            raise self._wrong(at, code_fault(self.type, self._what, known) or "cannot be found")
         try:
             found = _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)
         except FileNotFoundError:
-            raise self._wrong("type", f"there is no file {module!r}; its path is relative to the scenario file") from None
+            raise self._wrong(at, f"there is no file {module!r}; its path is relative to the scenario file") from None
         except Exception as e:  # code of a user's own
-            raise self._wrong("type", f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}") from e
+            raise self._wrong(at, f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}") from e
         target = getattr(found, name, None)
         if not callable(target):
             names = [n for n, x in vars(found).items() if callable(x) and not n.startswith("_")]
-            raise self._wrong("type", f"{module!r} has no class or function {name!r}{nearest(name, names)}")
+            raise self._wrong(at, f"{module!r} has no class or function {name!r}{nearest(name, names)}")
         return target
 
-    def _called(self, target: Callable[..., Any], arguments: Mapping[str, object]) -> Any:
-        signature = inspect.signature(target)
-        try:
-            signature.bind(**arguments)
-        except TypeError as e:
-            takes = ", ".join(signature.parameters)
-            raise self._wrong("parameters", f"{self.type} does not take them: {e}; it takes {takes or 'none'}") from None
+    def _called(self, target: Callable[..., Any], arguments: Mapping[str, object], where: tuple[str | int, ...]) -> Any:
+        at, takes = (*where, "parameters"), inspect.signature(target).parameters
+        wants = [n for n, p in takes.items() if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        more = any(p.kind is p.VAR_KEYWORD for p in takes.values())
+        for name in [n for n in arguments if n not in takes and not more]:
+            raise self._wrong(at, f"{self.type} does not take {name!r}{nearest(name, takes)}")
+        for name in [n for n in wants if n not in arguments]:
+            raise self._wrong(at, f"{self.type} needs {name!r}; it takes {', '.join(takes)}")
         try:
             return target(**arguments)
         except (TypeError, ValueError, KeyError) as e:
-            raise self._wrong("parameters", f"{self.type} does not take them: {words_of(e)}") from e
+            raise self._wrong(at, f"{self.type} does not take them: {words_of(e)}") from e
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSpec(_Spec):
     """A controller by name, with what it is made from."""
 
-    _where = "controller"
+    _what = "controller"
 
     period: float
     """Time between two of its calls [s]."""
@@ -200,16 +197,17 @@ class ControllerSpec(_Spec):
 
     def make(self) -> Controller | Callable[..., Any]:
         """The controller: a new object of the class, or the function; raises `ScenarioError` that names the key."""
-        target = self._found(CONTROLLERS)
+        where = ("controller",)
+        target = self._found(CONTROLLERS, where)
         if not inspect.isclass(target):
             if self.parameters:
-                raise self._wrong(
-                    "parameters", f"{self.type!r} is a function, which takes none; leave them out, or name a class"
-                )
+                words = f"{self.type!r} is a function, which takes none; leave them out, or name a class"
+                raise self._wrong((*where, "parameters"), words)
             return target
-        made = self._called(target, {**self.parameters, "period": self.period})
+        made = self._called(target, {**self.parameters, "period": self.period}, where)
         if not isinstance(made, Controller):
-            raise self._wrong("type", f"{self.type} must derive from hydromechs.Controller, so that a run can be resumed")
+            words = f"{self.type} must derive from hydromechs.Controller, so that a run can be resumed"
+            raise self._wrong((*where, "type"), words)
         return made
 
 
@@ -217,16 +215,21 @@ class ControllerSpec(_Spec):
 class ComponentSpec(_Spec):
     """A component by the name of its class, with what it is made from."""
 
-    _where = "components"
+    _what = "component"
 
     def __post_init__(self) -> None:
         if not isinstance(self.type, str):
             raise ValueError(f"components.type is {self.type!r}, must be a text")
         object.__setattr__(self, "parameters", dict(pairs(self.parameters, "components.parameters")))
 
-    def make(self) -> Component:
-        """The component; raises `ScenarioError` that names the key."""
-        target = self._found({})
+    def make(self, number: int = 0) -> Component:
+        """The component; raises `ScenarioError` that names the key.
+
+        Args:
+            number: Its place among the components of the scenario, from 0.
+        """
+        where = ("components", number)
+        target = self._found({}, where)
         if not (inspect.isclass(target) and issubclass(target, Component)):
-            raise self._wrong("type", f"{self.type} is {target!r}, must be a class derived from hydromechs.Component")
-        return self._called(target, self.parameters)
+            raise self._wrong((*where, "type"), f"{self.type} is {target!r}, must be a class derived from hydromechs.Component")
+        return self._called(target, self.parameters, where)

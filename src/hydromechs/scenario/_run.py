@@ -239,7 +239,7 @@ def _setup(sim: Simulation) -> list[tuple[str, str]]:
     return [
         ("Model", f"{plant.model.name}: {plant.model.nb} bodies, {plant.model.nv} degrees of freedom"),
         ("Water", _water(plant)),
-        ("Actuators", ", ".join(plant.actuator_names) or "none"),
+        ("Actuators", ", ".join(plant.layout.commands) or "none"),
         ("Components", ", ".join(_counted(plant)) or "none"),
         ("Controller", f"{type(sim.controller).__name__}, every {sim.period:g} s" if sim.controller else "none"),
         ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),

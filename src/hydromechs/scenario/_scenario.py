@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,24 +10,55 @@ from typing import Any
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.actuation import Thruster
+from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
-from hydromechs.errors import ScenarioError
+from hydromechs.errors import FieldError, ScenarioError, words_of
 from hydromechs.hydro import Environment
-from hydromechs.integrators import Integrator, method_named
+from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State, joints
 from hydromechs.model.component import Component
 from hydromechs.recording import Check, find_quantity
-from hydromechs.simulation import Controller, Event, Plant, Simulation, as_controller, components_of, coordinates, schema
-from hydromechs.values import nearest, positive, whole
+from hydromechs.simulation import (
+    Controller,
+    Event,
+    Plant,
+    Simulation,
+    as_controller,
+    components_of,
+    coordinates,
+    quantities,
+    watchable,
+)
+from hydromechs.values import instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
-from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault, words_of
+from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault
+from ._judge import environment_faults, plant_faults, time_faults
 
 __all__ = ["Scenario", "code_faults"]
 
 OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
 """Dimensions of a recording that the model alone decides."""
+
+LISTS: dict[str, tuple[Any, str]] = {
+    "models": (ModelStart, "models and their starts, as ModelStart(model=...)"),
+    "terrain": (contact.terrain.Terrain, "terrain, as contact.terrain.Plane(...)"),
+    "touching": (str, "names of frames"),
+    "collisions": (tuple | list, "pairs of names of bodies"),
+    "thrusters": (Thruster, "thrusters, as Thruster(...)"),
+    "grasps": (contact.Grasp, "grasps, as contact.Grasp(...)"),
+    "external": (str, "names of bodies"),
+    "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
+    "events": (Event, "events, as Event(...)"),
+    "checks": (Check, "checks, as Check(...)"),
+}
+"""Classes of what is listed in a scenario, and what to call them."""
+MAPPINGS: dict[str, tuple[Any, str]] = {
+    "drives": (Drive, "a drive, as drives.Servo(...)"),
+    "friction": (Friction | None, "drives.Friction(...) or None"),
+    "stops": (Stops | None, "drives.Stops(...) or None"),
+}
+"""Classes of what acts in joints, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +124,20 @@ class Scenario:
     """What must be true of the recording."""
 
     def __post_init__(self) -> None:
-        for name in ("models", "terrain", "touching", "thrusters", "grasps", "external", "components", "events", "checks"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        object.__setattr__(self, "collisions", tuple((a, b) for a, b in self.collisions))
-        for name in ("drives", "friction", "stops", "commands"):
+        if not isinstance(self.name, str):
+            raise FieldError("Scenario.name", self.name, "must be a text")
+        for name, (kind, what) in LISTS.items():
+            object.__setattr__(self, name, instances(getattr(self, name), kind, name, what))
+        object.__setattr__(self, "collisions", tuple(map(tuple, self.collisions)))
+        for name, (kind, what) in MAPPINGS.items():
             object.__setattr__(self, name, pairs(getattr(self, name), name))
+            for key, value in getattr(self, name):
+                if not isinstance(value, kind):
+                    raise FieldError(f"{name}[{key!r}]", value, f"must be {what}")
+        object.__setattr__(self, "commands", pairs(self.commands, "commands"))
+        if not isinstance(self.environment, Environment):
+            raise FieldError("environment", self.environment, "must be a hydromechs.Environment(...)")
+        object.__setattr__(self, "commands", tuple((k, number(x, f"commands.{k}")) for k, x in self.commands))
         object.__setattr__(self, "integrator", method_named(self.integrator))
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
@@ -155,14 +194,14 @@ class Scenario:
         """What is simulated; runs the code that components name."""
         if all(isinstance(c, Component) for c in self.components):
             return self.known_plant
-        return self._built([c.make() if isinstance(c, ComponentSpec) else c for c in self.components])
+        return self._built([c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)])
 
     def control(self) -> Controller | None:
-        """A controller of its own for a simulation: made anew where it is given by name, a copy where it is an object."""
+        """The controller for a simulation, which takes a copy: made anew where it is given by name."""
         if isinstance(self.controller, ControllerSpec):
             made = self.controller.make()
             return as_controller(made, None if isinstance(made, Controller) else self.controller.period)
-        return copy.deepcopy(as_controller(self.controller, self.period))
+        return as_controller(self.controller, self.period)
 
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
@@ -195,11 +234,12 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if faults:
         return [*faults, *out]
     model = scenario.model
-    named = _name_faults(scenario, model)
+    named = [*_name_faults(scenario, model), *environment_faults(scenario)]
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
         plant = scenario.known_plant
+        out += plant_faults(scenario, plant)
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [*out, Fault((), words_of(e))]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
@@ -218,12 +258,12 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
         out.append(Fault(("record",), text))
     for path, value in times.items():
-        ratio = value / scenario.step
-        if not method_named(scenario.integrator).adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
-            near = f"{max(1, round(ratio)) * scenario.step:g}"
-            must = f"must be a whole number of steps of {scenario.step:g} s: try {near} s, or another step"
-            out.append(Fault(path, f"{'.'.join(path)} is {value:g} s, {must}"))
-    return out
+        if not method_named(scenario.integrator).adaptive:
+            try:
+                whole_steps(value, scenario.step, ".".join(path))
+            except ValueError as e:
+                out.append(Fault(path, str(e)))
+    return out + time_faults(scenario)
 
 
 def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
@@ -267,7 +307,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
             out.append(Fault(("events", i, "level"), f"{text}; for something at the start use commands"))
-    held = [grasp.name for grasp in scenario.grasps]
+    grasps = [grasp.name for grasp in scenario.grasps]
     for i, grasp in enumerate(scenario.grasps):
         for key in ("holder", "held"):
             known = [*model.frames, *model.body_names]
@@ -275,7 +315,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for i, event in enumerate(scenario.events):
         for key in ("grasp", "release"):
             for k, name in enumerate(getattr(event, key)):
-                look(("events", i, key, k), f"event {event.name!r}", name, held, "grasp")
+                look(("events", i, key, k), f"event {event.name!r}", name, grasps, "grasp")
         for name, _ in () if open_names else event.command:
             look(("events", i, "command", name), f"event {event.name!r}", name, actuators, "actuator")
         for name, _ in event.wrench:
@@ -303,14 +343,9 @@ def code_faults(scenario: Scenario) -> list[Fault]:
 
 def _actuators(scenario: Scenario, model: Model) -> list[str]:
     """Names of commands, of what is named rightly."""
-    out = [t.name for t in scenario.thrusters]
-    for name, _ in scenario.drives:
-        ball = name in model.joint_parts and isinstance(model.joint_parts[name].joint, joints.Ball)
-        out += [f"{name}.{axis}" for axis in "xyz"] if ball else [name]
-    for c in scenario.components:
-        if isinstance(c, Component):
-            out += [f"{c.name}.{s.name}" if s.name else c.name for s in c.inputs(model) if not s.held]
-    return out
+    driven = [JointDrive(joint=name, drive=drive) for name, drive in scenario.drives if name in model.joint_parts]
+    acting = [*scenario.thrusters, *driven, *(c for c in scenario.components if isinstance(c, Component))]
+    return [s.full_name(c.name) for c in acting for s in c.inputs(model) if not s.held]
 
 
 def _quantity_faults(
@@ -324,15 +359,15 @@ def _quantity_faults(
     Signals of a controller are judged only where they are given: it says which there are when it has started.
     """
     labels, out = coordinates(plant, signals), []
-    recorded = {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}}
-    for key, kind in (("events", "event"), ("checks", "check")):
+    both = (("events", "event", watchable(plant, signals)), ("checks", "check", quantities(plant, signals)))
+    for key, kind, variables in both:
         for i, item in enumerate(getattr(scenario, key)):
             head = item.quantity.partition(".")[0]
             later = head == "signal" and scenario.controller is not None and signals is None
-            if later or not judged(recorded.get(head)):
+            if later or not judged(variables.get(head)):
                 continue
             try:
-                find_quantity(item.quantity, recorded, labels)
+                find_quantity(item.quantity, variables, labels)
             except KeyError as e:
-                out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {e.args[0]}"))
+                out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {words_of(e)}"))
     return out

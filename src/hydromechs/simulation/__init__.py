@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
+    "CommandRanges": "._ranges",
     "Controller": "._controller",
     "Event": "._events",
     "FunctionController": "._controller",
@@ -20,16 +21,20 @@ _LATER = {  # compile with CasADi and LLVM
     "coordinates": "._observe",
     "derivative": "._evaluate",
     "evaluate": "._evaluate",
+    "quantities": "._observe",
     "rollout": "._rollout",
     "schema": "._observe",
+    "size_faults": "._clock",
     "step_limit": "._stiffness",
     "step_warnings": "._stiffness",
     "stiff_modes": "._stiffness",
     "Trim": "._trim",
     "trim": "._trim",
+    "watchable": "._events",
 }
 
 __all__ = [
+    "CommandRanges",
     "Controller",
     "Event",
     "FunctionController",
@@ -47,13 +52,16 @@ __all__ = [
     "derivative",
     "evaluate",
     "load_state",
+    "quantities",
     "rollout",
     "save_state",
     "schema",
+    "size_faults",
     "step_limit",
     "step_warnings",
     "stiff_modes",
     "trim",
+    "watchable",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

@@ -13,12 +13,12 @@ import numpy as np
 from hydromechs import equations
 from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
 from hydromechs.contact import Material, contact_pairs, terrain
-from hydromechs.hydro import Environment
+from hydromechs.errors import FieldError
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
 from hydromechs.values import nearest
 
-__all__ = ["checked_environment", "components_of"]
+__all__ = ["components_of"]
 
 STOP_FREQUENCY = 2.0 * math.pi * 5.0
 """Natural frequency of stops that the model gives limits for but no stiffness [rad/s]."""
@@ -59,17 +59,20 @@ def components_of(
         external: Names of bodies on which the caller puts wrenches.
         components: Others, a user's own too.
     """
-    given: dict[str, dict[str, Any]] = {
-        "drives": dict(drives or {}),
-        "friction": dict(friction or {}),
-        "stops": dict(stops or {}),
-    }
+    given: dict[str, dict[str, Any]] = {}
+    for what, values in (("drives", drives), ("friction", friction), ("stops", stops)):
+        if values is not None and not isinstance(values, Mapping):
+            raise FieldError(what, values, "must map names of joints to what acts there, as {'elbow': drives.Servo(...)}")
+        given[what] = dict(values or {})
     for what, mapping in given.items():
         for name in mapping:
             if name not in model.joint_parts:
                 hint = nearest(name, model.joint_parts)
                 raise KeyError(f"{what}: no joint {name!r} in {model.name}; joints have the names of their bodies{hint}")
     terrain, touching, collisions = tuple(terrain), tuple(touching), tuple(collisions)
+    for i, pair in enumerate(collisions):
+        if len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise FieldError(f"collisions[{i}]", pair, "must be two names of bodies, as ('hand', 'pipe')")
     if touching and not terrain:
         raise ValueError(f"touching names {', '.join(map(repr, touching))}, but there is no terrain to touch; add terrain")
     if material is not None and not collisions:
@@ -90,13 +93,6 @@ def components_of(
         *(ExternalWrench(body=name) for name in external),
         *components,
     )
-
-
-def checked_environment(environment: Environment | None) -> Environment:
-    """The water that a caller gave, or still water."""
-    if environment is not None and not isinstance(environment, Environment):
-        raise TypeError(f"environment is {environment!r}, must be a hydromechs.Environment(...)")
-    return environment or Environment()
 
 
 def _ordered(model: Model, given: Mapping) -> list[tuple]:

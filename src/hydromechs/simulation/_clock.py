@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from hydromechs.integrators import next_multiple
+from hydromechs.integrators import MOST_STEPS, next_multiple
 from hydromechs.values import positive
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "size_faults"]
 
 PACE = 0.01
 """Time between two looks at the wall clock of a run in real time [s]."""
@@ -16,6 +16,27 @@ PROGRESS = 0.1
 """Seconds between two reports of progress."""
 MISSED = 1e-3
 """Lateness from which on a deadline counts as missed [s]."""
+MOST_SAMPLES = 1e9
+"""Samples that a recording can have."""
+
+
+def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
+    """What of a run's times makes it endless, and why.
+
+    Args:
+        duration: How long to simulate [s].
+        step: Step of the integrator [s].
+        record: Time between two samples [s].
+    """
+    out = []
+    for key, value, what, most, remedy in (
+        ("step", step, "steps", MOST_STEPS, "take longer steps"),
+        ("record", record, "samples", MOST_SAMPLES, "record less often"),
+    ):
+        if duration > most * value:
+            each = f"{key} is {value:g} s: a run of {duration:g} s has more than {most:g} {what}"
+            out.append((key, f"{each}; {remedy}, or simulate a shorter time"))
+    return out
 
 
 class Clock:

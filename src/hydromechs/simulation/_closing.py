@@ -7,14 +7,13 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.integrators import Point
 from hydromechs.model.component import Component, Constraint, Now
-from hydromechs.spatial import pivoted_solve
-from hydromechs.values import Array
 
+from ._constraints import response
 from ._evaluate import evaluate, inertia_matrix
 from ._plant import Plant
 from ._water import Water, fluid_at
 
-__all__ = ["closed", "closing_impulse"]
+__all__ = ["closed", "switched_off"]
 
 
 def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
@@ -30,8 +29,8 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
     if np.array_equal(before[told], after[told]):
         return at, 0.0
     old, new = _constraints(plant, at, before), _constraints(plant, at, after)
-    closing = [(c, b) for (c, a), (_, b) in zip(old, new, strict=True) if b.active and not a.active]
-    for c, row in closing:
+    closing = [k for k, ((_, a), (_, b)) in enumerate(zip(old, new, strict=True)) if b.active and not a.active]
+    for c, row in (new[k] for k in closing):
         distance, angle = (float(x) for x in row.apart)
         if max(distance, angle) > row.tolerance:
             a, b = row.between
@@ -41,7 +40,21 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
             )
     if not closing:
         return at, 0.0
-    return _after_impulse(plant, at, after, [row for _, row in new if row.active], closing[0][0].cause)
+    touched = {k for group in plant.groups if set(group) & set(closing) for k in group}
+    rows = [row if k in touched else row._replace(active=0.0) for k, (_, row) in enumerate(new)]
+    return _after_impulse(plant, at, after, rows, new[closing[0]][0].cause)
+
+
+def switched_off(plant: Plant, inputs: np.ndarray) -> np.ndarray:
+    """Inputs with what switches constraints at 0, shape (..., nu).
+
+    Args:
+        plant: What is simulated.
+        inputs: Inputs, shape (..., nu).
+    """
+    out, first = inputs.copy(), len(plant.layout.commands)
+    out[..., [i for k in plant.constraining for i in plant.layout.u[k].values() if i >= first]] = 0.0
+    return out
 
 
 def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Component, Constraint]]:
@@ -57,12 +70,17 @@ def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Comp
 
 
 def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Constraint], cause: str) -> tuple[Point, float]:
-    """The state after an impulse that makes velocities agree with constraints, with what is lost booked [J]."""
+    """The state after an impulse that makes velocities agree with constraints, with what is lost booked [J].
+
+        v⁺ = v − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v
+
+    The impulses of a constraint between two bodies are equal and opposite: momentum is conserved; kinetic energy falls.
+    """
     nv, layout = plant.model.nv, plant.layout
     t, q, x = at.t, at.q, at.x.copy()
     M = inertia_matrix(plant, t, q, x[:nv], inputs)
     before = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
-    x[:nv] = closing_impulse(M, np.concatenate([row.J for row in rows]), x[:nv])
+    x[:nv] += response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups).change
     change = x[:nv] - at.x[:nv]
     lost = 0.5 * float(change @ M @ change)
     after = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
@@ -72,17 +90,3 @@ def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Const
     for name, work in ((cause, -lost), ("water" if moving_water else cause, given)):
         x[nv + layout.states.index(f"work.{name}")] += work
     return Point(t, q, x), lost
-
-
-def closing_impulse(M: Array, J: Array, v: Array) -> Array:
-    """Velocity after an impulse that closes constraints, v⁺ = v − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v, for floats, shape (nv,).
-
-    The impulses of a constraint between two bodies are equal and opposite: momentum is conserved; kinetic energy falls.
-
-    Args:
-        M: Joint-space inertia with added mass, shape (nv, nv).
-        J: Rows of all constraints that hold, shape (c, nv).
-        v: Velocity before, shape (nv,).
-    """
-    across = np.linalg.solve(M, J.T)
-    return v - across @ pivoted_solve(J @ across, J @ v).x

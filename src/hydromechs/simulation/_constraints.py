@@ -1,4 +1,4 @@
-"""Constraints between accelerations, solved together with the dynamics."""
+"""Constraints between accelerations, solved together with the dynamics, groups that do not touch each other apart."""
 
 from __future__ import annotations
 
@@ -7,72 +7,126 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import compiler, dynamics
+from hydromechs import compiler
 from hydromechs.model import Model
 from hydromechs.model.component import Constraint
 from hydromechs.spatial import ldl
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Solution", "constrained"]
+__all__ = ["Response", "constrained", "constraint_groups", "response"]
+
+DEPENDENT = 1e-12
+"""Part of a row's mobility that other rows must leave over: the square of the sine of an angle."""
+ROUNDING = 1e-6
+"""Part of the mobility of its degrees of freedom, Σ 1/M_jj, that a row is taken to have besides its own: with `DEPENDENT`,
+entries of J below 1e-9 (a lever arm of 1e-9 m) are none."""
 
 
-class Solution(NamedTuple):
-    """Accelerations and forces that satisfy constraints."""
+class Response(NamedTuple):
+    """What forces along constraints do."""
 
-    vdot: Array
-    """v̇, shape (nv,)."""
-    free: Scalar
-    """Number of forces that could have any value and are set to 0."""
-    pivot: Scalar
-    """Smallest pivot over the largest, about the inverse condition number."""
+    change: Array
+    """M⁻¹ Jᵀ λ, shape (nv,)."""
+    free: Array
+    """Number of forces of each group that could have any value and are set to 0, shape (ng,)."""
+    pivot: Array
+    """Smallest pivot over the largest of each group's scaled rows, about the inverse condition number, shape (ng,)."""
     forces: tuple[Array, ...]
     """λ of each constraint, shape (c,); 0 while it is open."""
 
 
-def constrained(
-    model: Model,
-    kin: dynamics.Kinematics,
-    inertia: Sequence[Array | None],
-    armature: Array | None,
-    v: Array,
-    vdot: Array,
-    constraints: Sequence[Constraint],
-) -> Solution:
-    """Accelerations with all constraints that are active: v̇ + M⁻¹ Jᵀ λ with J v̇ + J̇ v = −2 α J v − α² error.
-
-    M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks of separate trees are zeros that fold away.
-    The system Wᵀ D⁻¹ W λ = … is solved with full pivoting, so arms may be singular.
+def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[tuple[int, ...], ...]:
+    """Numbers of the constraints that share a movable tree, directly or through others; group by group.
 
     Args:
         model: The mechanism.
-        kin: Its kinematics.
-        inertia: Rigid and added inertia of each body.
-        armature: Reflected inertia of each degree of freedom, or None.
+        constraints: All constraints, open ones too.
+    """
+    tree: dict[int, int] = {}  # of each degree of freedom: the outermost body that carries it and moves
+    for i, dofs in enumerate(model.v_slices):
+        root = i
+        while model.parent[root] >= 0 and model.moves[model.parent[root]]:
+            root = model.parent[root]
+        tree |= dict.fromkeys(range(model.nv)[dofs], root)
+    groups: list[tuple[set[int], list[int]]] = []
+    for k, c in enumerate(constraints):
+        trees, members = {tree[d] for d in (range(model.nv) if c.dofs is None else c.dofs)}, [k]
+        for other in [g for g in groups if g[0] & trees]:
+            groups.remove(other)
+            trees, members = trees | other[0], other[1] + members
+        groups.append((trees, members))
+    return tuple(sorted(tuple(sorted(members)) for _, members in groups))
+
+
+def constrained(
+    M: Array, v: Array, vdot: Array, constraints: Sequence[Constraint], groups: Sequence[Sequence[int]]
+) -> Response:
+    """What all active constraints add to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
+
+    Args:
+        M: Joint-space inertia, shape (nv, nv).
         v: Velocity, shape (nv,).
         vdot: Accelerations without constraints, shape (nv,).
         constraints: The rows.
+        groups: Numbers of those that are solved together.
     """
-    M = dynamics.mass_matrix(model, kin, inertia)
-    factor = ldl(M if armature is None else M + np.diag(armature))
-    rows: list[Array] = []
-    rhs: list[Scalar] = []
-    flags: list[Scalar] = []
+    lacking = []
     for c in constraints:
         alpha = c.stabilisation
-        wanted = c.bias + 2.0 * alpha * (c.J @ v) + alpha**2 * c.error
-        rows += list(c.J)
-        rhs += [-c.active * (row @ vdot + w) for row, w in zip(c.J, wanted, strict=True)]
-        flags += [c.active] * len(wanted)
-    W = np.stack([factor.forward(row) for row in rows], axis=1)
-    scaled = W * np.array(factor.inverse_diagonal)[:, None]
-    n = len(rhs)
-    A: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i, n):
-            A[i][j] = A[j][i] = W[:, i] @ scaled[:, j] * (1.0 if i == j else flags[i] * flags[j])
-    lam, rank, pivot = compiler.solve_semidefinite(np.array(A), np.array(rhs))
-    forces, at = [], 0
-    for c in constraints:
-        forces.append(lam[at : at + len(c.bias)])
-        at += len(c.bias)
-    return Solution(vdot + factor.back(scaled @ lam), n - rank, pivot, tuple(forces))
+        lacking.append(c.J @ vdot + c.bias + 2.0 * alpha * (c.J @ v) + alpha**2 * c.error)
+    return response(M, constraints, lacking, groups)
+
+
+def response(
+    M: Array, constraints: Sequence[Constraint], lacking: Sequence[Array], groups: Sequence[Sequence[int]]
+) -> Response:
+    """Forces λ along the active constraints with J M⁻¹ Jᵀ λ = −lacking, and the accelerations (or jumps) that they cause.
+
+    M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks of separate trees are zeros that fold away.
+    Each row is divided by the root of its mobility a = (Wᵀ D⁻¹ W)_ii, so that masses and units do not matter, and the system
+    is solved with full pivoting, so that rows may depend on each other: a pivot is the part of a row's mobility that is left.
+    Where a itself is rounding, as for a plane mechanism's motion out of its plane, a + ROUNDING Σ 1/M_jj stands for it.
+
+    Args:
+        M: Joint-space inertia, shape (nv, nv).
+        constraints: The rows.
+        lacking: What each lacks, shape (c,).
+        groups: Numbers of those that are solved together.
+    """
+    factor = ldl(M)
+    inverse, nv = np.array(factor.inverse_diagonal), len(M)
+    along: Array = np.zeros(nv)  # D⁻¹ W λ
+    free, pivots, forces = [], [], {}
+    for group in groups:
+        rows: list[Array] = []
+        flags: list[Scalar] = []
+        rhs: list[Scalar] = []
+        floors: list[Scalar] = []
+        for k in group:
+            c = constraints[k]
+            floor = ROUNDING * sum(1.0 / M[j, j] for j in (range(nv) if c.dofs is None else c.dofs))
+            rows += [factor.forward(row) for row in c.J]
+            flags += [c.active] * len(c.J)
+            rhs += [-c.active * x for x in lacking[k]]
+            floors += [floor] * len(c.J)
+        W = np.stack(rows, axis=1)
+        scaled = W * inverse[:, None]
+        n = len(rhs)
+        own = [W[:, i] @ scaled[:, i] for i in range(n)]
+        scale = [1.0 / np.sqrt(a + floor) for a, floor in zip(own, floors, strict=True)]
+        A: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            A[i][i] = flags[i] * (own[i] * scale[i] * scale[i]) + (1.0 - flags[i])
+            for j in range(i + 1, n):
+                A[i][j] = A[j][i] = flags[i] * flags[j] * (W[:, i] @ scaled[:, j] * (scale[i] * scale[j]))
+        b = np.array([r * s for r, s in zip(rhs, scale, strict=True)])
+        x, rank, pivot = compiler.solve_semidefinite(np.array(A), b, DEPENDENT, DEPENDENT)
+        lam = x * np.array(scale)
+        along = along + scaled @ lam
+        free.append(n - rank)
+        pivots.append(pivot)
+        at = 0
+        for k in group:
+            forces[k] = lam[at : at + len(constraints[k].J)]
+            at += len(constraints[k].J)
+    return Response(factor.back(along), np.array(free), np.array(pivots), tuple(forces[k] for k in range(len(constraints))))

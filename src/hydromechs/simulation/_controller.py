@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -11,14 +12,14 @@ import numpy as np
 
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.model import State
-from hydromechs.values import Array, Scalar, nearest, positive
+from hydromechs.values import Array, Scalar, positive
 
 from ._plant import Plant
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
-__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller", "signals_of", "values_of"]
+__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller", "own_controller", "signals_of"]
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
 """Commands by actuator name, held inputs too (those not named stay), or all commands in order, or None for no change."""
@@ -77,7 +78,7 @@ class TracedController(Controller):
 
     @abc.abstractmethod
     def law(self, plant: Plant, t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
-        """New commands (na,), in the order of `plant.actuator_names`, and new memory (nm,).
+        """New commands (na,), in the order of `plant.layout.commands`, and new memory (nm,).
 
         Args:
             plant: What it controls.
@@ -102,7 +103,7 @@ class TracedController(Controller):
             lanes: Worlds per vector operation.
             threads: Threads that share worlds.
         """
-        na, nm = len(plant.actuator_names), len(self.first_memory)
+        na, nm = len(plant.layout.commands), len(self.first_memory)
         sizes = {"t": (), "q": (plant.model.nq,), "v": (plant.model.nv,), "command": (na,), "memory": (nm,)}
         inputs = tuple(Argument(name, shape) for name, shape in sizes.items())
         outputs = (Argument("new_command", (na,)), Argument("new_memory", (nm,)))
@@ -135,8 +136,11 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
         if period is not None:
             raise ValueError(f"period is {period!r}, but there is no controller; leave it out, or give a controller")
         return None
+    if isinstance(controller, type):
+        name = controller.__name__
+        raise TypeError(f"controller is the class {name}, must be an object of it: {name}(...)")
     if isinstance(controller, Controller):
-        if period is not None and float(period) != float(controller.period):
+        if period is not None and positive(period, "period") != float(controller.period):
             raise ValueError(
                 f"period is {period:g} s, but the controller {type(controller).__name__} has a period of "
                 f"{controller.period:g} s; leave period out"
@@ -155,6 +159,23 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     return FunctionController(controller, period)
 
 
+def own_controller(controller: Controller | None) -> Controller | None:
+    """A controller for one simulation alone: a copy, so that others with the same object do not mix with it.
+
+    Args:
+        controller: What `as_controller` gave; a function remembers nothing and stays as it is.
+    """
+    if isinstance(controller, FunctionController):
+        return controller
+    try:
+        return copy.deepcopy(controller)
+    except Exception as error:
+        raise TypeError(
+            f"controller {type(controller).__name__} cannot be copied for the simulation: {error}; "
+            "open files and devices in its start, which is called on the copy"
+        ) from error
+
+
 def signals_of(controller: Controller, signals: Mapping[str, str]) -> np.ndarray:
     """Values of a controller's signals, a copy, shape (ns,).
 
@@ -165,31 +186,4 @@ def signals_of(controller: Controller, signals: Mapping[str, str]) -> np.ndarray
     values = np.array(controller.signal_values, dtype=float)
     if values.shape != (len(signals),):
         raise ValueError(f"signal_values must have shape ({len(signals)},) ({', '.join(signals)}), got {values.shape}")
-    return values
-
-
-def values_of(given: Commands, present: np.ndarray, names: Sequence[str], what: str, t: float) -> np.ndarray:
-    """Values of inputs as a caller gave them, a new array, shape (n,).
-
-    Args:
-        given: By name, or all in order.
-        present: The values so far, which those not named keep, shape (n,).
-        names: Names of the inputs.
-        what: What they are, as "actuator".
-        t: Time, for the message [s].
-    """
-    values = present.copy()
-    if isinstance(given, Mapping):
-        for name, value in given.items():
-            if name not in names:
-                raise KeyError(f"no {what} {name!r}{nearest(name, names)}")
-            values[names.index(name)] = value
-    else:
-        values = np.array(given, dtype=float)
-        if values.shape != present.shape:
-            raise ValueError(f"values of the {what}s must have shape {present.shape} ({', '.join(names)}), got {values.shape}")
-    bad = ~np.isfinite(values)
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise ValueError(f"t = {t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
     return values

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics, equations, hydro
-from hydromechs.model import Body, Hydro, Model
+from hydromechs.model import Hydro, Model
 from hydromechs.model.component import Action, Now
 from hydromechs.spatial import cross
 from hydromechs.values import Array, Scalar
 
-from ._constraints import Solution, constrained
+from ._constraints import Response, constrained
 from ._plant import Plant
 from ._water import PointMotion, Water, fluid_at
 
@@ -42,10 +42,10 @@ class Evaluation(NamedTuple):
     acceleration), "weight", and those of components."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
-    constraint_free: Scalar
-    """Number of constraint forces that could have any value and are set to 0."""
-    constraint_pivot: Scalar
-    """Smallest pivot over the largest of the constraints' system, about its inverse condition number; 1 without constraints."""
+    constraint_free: Array
+    """Number of constraint forces of each group that could have any value and are set to 0, shape (ng,)."""
+    constraint_pivot: Array
+    """Smallest pivot over the largest of each group's scaled system, about its inverse condition number, shape (ng,)."""
     fluid_velocity: Array
     """Of the undisturbed water at each body, in world axes [m/s], shape (nb, 3)."""
     elastic_energy: Scalar
@@ -106,6 +106,8 @@ def evaluate(
     now = Now(model, t, q, v, kin, water)
     actions = [c.act(now, *layout.of_component(k, z, inputs)) for k, c in enumerate(plant.components)]
 
+    _check_armature(plant, actions)
+
     # forces and powers of components
     power: dict[str, Scalar] = dict.fromkeys(layout.causes, 0.0)
     pushed = {label: [np.zeros(6) for _ in range(nb)] for label in plant.labels}
@@ -130,11 +132,12 @@ def evaluate(
     tau = np.array(joint)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
-    solution = Solution(vdot, 0.0, 1.0, ())
+    held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
-        solution = constrained(model, kin, b.inertia, plant.armature, v, vdot, rows)
-        forces = iter(solution.forces)
+        held = constrained(_joint_inertia(plant, model, kin, b), v, vdot, rows, plant.groups)
+        vdot = vdot + held.change
+        forces = iter(held.forces)
         for c, action, out in zip(plant.components, actions, outputs, strict=True):
             for row in action.constraints:
                 force = next(forces)
@@ -142,24 +145,35 @@ def evaluate(
                 power[c.cause] = power[c.cause] + force @ (row.J @ v)
 
     # the water's forces by cause
-    of_water = _water_forces(plant, model, water, kin, b, solution.vdot, power)
+    of_water = _water_forces(plant, model, water, kin, b, vdot, power)
     zdot = np.array([*rates, *power.values()])
     kinetic, fluid, potential = _energies(plant, model, kin, b.motions, v)
     velocity = water.velocity
     return Evaluation(
-        vdot=solution.vdot,
+        vdot=vdot,
         zdot=zdot,
         tau=tau,
         forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
         outputs=tuple(outputs),
-        constraint_free=solution.free,
-        constraint_pivot=solution.pivot,
+        constraint_free=held.free,
+        constraint_pivot=held.pivot,
         fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),
         elastic_energy=elastic,
         kinetic_energy_body=kinetic,
         kinetic_energy_fluid=fluid,
         potential_energy=potential,
     )
+
+
+def _check_armature(plant: Plant, actions: Sequence[Action]) -> None:
+    """Rotors must be as at the start: what a change of their inertia would do to the motion is not in the equations."""
+    for c, action, first in zip(plant.components, actions, plant.first_actions, strict=True):
+        now, then = ([np.asarray(inertia) for _, inertia in a.armature] for a in (action, first))
+        if len(now) != len(then) or any(x.dtype == object or x != y for x, y in zip(now, then, strict=True)):
+            raise ValueError(
+                f"component {c.name!r} ({type(c).__name__}): its armature changes with time, state, inputs or open parameters; "
+                "it must be a constant"
+            )
 
 
 def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
@@ -188,7 +202,12 @@ def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) ->
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin.p_WB, inputs, fluid_at)
     b = equations.balance(model, q, v, water.velocity, water.acceleration, None, water.surface(kin))
-    M = np.array(dynamics.mass_matrix(model, kin, b.inertia), dtype=float)
+    return np.array(_joint_inertia(plant, model, kin, b), dtype=float)
+
+
+def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: equations.Balance) -> Array:
+    """Joint-space inertia with added mass and geared rotors, shape (nv, nv)."""
+    M = dynamics.mass_matrix(model, kin, b.inertia)
     return M if plant.armature is None else M + np.diag(plant.armature)
 
 
@@ -220,7 +239,7 @@ def _water_forces(
                 power["drag"] = power["drag"] + drag[i] @ motion.velocity
                 if "water" in power:
                     G = None if plant.uniform else water.at(i).gradient
-                    power["water"] = power["water"] + _water_power(plant, body, motion, kin.V[i], drag[i], added[i], M_A, G)
+                    power["water"] = power["water"] + _water_power(plant, model, i, motion, kin.V[i], drag[i], added[i], M_A, G)
                 if "surface" in power:  # not the power of the force: a force that is missing or wrong leaves a residual
                     power["surface"] = power["surface"] - hydro.crossing_loss(body, motion)
     weight = [_weight(model, i, kin.R_WB[i]) for i in range(model.nb)]
@@ -266,9 +285,17 @@ def _added_mass_force(M_A: Array, a: Array, motion: hydro.Motion, V: Array, unif
 
 
 def _water_power(
-    plant: Plant, body: Body, motion: hydro.Motion, V: Array, drag: Array, added: Array, M_A: Array, gradient: Array | None
+    plant: Plant,
+    model: Model,
+    i: int,
+    motion: hydro.Motion,
+    V: Array,
+    drag: Array,
+    added: Array,
+    M_A: Array,
+    gradient: Array | None,
 ) -> Scalar:
-    """Power of the moving water on one body: what its forces give beyond the loss to drag and −dT_f/dt, T_f = ½ V_rᵀ M_A V_r.
+    """Power of the moving water on body i: what its forces give beyond the loss to drag and −dT_f/dt, T_f = ½ V_rᵀ M_A V_r.
 
     The force of added mass gives F · V = −dT_f/dt + F · (V − V_r) − V_rᵀ M_A (G v_r, 0): the forces carry the water's
     acceleration Dv_f/Dt, T_f changes with that along the body's path. At a free surface M_A changes too, and F has the
@@ -277,10 +304,10 @@ def _water_power(
     """
     carried = V - motion.velocity
     power = drag @ carried
-    if isinstance(body.hydro, Hydro):
-        gravity = motion.R_WB.T @ plant.model.world.gravity_vector
+    if isinstance(model.bodies[i].hydro, Hydro):
+        gravity = motion.R_WB.T @ model.world.gravity_vector
         moved = motion if plant.waves_move_surface else motion._replace(a_fg=motion.a_fg + gravity)
-        power = power + hydro.total_buoyancy(body, moved) @ V
+        power = power + hydro.total_buoyancy(model.bodies[i], moved) @ V
     power = power + added @ carried
     if gradient is not None:
         G = motion.R_WB.T @ gradient @ motion.R_WB

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hydromechs.errors import FieldError, words_of
 from hydromechs.integrators import Point, rounding
-from hydromechs.values import Finite, check_fields, floats, is_finite
+from hydromechs.recording import find_quantity
+from hydromechs.values import Finite, check_fields, floats, is_finite, nearest, number
 
-__all__ = ["Crossing", "Event", "Watched", "first_crossings"]
+from ._held import switch_places, wrench_places
+from ._observe import coordinates, quantities
+from ._plant import Plant
+
+__all__ = ["Crossing", "Event", "Watched", "check_events", "first_crossings", "watchable"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +43,19 @@ class Event:
 
     def __post_init__(self) -> None:
         check_fields(self, f"event {self.name!r}: Event")
+        for key in ("name", "quantity"):
+            if not isinstance(getattr(self, key), str):
+                raise FieldError(f"Event.{key}", getattr(self, key), "must be a text")
+        for key in ("command", "wrench", "grasp", "release"):
+            value = getattr(self, key)
+            if not isinstance(value, Iterable):
+                must = "must map names to values" if key in ("command", "wrench") else "must be names of grasps"
+                raise FieldError(f"event {self.name!r}: Event.{key}", value, must)
         for key in ("command", "wrench"):
             value = getattr(self, key)
             object.__setattr__(self, key, tuple(value.items()) if isinstance(value, Mapping) else tuple(map(tuple, value)))
+        numbers = tuple((name, number(x, f"event {self.name!r}: the command of {name!r}")) for name, x in self.command)
+        object.__setattr__(self, "command", numbers)
         wrenches = []
         for body, given in self.wrench:
             wrench = floats(given, 6, f"event {self.name!r}: the wrench on {body!r}")
@@ -56,12 +72,43 @@ class Event:
     @property
     def acts(self) -> bool:
         """Whether anything is different after it."""
-        return bool(self.stop or self.command or self.wrench or self.held)
+        return bool(self.stop or self.command or self.wrench or self.switches)
 
     @property
-    def held(self) -> dict[str, float]:
-        """Switches to set, by name."""
-        return {f"{name}.closed": 0.0 for name in self.release} | {f"{name}.closed": 1.0 for name in self.grasp}
+    def switches(self) -> dict[str, float]:
+        """What opens (0) and closes (1), by name."""
+        return dict.fromkeys(self.release, 0.0) | dict.fromkeys(self.grasp, 1.0)
+
+
+def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Dimensions of the quantities that an event can watch: all that do not need the start of the run; see `quantities`."""
+    return {name: dims for name, dims in quantities(plant, signals).items() if name != "energy_residual"}
+
+
+def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str]) -> None:
+    """Raise `KeyError` where an event names a quantity, or something to act on, that the plant does not have.
+
+    Args:
+        events: The events.
+        plant: What is simulated.
+        signals: Signals of its controller, name to unit.
+    """
+    variables, labels = watchable(plant, signals), coordinates(plant, signals)
+    wrenches, switches = wrench_places(plant), switch_places(plant)
+    for event in events:
+        try:
+            find_quantity(event.quantity, variables, labels)
+        except KeyError as error:
+            raise KeyError(f"event {event.name!r}: quantity: {words_of(error)}") from None
+        named: tuple[tuple[str, Iterable[str], Collection[str]], ...] = (
+            ("actuator", dict(event.command), plant.layout.commands),
+            ("external wrench on", dict(event.wrench), wrenches),
+            ("grasp", event.switches, switches),
+        )
+        for what, names, known in named:
+            for name in names:
+                if name not in known:
+                    raise KeyError(f"event {event.name!r}: no {what} {name!r}{nearest(name, known)}")
 
 
 class Crossing(NamedTuple):

@@ -69,7 +69,7 @@ class Layout(NamedTuple):
             slots: Some of `state_slots` or `input_slots`.
             q: Configuration at the start, shape (nq,).
         """
-        return np.array([s.start(q) if callable(s.start) else s.start for s in slots], dtype=float)
+        return np.array([s.value_at(q) for s in slots], dtype=float)
 
 
 def layout_of(model: Model, components: Sequence[Component], causes: Sequence[str], data: Sequence[Data]) -> Layout:
@@ -87,11 +87,11 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
     for c in components:
         slots = list(c.states(model))
         z.append({s.name: len(states) + k for k, s in enumerate(slots)})
-        states += [_full(c.name, s.name) for s in slots]
+        states += [s.full_name(c.name) for s in slots]
         state_slots += slots
     given = [(k, s) for k, c in enumerate(components) for s in c.inputs(model)]
     ordered = [x for x in given if not x[1].held] + [x for x in given if x[1].held]
-    names = [_full(components[k].name, s.name) for k, s in ordered]
+    names = [s.full_name(components[k].name) for k, s in ordered]
     u: list[dict[str, int]] = [{} for _ in components]
     for i, (k, slot) in enumerate(ordered):
         u[k][slot.name] = i
@@ -116,7 +116,3 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
         data=places,
         size=at,
     )
-
-
-def _full(component: str, name: str) -> str:
-    return f"{component}.{name}" if name else component

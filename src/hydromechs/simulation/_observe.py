@@ -9,18 +9,23 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.model.component import Output
-from hydromechs.recording import Variable
+from hydromechs.recording import STORED_ENERGIES, Variable
 from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
-from ._plant import Plant
+from ._plant import DIMENSIONS, Plant
 from ._water import PointMotion, fluid_at
 
-__all__ = ["ENERGIES", "coordinates", "observed", "observer", "quaternions", "schema"]
+__all__ = ["coordinates", "observed", "observer", "quantities", "quaternions", "schema"]
 
-SIX = ("X", "Y", "Z", "K", "M", "N")
-ENERGIES = ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy", "elastic_energy")
+AXES: dict[str, tuple[str, ...]] = {
+    "xyz": ("x", "y", "z"),
+    "wxyz": ("w", "x", "y", "z"),
+    "six": ("X", "Y", "Z", "K", "M", "N"),
+    "nu": tuple("uvwpqr"),
+}
+"""Dimensions that have the same names in every recording; components may record along them."""
 WORDS = {
     "drag": "drag, damping and lift of the water",
     "added_mass": "force of the added mass",
@@ -69,12 +74,10 @@ def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[
         "body": list(plant.model.body_names),
         "coordinate": list(names_q),
         "dof": list(names_v),
-        "xyz": ["x", "y", "z"],
-        "wxyz": ["w", "x", "y", "z"],
-        "six": list(SIX),
-        "nu": list("uvwpqr"),
+        **{dimension: list(names) for dimension, names in AXES.items()},
         **{o.dimension: list(o.labels) for _, o in _outputs(plant).values() if o.labels},
         **_entries(plant),
+        "constraint_group": list(plant.group_names),
         "cause": list(plant.layout.causes),
         "internal": list(plant.layout.states),
         "held": list(plant.layout.held),
@@ -112,12 +115,16 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
     if plant.layout.commands:
         units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if not s.held))
         out.append(variable("command", ("actuator",), units, "command of the actuator, in its unit"))
-    for kind, o in _outputs(plant).values():
-        out.append(variable(o.name, (kind, *([o.dimension] if o.labels else [])), o.units, o.long_name, o.dtype))
+    of_components = len(out)
     if plant.constrained:
         out += [
-            variable("constraint_free", (), "1", "constraint forces that could have any value, set to 0"),
-            variable("constraint_pivot", (), "1", "smallest over largest pivot of the constraints: small is ill-conditioned"),
+            variable("constraint_free", ("constraint_group",), "1", "constraint forces that could have any value, set to 0"),
+            variable(
+                "constraint_pivot",
+                ("constraint_group",),
+                "1",
+                "smallest over largest pivot of the group: small is ill-conditioned",
+            ),
         ]
     out += [
         variable("kinetic_energy_body", (), "J", "kinetic energy of the bodies"),
@@ -135,7 +142,35 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         out.append(variable("held_input", ("held",), units, "inputs that are held until they are set"))
     if signals:
         out.append(variable("signal", ("channel",), ", ".join(dict.fromkeys(signals.values())), "signal of the controller"))
+    _check_outputs(plant, {v.name for v in out})
+    out[of_components:of_components] = [
+        variable(o.name, (kind, *([o.dimension] if o.labels else [])), o.units, o.long_name, o.dtype)
+        for kind, o in _outputs(plant).values()
+    ]
     return out
+
+
+def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Dimensions of all that is recorded, without time, and of time itself, for `recording.find_quantity`; see `schema`."""
+    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}}
+
+
+def _check_outputs(plant: Plant, recorded: set[str]) -> None:
+    """What components record must not have a name of the recording's own, nor new labels along a dimension of it."""
+    own = {*recorded, *FROM_STATE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
+    outputs = {o.name for c in plant.components for o in c.outputs}
+    along = dict(AXES)
+    for c in plant.components:
+        for o in c.outputs:
+            who = f"component {c.name!r} ({type(c).__name__}): its output {o.name!r}"
+            if o.name in own:
+                raise ValueError(f"{who} has a name of the recording's own; give it another, as {o.name + '_of_mine'!r}")
+            taken = o.dimension in {"", *own, *outputs} - {*AXES}
+            if o.labels and (taken or along.setdefault(o.dimension, o.labels) != o.labels):
+                raise ValueError(
+                    f"{who} has labels along the dimension {o.dimension!r}, which is empty or something else already; give it "
+                    f"another, as {o.name + '_entry'!r}"
+                )
 
 
 FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "energy_residual", "held_input"}
@@ -157,9 +192,9 @@ def observed(
         "depth": np.array([model.world.down @ p for p in kin.p_WB]),
         "fluid_velocity": e.fluid_velocity,
         **{f"force_{label}": F for label, F in e.forces.items()},
-        "constraint_free": np.asarray(e.constraint_free),
-        "constraint_pivot": np.asarray(e.constraint_pivot),
-        **{name: np.asarray(getattr(e, name)) for name in ENERGIES},
+        "constraint_free": e.constraint_free,
+        "constraint_pivot": e.constraint_pivot,
+        **{name: np.asarray(getattr(e, name)) for name in STORED_ENERGIES},
     }
     entries = _entries(plant)
     for name, (kind, o) in _outputs(plant).items():

@@ -10,20 +10,26 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.equations import identity_of, parameter_value, with_parameters
+from hydromechs.equations import identity_of, model_of, parameter_value, with_parameters
+from hydromechs.errors import FieldError, ModelError
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
-from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Now
-from hydromechs.values import Array, Scalar, nearest
+from hydromechs.model import Model, dry_faults
+from hydromechs.model.component import Action, Component, Now, StillWater
+from hydromechs.values import Array, instances, nearest, whole
 
+from ._actions import check_action
+from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
 
-__all__ = ["Plant", "Waves"]
+__all__ = ["COMPONENTS", "Plant", "Waves"]
 
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
-DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held", "channel"}
+COMPONENTS = "components; derive a class of your own from hydromechs.Component"
+"""What components must be."""
+DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
+DIMENSIONS |= {"constraint_group", "channel"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""
@@ -31,19 +37,6 @@ LABELS = {"drag", "added_mass", "buoyancy", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
-
-
-class _StillWater:
-    """Water at rest, for the first look at what components do."""
-
-    def __init__(self, surface: bool) -> None:
-        self._depth = 0.0 if surface else None
-
-    def velocity_at(self, body: int, away: Array) -> Array:
-        return np.zeros(3)
-
-    def depth_at(self, body: int, away: Array) -> Scalar | None:
-        return self._depth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +59,27 @@ class Plant:
     """Names of numbers of the model that stay open, as "vehicle.inertia.mass"."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "components", tuple(self.components))
+        model_of(self.model)
+        if not isinstance(self.environment, Environment):
+            raise FieldError("environment", self.environment, "must be a hydromechs.Environment(...)")
+        object.__setattr__(self, "components", instances(self.components, Component, "components", COMPONENTS))
+        object.__setattr__(self, "seed", whole(self.seed, "seed"))
         named = (self.parameters,) if isinstance(self.parameters, str) else tuple(self.parameters)
         object.__setattr__(self, "parameters", named)
         for name in named:
             parameter_value(self.model, name)  # a KeyError that says what there is
+        if "world.gravity" in named and self.environment.waves:
+            raise ValueError(
+                "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
+                "leave the waves out"
+            )
         for c in self.components:
-            if not isinstance(c, Component):
-                raise TypeError(f"components has {c!r}, must be a Component; derive your class from hydromechs.Component")
+            if not isinstance(c.name, str) or not c.name:
+                raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")
             c.check(self.model)
+        faults = [] if self.environment.surface is None else dry_faults(self.model)
+        if faults:
+            raise ModelError(self.model.name, faults)
         seen: set[str] = set()
         for c in self.components:
             if c.name in seen:
@@ -86,7 +91,7 @@ class Plant:
                         f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is a name of the recording's own; "
                         f"give the class another, as {what} = {word + '_of_mine'!r}"
                     )
-        _ = self._actions
+        _ = self.first_actions
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -100,30 +105,45 @@ class Plant:
     # -- what components do, seen once ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _actions(self) -> tuple[Action, ...]:
+    def first_actions(self) -> tuple[Action, ...]:
         """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
         model, state = self.model, self.model.initial()
         kin = dynamics.kinematics(model, state.q, state.v)
-        now = Now(model, 0.0, state.q, state.v, kin, _StillWater(self.environment.surface is not None))
+        now = Now(model, 0.0, state.q, state.v, kin, StillWater(None if self.environment.surface is None else 0.0))
         out = []
         for c in self.components:
-            z = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.states(model)}
-            u = {s.name: s.start(state.q) if callable(s.start) else s.start for s in c.inputs(model)}
-            action = c.act(now, z, u)
-            _check_action(c, action, z)
+            z = {s.name: s.value_at(state.q) for s in c.states(model)}
+            u = {s.name: s.value_at(state.q) for s in c.inputs(model)}
+            try:
+                action = c.act(now, z, u)
+            except Exception as error:
+                error.add_note(f"in act of the component {c.name!r} ({type(c).__name__})")
+                raise
+            check_action(c, model, action, z)
             out.append(action)
         return tuple(out)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Labels of components that put wrenches on bodies, for the recording."""
-        pairs = zip(self.components, self._actions, strict=True)
+        pairs = zip(self.components, self.first_actions, strict=True)
         return tuple(dict.fromkeys(c.label for c, a in pairs if a.forces))
 
     @cached_property
     def constraining(self) -> tuple[int, ...]:
         """Numbers of the components that have constraints."""
-        return tuple(k for k, action in enumerate(self._actions) if action.constraints)
+        return tuple(k for k, action in enumerate(self.first_actions) if action.constraints)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Constraints that are solved together, as numbers in the order of components."""
+        return constraint_groups(self.model, [row for action in self.first_actions for row in action.constraints])
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of each group's components, as "left_hand + right_hand"."""
+        owners = [self.components[k].name for k in self.constraining for _ in self.first_actions[k].constraints]
+        return tuple(" + ".join(dict.fromkeys(owners[i] for i in group)) for group in self.groups)
 
     @property
     def constrained(self) -> bool:
@@ -134,7 +154,7 @@ class Plant:
     def armature(self) -> np.ndarray | None:
         """Reflected inertia of rotors that each degree of freedom feels [kg·m²], shape (nv,); None for none."""
         out = np.zeros(self.model.nv)
-        for action in self._actions:
+        for action in self.first_actions:
             for dofs, inertia in action.armature:
                 out[dofs] += inertia
         return out if out.any() else None
@@ -146,7 +166,7 @@ class Plant:
         """Where states and inputs are."""
         acting = (
             c.cause
-            for c, a in zip(self.components, self._actions, strict=True)
+            for c, a in zip(self.components, self.first_actions, strict=True)
             if a.forces or a.joint_forces or a.constraints or a.power is not None
         )
         causes = list(dict.fromkeys(acting))
@@ -172,10 +192,6 @@ class Plant:
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
         """
-        unknown = [name for name in parameters if name not in self.parameters]
-        if unknown:
-            hint = nearest(unknown[0], self.parameters)
-            raise KeyError(f"no open parameter {unknown[0]!r}{hint}; name it in parameters=[...] of the plant or simulation")
         parts, until = [], np.inf
         if self.streams:
             segment = flow.segment(t)
@@ -186,9 +202,36 @@ class Plant:
             parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
-        for name in self.parameters:
-            parts.append(list(np.ravel(parameters.get(name, parameter_value(self.model, name)))))
+        parts.append(list(self.parameter_values(parameters)))
         return np.array([x for part in parts for x in part], dtype=float), until
+
+    def parameter_values(self, given: Mapping[str, Any]) -> np.ndarray:
+        """Values of all open parameters in order, one after another, shape (np,).
+
+        Args:
+            given: Values by name; the model's for those not named.
+        """
+        for name in given:
+            if name not in self.parameters:
+                hint = nearest(name, self.parameters)
+                raise KeyError(f"no open parameter {name!r}{hint}; name it in parameters=[...] of the plant or simulation")
+        out = []
+        for name in self.parameters:
+            own = parameter_value(self.model, name)
+            value = np.asarray(given.get(name, own), dtype=float)
+            if value.shape != own.shape:
+                raise ValueError(f"parameter {name!r} must have shape {own.shape}, got {value.shape}")
+            if not np.isfinite(value).all():
+                raise ValueError(f"parameter {name!r} is {value}, must be finite")
+            out.append(value.ravel())
+        return np.concatenate([np.zeros(0), *out])
+
+    def named_parameters(self, values: Array) -> dict[str, Any]:
+        """Open parameters by name, from their values one after another, shape (np,)."""
+        at = self.layout.size - len(values)  # they are the last of the inputs
+        places = {name: self.layout.data[f"parameter.{name}"] for name in self.parameters}
+        parts = {name: np.reshape(values[s.start - at : s.stop - at], shape) for name, (s, shape) in places.items()}
+        return {name: x if x.ndim else float(x) for name, x in parts.items()}
 
     def opened(self, u: Array) -> Model:
         """The mechanism with its open parameters taken from the inputs."""
@@ -255,41 +298,6 @@ class Plant:
         """Whether the water touches any body."""
         return any(b.hydro is not None for b in self.model.bodies)
 
-    # -- names ----------------------------------------------------------------------------------------------------------------
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Names of the commands."""
-        return self.layout.commands
-
-    @property
-    def internal_names(self) -> tuple[str, ...]:
-        """Names of the internal states, and of the work that each cause has done [J]."""
-        return self.layout.states
-
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """What can do work on the mechanism."""
-        return self.layout.causes
-
 
 def _plant(model: Model, environment: Environment, components: tuple, seed: int, parameters: tuple[str, ...]) -> Plant:
     return Plant(model=model, environment=environment, components=components, seed=seed, parameters=parameters)
-
-
-def _check_action(component: Component, action: object, z: Mapping[str, float]) -> None:
-    """What a component's `act` returned must fit what it says of itself."""
-    who = f"component {component.name!r} ({type(component).__name__})"
-    if not isinstance(action, Action):
-        raise TypeError(f"{who}: act returned {action!r}, must be an Action")
-    if set(action.rates) != set(z):
-        raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give those of its states {sorted(z)}")
-    declared = {o.name for o in component.outputs}
-    recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
-    if recorded != declared:
-        raise ValueError(f"{who}: act records {sorted(recorded)}, must record its outputs {sorted(declared)}")
-    for wrench in action.forces:
-        if np.shape(wrench.F_Bo_B) != (6,):
-            raise ValueError(f"{who}: a wrench has shape {np.shape(wrench.F_Bo_B)}, must be (6,)")
-    if action.energy is not None and action.power is None:
-        raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")

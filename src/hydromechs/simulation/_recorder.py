@@ -12,9 +12,10 @@ import numpy as np
 
 from hydromechs.compiler import Compiled
 from hydromechs.integrators import Point, rounding
-from hydromechs.recording import MemoryRecorder, RecordingWriter
+from hydromechs.recording import STORED_ENERGIES, MemoryRecorder, RecordingWriter
 
-from ._observe import ENERGIES, coordinates, quaternions, schema
+from ._free_forces import FreeForces
+from ._observe import coordinates, quaternions, schema
 from ._plant import Plant
 
 __all__ = ["Recorder"]
@@ -48,6 +49,9 @@ class Recorder:
     ) -> None:
         self.plant, self.observer, self.every = plant, observer, every
         own = {"model": plant.model.name, "axes": plant.model.world.axes, "seed": plant.seed}
+        if plant.layout.commands:
+            units = zip(plant.layout.commands, plant.layout.input_slots, strict=False)
+            own["command_units"] = {name: slot.unit for name, slot in units}
         own |= {"signal_units": dict(signals)} if signals else {}
         self.variables = schema(plant, signals)
         contents = (self.variables, coordinates(plant, signals), own | dict(attrs))
@@ -55,6 +59,8 @@ class Recorder:
         """Takes the samples, block by block."""
         self.sample_size = 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         """Size of one sample [bytes]."""
+        self.free_forces = FreeForces(plant.group_names)
+        """Constraint forces that were set to 0, in the samples that are handed on."""
         self.signal = np.full(len(signals), np.nan)
         """Values of the signals that hold now, shape (ns,)."""
         self._rows: list[tuple[np.ndarray, ...]] = []
@@ -104,6 +110,8 @@ class Recorder:
         with np.errstate(all="ignore"):  # the last samples before a run diverges may be huge
             block = self._block(times, q, x, inputs, signal)
         self.sink.append(block)
+        if self.plant.constrained:
+            self.free_forces.look(times, block["constraint_free"])
         self._flushed = time.perf_counter()
 
     def _block(
@@ -121,9 +129,9 @@ class Recorder:
         causes = layout.causes
         work = x[:, x.shape[1] - len(causes) :].copy()
         if self._start is None:
-            self._start = {name: got[name][0] for name in ENERGIES} | {"work": work[0].copy()}
+            self._start = {name: got[name][0] for name in STORED_ENERGIES} | {"work": work[0].copy()}
         work -= self._start["work"]
-        total = sum(got[name] - self._start[name] for name in ENERGIES)
+        total = sum(got[name] - self._start[name] for name in STORED_ENERGIES)
         got["work"] = work
         got["energy_residual"] = total - work.sum(axis=1)
         return {name: got[name] for name in ["time", *(v.name for v in self.variables)]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,14 +11,17 @@ import numpy as np
 from hydromechs import compiler, dynamics, equations
 from hydromechs.compiler import Argument, Compiled
 from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
+from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
-from hydromechs.integrators import Integrator, Stepper, method_named, rounding, slack
+from hydromechs.integrators import Integrator, Point, Stepper, method_named, rounding, slack, whole_steps
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
 from hydromechs.values import Array, Scalar, nearest, positive, whole
 
+from ._closing import closed, switched_off
 from ._controller import TracedController
 from ._plant import Plant
 from ._programs import PlantPrograms
+from ._ranges import CommandRanges
 
 __all__ = ["Rollout", "rollout"]
 
@@ -41,6 +45,39 @@ class Rollout(NamedTuple):
     """Commands of a plant at the end, shape (..., na)."""
     memory: np.ndarray
     """What the controller remembers at the end, shape (..., nm)."""
+
+    def __repr__(self) -> str:
+        worlds, good = self.good.size, self.good
+        steps = f"{good.min()} to {good.max()}" if worlds and good.min() < good.max() else f"{good.max(initial=0)}"
+        of = f"{worlds} worlds" if self.good.ndim else "one world"
+        return f"<Rollout of {of}: {len(self.t)} rows from t = {self.t[0]:g} to {self.t[-1]:g} s, {steps} good steps>"
+
+
+class _Times(NamedTuple):
+    """The steps of a rollout."""
+
+    start: float
+    """Time at the start [s]."""
+    dt: float
+    """Step [s]."""
+    steps: int
+    """Number of steps."""
+    record: int
+    """Steps from one recorded state to the next."""
+
+    @property
+    def recorded(self) -> np.ndarray:
+        """Times of the start and of every recorded step [s], shape (rows + 1,)."""
+        return self.start + self.dt * self.record * np.arange(self.steps // self.record + 1)
+
+
+class _Law(NamedTuple):
+    """A control law at work."""
+
+    code: Compiled
+    """From (t, q, v, command, memory) to (command, memory)."""
+    period: int
+    """Steps between two of its calls."""
 
 
 def rollout(
@@ -70,22 +107,23 @@ def rollout(
         inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),
             fluid_acceleration (3,) and wrench (nb, 6). Each is held, shape (..., n), or given for every step, shape
             (..., steps, n), with all of the batch's dimensions before it. Of a plant, a mapping of commands and held inputs by
-            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest.
+            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest. A constraint that
+            closes at a step makes velocities agree there, as in a simulation.
         dt: Step [s].
         steps: Number of steps.
         method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
             inputs that are held.
         record: Steps from one recorded state to the next.
         controller: Of a plant: gives commands every period, a whole number of steps.
-        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given.
+        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. Grasps
+            that are closed at the start close there, with an impulse, unless internal states are given: then they hold already.
         memory: What the controller remembers at the start, shape (..., nm); as it says unless given.
         t: Of a plant: time at the start [s]; 0 unless given.
         parameters: Values of open parameters by name, shape (..., n); the model's for those not named.
         lanes: Of a plant: worlds per vector operation, 1, 4 or 8; what the machine has unless given.
         threads: Of a plant: threads that share the worlds; 1 unless given.
     """
-    dt = positive(dt, "dt")
-    steps, record = whole(steps, "steps", 1), whole(record, "record", 1)
+    times = _Times(t or 0.0, positive(dt, "dt"), whole(steps, "steps", 1), whole(record, "record", 1))
     chosen = method_named(method)
     if chosen.adaptive:
         raise ValueError("a rollout takes steps of one length; use rk4, b1pc5, semi_implicit_euler, euler or linearly_implicit")
@@ -94,22 +132,50 @@ def rollout(
         extra = [name for name, x in given.items() if x is not None]
         if extra:
             raise ValueError(f"{extra[0]} goes with a plant; build one, hm.Plant(model=..., components=...), and roll it out")
-        return _model_rollout(what, q, v, inputs, dt, steps, chosen, record, dict(parameters or {}))
+        return _model_rollout(what, chosen, times, q, v, inputs, parameters or {})
     if not isinstance(what, Plant):
         raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
-    return _PlantRollout(what, chosen, lanes, 1 if threads is None else threads).run(
-        q, v, inputs, dt, steps, record, controller, internal, memory, t or 0.0, dict(parameters or {})
-    )
+    if memory is not None and controller is None:
+        raise ValueError("memory goes with a controller; give one, or leave memory out")
+    worlds = _PlantRollout(what, chosen, lanes, 1 if threads is None else threads)
+    return worlds.run(times, q, v, inputs, parameters or {}, controller=controller, internal=internal, memory=memory)
 
 
 def _starts(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     """Starts as arrays, and the batch's dimensions."""
-    q, v = (np.asarray(x, dtype=float) for x in (q, v))
-    for name, x, n in (("q", q, model.nq), ("v", v, model.nv)):
-        if x.ndim < 1 or x.shape[-1] != n:
-            raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
+    q, v = _last(q, "q", model.nq), _last(v, "v", model.nv)
     _check_quaternions(model, q)
-    return q, v, np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    return q, v, _batch({"q": q.shape[:-1], "v": v.shape[:-1]})
+
+
+def _array(x: Any, name: str) -> np.ndarray:
+    """Numbers that a caller gave."""
+    try:
+        return np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise FieldError(name, x, "must be an array of numbers") from None
+
+
+def _batch(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch of all inputs, whose leading dimensions must fit together."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise ValueError(f"batches do not fit together: {listed}; give all the same leading dimensions, or none") from None
+
+
+def _last(x: Any, name: str, n: int) -> np.ndarray:
+    """An array of rows of n numbers."""
+    x = _array(x, name)
+    if x.ndim < 1 or x.shape[-1] != n:
+        raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
+    return x
+
+
+def _shape_text(shape: tuple[int, ...]) -> str:
+    """The shape of an array with the batch's dimensions before it, in words."""
+    return f"({', '.join(['...', *map(str, shape)])})"
 
 
 def _check_quaternions(model: Model, q: np.ndarray) -> None:
@@ -133,14 +199,16 @@ def _leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int,
     """Leading dimensions of an input: none, those of the batch, or those of the batch and one row per step."""
     n = len(shape)
     if x.ndim < n or x.shape[x.ndim - n :] != shape:
-        raise ValueError(f"{name} must have shape (..., {', '.join(map(str, shape))}), got {x.shape}")
+        raise ValueError(f"{name} must have shape {_shape_text(shape)}, got {x.shape}")
     lead = x.shape[: x.ndim - n]
     if len(lead) == len(batch) + 1:
         if lead[-1] != steps:
             raise ValueError(f"{name} of shape {x.shape} has {lead[-1]} rows for {steps} steps; give one row per step")
         return lead[:-1]
     if len(lead) > len(batch) + 1:
-        raise ValueError(f"{name} of shape {x.shape} does not fit the batch {batch}")
+        raise ValueError(
+            f"{name} of shape {x.shape} does not fit the batch {batch}: it has more dimensions than that and the steps"
+        )
     if lead and batch and lead == (steps,) and lead != batch[-1:]:
         raise ValueError(
             f"{name} of shape {x.shape} has one row per step but not the batch {batch}; give it the shape "
@@ -165,15 +233,7 @@ def _worlds(x: np.ndarray, batch: tuple[int, ...], worlds: int) -> np.ndarray:
 
 
 def _model_rollout(
-    dyn: Dynamics,
-    q: Any,
-    v: Any,
-    inputs: Any,
-    dt: float,
-    steps: int,
-    method: Integrator,
-    record: int,
-    parameters: dict[str, Any],
+    dyn: Dynamics, method: Integrator, times: _Times, q: Any, v: Any, inputs: Any, parameters: Mapping[str, Any]
 ) -> Rollout:
     given = dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
     unknown = set(given) - {"tau", *OPTIONAL}
@@ -189,22 +249,22 @@ def _model_rollout(
     shapes = {name: shape_of(name, model) for name in names} | {name: x.shape for name, x in dyn.parameters.items()}
     given |= {**dyn.parameters, **parameters}
     q, v, batch = _starts(model, q, v)
-    arrays = {name: np.asarray(given[name], dtype=float) for name in shapes}
-    leads = {name: _leading(x, name, shapes[name], batch, steps) for name, x in arrays.items()}
-    batch = np.broadcast_shapes(batch, *leads.values())
+    arrays = {name: _array(given[name], name) for name in shapes}
+    leads = {name: _leading(x, name, shapes[name], batch, times.steps) for name, x in arrays.items()}
+    batch = _batch({"q and v": batch, **leads})
     worlds = int(np.prod(batch))
     flat = [_flat(x, leads[name], batch, worlds) for name, x in arrays.items()]
     starts = [_worlds(x, batch, worlds) for x in (q, v)]
     propagator = _stepper(dyn, method, tuple(names)).propagator
-    path = propagator.march(0.0, 0, *starts, flat, dt, steps, record)
-    rows = steps // record
+    path = propagator.march(times.start, 0, *starts, flat, times.dt, times.steps, times.record)
+    rows = times.steps // times.record
     q_all, v_all = (
         np.concatenate([start[:, None], part], axis=1).reshape(*batch, rows + 1, part.shape[-1])
         for start, part in zip(starts, (path.q, path.x), strict=True)
     )
     nothing = np.zeros((*batch, 0))
     return Rollout(
-        dt * record * np.arange(rows + 1),
+        times.recorded,
         q_all,
         v_all,
         path.good.reshape(batch).astype(int),
@@ -262,61 +322,63 @@ class _PlantRollout:
 
     def run(
         self,
+        times: _Times,
         q: Any,
         v: Any,
         inputs: Any,
-        dt: float,
-        steps: int,
-        record: int,
+        parameters: Mapping[str, Any],
+        *,
         controller: TracedController | None,
         internal: Any,
         memory: Any,
-        t: float,
-        parameters: dict[str, Any],
     ) -> Rollout:
         """See `rollout`."""
         plant, layout = self.plant, self.plant.layout
+        nv, nu = plant.model.nv, len(layout.commands) + len(layout.held)
         q, v, batch = _starts(plant.model, q, v)
-        named = self._named(inputs)
-        arrays = {name: np.asarray(x, dtype=float) for name, x in named.items()}
-        leads = {name: _leading(x, name, (), batch, steps) for name, x in arrays.items()}
-        open_values = self._parameters(parameters)
-        shapes = {name: layout.data[f"parameter.{name}"][1] for name in open_values}
-        batches = [x.shape[: x.ndim - len(shapes[name])] for name, x in open_values.items()]
-        batch = np.broadcast_shapes(batch, *leads.values(), *batches)
-        worlds, na, nh = int(np.prod(batch)), len(layout.commands), len(layout.held)
-        period = self._period(controller, dt)
-        starts = _worlds(q, batch, worlds)
-        rest = np.array([layout.start(layout.input_slots, row) for row in starts]).reshape(worlds, 1, na + nh)
+        law = self._law(controller, times.dt)
+        arrays = {name: _array(x, name) for name, x in self._named(inputs).items()}
+        leads = {name: _leading(x, repr(name), (), batch, times.steps) for name, x in arrays.items()}
+        opened = self._parameters(parameters)
+        shapes = {"q and v": batch, **leads}
+        shapes |= {name: x.shape[: x.ndim - len(shape)] for name, (x, shape) in opened.items()}
+        opening = internal is None
+        if internal is not None:
+            internal = _last(internal, "internal", layout.nz)
+            shapes["internal"] = internal.shape[:-1]
+        remembered = np.zeros(0)
+        if controller is not None:
+            first = controller.first_memory
+            remembered = _last(first if memory is None else memory, "memory", len(first))
+            shapes["memory"] = remembered.shape[:-1]
+        batch = _batch(shapes)
+        worlds = int(np.prod(batch))
+
+        q_start = _worlds(q, batch, worlds)
+        rest = np.array([layout.start(layout.input_slots, row) for row in q_start]).reshape(worlds, 1, nu)
         driven = any(x.ndim > len(leads[name]) for name, x in arrays.items())
-        held = np.broadcast_to(rest, (worlds, steps if driven else 1, na + nh)).copy()
+        given = np.broadcast_to(rest, (worlds, times.steps if driven else 1, nu)).copy()
         for name, x in arrays.items():
             column = x if x.ndim > len(leads[name]) else x[..., None]
-            held[:, :, self._place(name)] = np.broadcast_to(column, (*batch, column.shape[-1])).reshape(worlds, -1)
-        opened = {name: np.broadcast_to(x, (*batch, *shapes[name])).reshape(worlds, -1) for name, x in open_values.items()}
+            given[:, :, self._place(name)] = np.broadcast_to(column, (*batch, column.shape[-1])).reshape(worlds, -1)
+        for text in CommandRanges(layout).look(given[..., : len(layout.commands)]):
+            warnings.warn(text, stacklevel=4)
+        values = {name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, -1) for name, (x, shape) in opened.items()}
         if internal is None:
-            z = np.array([layout.start(layout.state_slots, row) for row in starts]).reshape(worlds, -1)
+            z = np.array([layout.start(layout.state_slots, row) for row in q_start]).reshape(worlds, -1)
             z = np.concatenate([z, np.zeros((worlds, len(layout.causes)))], axis=1)
         else:
-            given_z = np.asarray(internal, dtype=float)
-            if given_z.ndim < 1 or given_z.shape[-1] != layout.nz:
-                raise ValueError(f"internal must have shape (..., {layout.nz}), got {given_z.shape}")
-            z = _worlds(given_z, batch, worlds)
-        x = np.concatenate([_worlds(v, batch, worlds), z], axis=1)
-        q_now, law, remembered = starts, None, np.zeros((worlds, 0))
-        if controller is not None:
-            law = controller.compiled(plant, lanes=self.lanes, threads=self.threads)
-            first = np.array(controller.first_memory if memory is None else memory, dtype=float)
-            remembered = _worlds(first, batch, worlds)
-        path = self._march(q_now, x, held, opened, dt, steps, record, law, period, remembered, t)
-        rows, nv = steps // record, plant.model.nv
+            z = _worlds(internal, batch, worlds)
+        x_start = np.concatenate([_worlds(v, batch, worlds), z], axis=1)
+        path = self._march(times, q_start, x_start, given, values, law, _worlds(remembered, batch, worlds), opening=opening)
+        rows = len(times.recorded)
         return Rollout(
-            t + dt * record * np.arange(rows + 1),
-            path["q"].reshape(*batch, rows + 1, plant.model.nq),
-            path["x"][..., :nv].reshape(*batch, rows + 1, nv),
+            times.recorded,
+            path["q"].reshape(*batch, rows, plant.model.nq),
+            path["x"][..., :nv].reshape(*batch, rows, nv),
             path["good"].reshape(batch).astype(int),
-            path["x"][..., nv:].reshape(*batch, rows + 1, layout.nz),
-            path["command"].reshape(*batch, na),
+            path["x"][..., nv:].reshape(*batch, rows, layout.nz),
+            path["command"].reshape(*batch, len(layout.commands)),
             path["memory"].reshape(*batch, -1),
         )
 
@@ -338,54 +400,71 @@ class _PlantRollout:
     def _place(self, name: str) -> int:
         return (*self.plant.layout.commands, *self.plant.layout.held).index(name)
 
-    def _parameters(self, given: dict[str, Any]) -> dict[str, np.ndarray]:
-        for name in given:
+    def _parameters(self, given: Mapping[str, Any]) -> dict[str, tuple[np.ndarray, tuple[int, ...]]]:
+        """Values of open parameters, and the shape of one world's, by name."""
+        out = {}
+        for name, value in given.items():
             if name not in self.plant.parameters:
                 hint = nearest(name, self.plant.parameters)
                 raise KeyError(f"no open parameter {name!r}{hint}; name it in Plant(parameters=[...])")
-        return {name: np.asarray(x, dtype=float) for name, x in given.items()}
+            x, (_, shape) = np.asarray(value, dtype=float), self.plant.layout.data[f"parameter.{name}"]
+            if x.shape[x.ndim - len(shape) :] != shape:
+                raise ValueError(f"parameter {name!r} must have shape {_shape_text(shape)}, got {x.shape}")
+            out[name] = x, shape
+        return out
 
-    def _period(self, controller: TracedController | None, dt: float) -> int | None:
-        """Steps between two calls of the control law."""
+    def _law(self, controller: TracedController | None, dt: float) -> _Law | None:
+        """The compiled control law, and the steps between two of its calls."""
         if controller is None:
             return None
         if not isinstance(controller, TracedController):
             raise TypeError(
                 f"controller is {controller!r}; a rollout takes a TracedController, whose law is written in NumPy operations"
             )
-        ratio = controller.period / dt
-        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:
-            raise ValueError(f"the controller's period is {controller.period:g} s, must be a whole number of steps of {dt:g} s")
-        return round(ratio)
+        period = whole_steps(controller.period, dt, "the controller's period")
+        return _Law(controller.compiled(self.plant, lanes=self.lanes, threads=self.threads), period)
 
     def _march(
         self,
+        times: _Times,
         q: np.ndarray,
         x: np.ndarray,
-        held: np.ndarray,
-        opened: dict[str, np.ndarray],
-        dt: float,
-        steps: int,
-        record: int,
-        law: Compiled | None,
-        period: int | None,
+        given: np.ndarray,
+        opened: Mapping[str, np.ndarray],
+        law: _Law | None,
         memory: np.ndarray,
-        t: float,
+        *,
+        opening: bool,
     ) -> dict[str, np.ndarray]:
-        """All worlds, piece by piece: between two calls of the law, and two changes of the current's slope."""
+        """All worlds, piece by piece: between two calls of the law, changes of the current's slope, constraints that close.
+
+        `opening` says that constraints which are on at the start close there.
+        """
         plant, na, nv = self.plant, len(self.plant.layout.commands), self.plant.model.nv
         flow, worlds = UniformFlow(plant.environment, plant.seed), len(q)
         rows_q, rows_x, good, alive = [q[:, None]], [x[:, None]], np.zeros(worlds), np.ones(worlds, dtype=bool)
-        n, command = 0, held[:, 0, :na].copy()
+        t, dt, steps, record = times
+        period = steps if law is None else law.period
+        n, command = 0, given[:, 0, :na].copy()
+        switches = self._switches(given)
         while n < steps:
             now = t + n * dt
-            if law is not None and period is not None and n % period == 0:
-                command, memory = law([np.full(worlds, now), q, x[:, :nv], command, memory])
+            if law is not None and n % period == 0:
+                command, memory = law.code([np.full(worlds, now), q, x[:, :nv], command, memory])
             data, until = plant.data(flow, now + max(1e-9 * dt, rounding(now)), {})
             last = min(steps, n + max(1, int((until - now + slack(now, dt)) / dt)) if np.isfinite(until) else steps)
-            last = min(last, (n // period + 1) * period if period else steps)
+            last = min([last, (n // period + 1) * period, *(k for k in switches if k > n)])
+            commanded = command if law is not None else None
+            if n in switches or (n == 0 and opening and plant.constrained):
+                after = self._inputs(given, commanded, data, opened, n, n + 1).reshape(worlds, -1)
+                before = switched_off(plant, after)
+                if n:
+                    before[:, na : given.shape[2]] = given[:, n - 1, na:]
+                x = self._closed(now, q, x, before, after)
+                if n % record == 0:
+                    rows_x[-1][:, -1] = x
             some = last - n
-            inputs = self._inputs(held, command if law is not None else None, data, opened, n, last)
+            inputs = self._inputs(given, commanded, data, opened, n, last)
             stride = record if n % record == 0 and some % record == 0 else 1
             path = self.propagator.march(t, n, q, x, [inputs], dt, some, stride)
             numbers = n + stride * np.arange(1, path.q.shape[1] + 1)
@@ -397,7 +476,7 @@ class _PlantRollout:
             alive &= path.good == some
             n = last
         if law is None:
-            command = held[:, -1, :na]
+            command = given[:, -1, :na]
         return {
             "q": np.concatenate(rows_q, axis=1),
             "x": np.concatenate(rows_x, axis=1),
@@ -406,21 +485,42 @@ class _PlantRollout:
             "memory": memory,
         }
 
+    def _switches(self, given: np.ndarray) -> list[int]:
+        """Steps at which any world switches constraints."""
+        moved = switched_off(self.plant, given) - given
+        return [] if not self.plant.constrained else (1 + np.flatnonzero(np.diff(moved, axis=1).any(axis=(0, 2)))).tolist()
+
+    def _closed(self, t: float, q: np.ndarray, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Velocities and internal states after inputs change, shape (worlds, nv + nz); worlds that are alike are one."""
+        out = x.copy()
+        finite = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1) & (before != after).any(axis=1))
+        alike: dict[bytes, np.ndarray] = {}
+        for world in finite:
+            key = np.concatenate([a[world] for a in (q, x, before, after)]).tobytes()
+            if key not in alike:
+                try:
+                    alike[key] = closed(self.plant, Point(t, q[world], x[world]), before[world], after[world])[0].x
+                except ValueError as error:
+                    error.add_note(f"in world {world} of the rollout")
+                    raise
+            out[world] = alike[key]
+        return out
+
     def _inputs(
         self,
-        held: np.ndarray,
+        given: np.ndarray,
         command: np.ndarray | None,
         data: np.ndarray,
-        opened: dict[str, np.ndarray],
+        opened: Mapping[str, np.ndarray],
         n: int,
         last: int,
     ) -> np.ndarray:
         """Inputs of a piece, shape (worlds, nu) or, one row per step, (worlds, steps, nu)."""
-        layout, worlds = self.plant.layout, len(held)
-        rows = held[:, n:last] if held.shape[1] > 1 else held
+        layout, worlds = self.plant.layout, len(given)
+        rows = given[:, n:last] if given.shape[1] > 1 else given
         out = np.concatenate([rows, np.broadcast_to(data, (worlds, rows.shape[1], len(data)))], axis=2)
         if command is not None:
             out[:, :, : command.shape[1]] = command[:, None]
         for name, value in opened.items():
             out[:, :, layout.data[f"parameter.{name}"][0]] = value[:, None]
-        return out if held.shape[1] > 1 else out[:, 0]
+        return out if given.shape[1] > 1 else out[:, 0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -11,28 +10,40 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hydromechs import contact, dynamics
+from hydromechs import contact
 from hydromechs.actuation import Thruster, drives
 from hydromechs.equations import configuration, model_of
-from hydromechs.errors import SimulationDiverged
+from hydromechs.errors import FieldError, SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
-from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, slack
+from hydromechs.integrators import (
+    Integrator,
+    NotFinite,
+    Point,
+    is_multiple,
+    method_named,
+    reached,
+    rounding,
+    slack,
+    whole_steps,
+)
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import find_quantity
-from hydromechs.values import nearest, positive
+from hydromechs.recording import find_quantity, real_time_factor
+from hydromechs.values import floats, instances, nearest, positive
 
-from ._build import checked_environment, components_of
-from ._clock import Clock
-from ._closing import closed
-from ._controller import Commands, Controller, as_controller, signals_of, values_of
-from ._events import Event, Watched, first_crossings
-from ._observe import coordinates, quaternions, schema
-from ._plant import Plant
+from ._build import components_of
+from ._clock import Clock, size_faults
+from ._closing import closed, switched_off
+from ._controller import Commands, Controller, as_controller, own_controller, signals_of
+from ._events import Event, Watched, check_events, first_crossings
+from ._held import switch_places, wrench_places
+from ._observe import coordinates, quantities, quaternions
+from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
+from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Log, Run
-from ._stiffness import step_warnings
+from ._stiffness import runaway, step_warnings
 
 __all__ = ["Simulation"]
 
@@ -53,7 +64,7 @@ class Simulation:
 
     Args:
         model: The mechanism; or a `Plant`, which says what acts on it, so that nothing of `environment` to `components`, `seed`
-            and `parameters` is given besides.
+            and names of `parameters` is given besides.
         environment: The water; still unless given.
         thrusters: Thrusters.
         drives: Drive of each driven joint, by the name of the body that it carries.
@@ -66,8 +77,10 @@ class Simulation:
         grasps: What can be held together; see `grasp` and `release`.
         external: Names of bodies on which `set_wrench` puts forces.
         components: Other components, your own too.
-        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass"; see `parameters`.
-        controller: A `Controller`, or a function of the state; gives commands every `period`.
+        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
+            name; beside a `Plant`, values of those that it has open. See `parameters`.
+        controller: A `Controller`, of which the simulation takes a copy, or a function of the state; gives commands every
+            `period`.
         period: Time between two calls of a function [s]; a `Controller` has its own.
         events: Things to watch for.
         integrator: A method or its name: rk4, semi_implicit_euler, euler, linearly_implicit, dormand_prince,
@@ -95,7 +108,7 @@ class Simulation:
         grasps: Iterable[contact.Grasp] = (),
         external: Iterable[str] = (),
         components: Iterable[Component] = (),
-        parameters: Iterable[str] = (),
+        parameters: Iterable[str] | Mapping[str, Any] = (),
         controller: Controller | Callable[[State], Commands] | None = None,
         period: float | None = None,
         events: Iterable[Event] = (),
@@ -108,21 +121,24 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
+        grasps = instances(grasps, contact.Grasp, "grasps", "grasps, as contact.Grasp(...)")
+        others = instances(components, Component, "components", COMPONENTS)
         acting = dict(
-            thrusters=tuple(thrusters),
+            thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
             drives=drives,
             friction=friction,
             stops=stops,
-            terrain=tuple(terrain),
-            touching=tuple(touching),
-            collisions=tuple(collisions),
+            terrain=instances(terrain, contact.terrain.Terrain, "terrain", "terrain, as contact.terrain.Plane(...)"),
+            touching=instances(touching, str, "touching", "names of frames"),
+            collisions=instances(collisions, tuple | list, "collisions", "pairs of names of bodies"),
             material=material,
-            external=tuple(external),
-            components=(*grasps, *components),
+            external=instances(external, str, "external", "names of bodies"),
+            components=(*grasps, *others),
         )
         if isinstance(model, Plant):
-            beside = {**acting, "grasps": tuple(grasps), "environment": environment, "parameters": tuple(parameters)}
-            extra = [name for name, x in beside.items() if x and (name != "components" or x != tuple(grasps))]
+            named = () if isinstance(parameters, Mapping) else parameters
+            beside = {**acting, "grasps": grasps, "environment": environment, "parameters": named}
+            extra = [name for name, x in beside.items() if x and (name != "components" or others)]
             extra += [] if seed is None else ["seed"]
             if extra:
                 raise ValueError(f"{extra[0]} is given beside a Plant, which says what acts; put it into the plant")
@@ -130,33 +146,40 @@ class Simulation:
         else:
             self.plant = Plant(
                 model=model_of(model),
-                environment=checked_environment(environment),
+                environment=Environment() if environment is None else environment,
                 components=components_of(model, **acting),  # type: ignore[arg-type]  # one dict of all
                 seed=0 if seed is None else seed,
-                parameters=tuple(parameters),
+                parameters=instances(list(parameters), str, "parameters", "names of numbers of the model"),
             )
         """What is simulated."""
-        self.controller = as_controller(controller, period)
-        self.events = tuple(events)
+        self.controller = own_controller(as_controller(controller, period))
+        self.events = instances(events, Event, "events", "events, as Event(...)")
         self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
         self.record = self._multiple(record, "record")
         gusts = self.plant.environment.gusts
         if gusts is not None:
             self._multiple(gusts.interval, "gusts.interval")
+        self._first_parameters = self.plant.parameter_values(parameters if isinstance(parameters, Mapping) else {})
         self.parameters: dict[str, Any] = {}
-        """Values of open parameters, by name; those not named have the model's. Set them between two runs."""
+        """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
+        self._ranges = CommandRanges(self.plant.layout)
+        for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
+            raise ValueError(f"event {event.name!r}: {text}")
         self._first = self.model.initial() if state is None else state
-        self._first_commands = dict(commands or {})
+        self._first_commands = by_name(commands or {}, "commands")
+        for text in self._ranges.faults(self._first_commands).values():
+            raise ValueError(f"commands: {text}")
         self._first_memory = np.zeros(0)
         if self.controller is not None:
             self.controller.start(self)
             self._first_memory = np.array(self.controller.memory, dtype=float)
         self.signals: dict[str, str] = {} if self.controller is None else dict(self.controller.signals)
         """Signals of the controller, name to unit."""
-        self._quantities()  # names of events
+        self._quantities = quantities(self.plant, self.signals)
+        check_events(self.events, self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal = np.zeros(0), np.zeros(0), np.zeros(0)
         self.reset()
@@ -166,37 +189,9 @@ class Simulation:
     def _multiple(self, value: Any, name: str) -> float:
         """`value` if it is a whole number of steps (of a fixed step)."""
         value = positive(value, name)
-        ratio = value / self.step_size
-        if not self.method.adaptive and (round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio):
-            raise ValueError(
-                f"{name} is {value:g} s, must be a whole number of steps of {self.step_size:g} s: "
-                f"try {max(1, round(ratio)) * self.step_size:g} s, or another step"
-            )
+        if not self.method.adaptive:
+            whole_steps(value, self.step_size, name)
         return value
-
-    def _quantities(self) -> None:
-        """Names in events: their quantities, and what they act on."""
-        layout = self.plant.layout
-        variables = {n: dims for n, dims in self._recorded.items() if n != "energy_residual"}
-        for event in self.events:
-            try:
-                find_quantity(event.quantity, variables, coordinates(self.plant, self.signals))
-            except KeyError as e:
-                raise KeyError(f"event {event.name!r}: quantity: {e.args[0]}") from None
-            held = [f"external.{body}.X" for body, _ in event.wrench]
-            for what, names, known in (
-                ("command", [name for name, _ in event.command], layout.commands),
-                ("wrench", held, layout.held),
-                ("switch", list(event.held), layout.held),
-            ):
-                for name in names:
-                    if name not in known:
-                        raise KeyError(f"event {event.name!r}: no {what} {name!r}{nearest(name, known)}")
-
-    @cached_property
-    def _recorded(self) -> dict[str, tuple[str, ...]]:
-        """Names of what is recorded, and of their dimensions without time."""
-        return {"time": (), **{v.name: v.dims[1:] for v in schema(self.plant, self.signals)}}
 
     # -- state --------------------------------------------------------------------------------------------------------------
 
@@ -228,6 +223,8 @@ class Simulation:
             state: As an earlier `state` gave it, or one with t, q and v only.
         """
         given = self._first if state is None else state
+        if not isinstance(given, State):
+            raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
         layout, plant = self.plant.layout, self.plant
         q = configuration(self.model, given.q)
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
@@ -237,6 +234,7 @@ class Simulation:
             "internal": np.concatenate([layout.start(layout.state_slots, q), np.zeros(len(layout.causes))]),
             "command": layout.start(layout.input_slots[:na], q),
             "held": layout.start(layout.input_slots[na:], q),
+            "parameters": self._first_parameters,
             "signal": np.full(len(self.signals), np.nan),
         }
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
@@ -257,17 +255,18 @@ class Simulation:
                 f"state.t is {given.t:g} s; a number that large has too few digits for steps of {self.step_size:g} s: "
                 f"start before {latest:.2g} s, or count time from a later moment"
             )
-        old = self._at, self._command, self._held
+        old = self._at, self._command, self._held, self.parameters
+        self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
         self._command, self._held = np.array(values["command"]), np.array(values["held"])
         try:
             if np.size(given.command) == 0:
                 self.command = self._first_commands
             if np.size(given.held) == 0 and plant.constrained:  # what holds from the start is closed now
-                self._held = np.where([s.start == 1.0 for s in layout.input_slots[na:]], 0.0, self._held)
+                self._held = switched_off(plant, np.concatenate([self._command, self._held]))[na:]
                 self._set_held(defaults["held"])
         except (ValueError, KeyError):
-            self._at, self._command, self._held = old
+            self._at, self._command, self._held, self.parameters = old
             raise
         if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
@@ -288,6 +287,7 @@ class Simulation:
             command=self._command.copy(),
             held=self._held.copy(),
             memory=memory,
+            parameters=self.plant.parameter_values(self.parameters),
             signal=self._signal.copy(),
         )
 
@@ -302,13 +302,20 @@ class Simulation:
 
     @command.setter
     def command(self, command: Commands) -> None:
+        for text in self._set_command(command):
+            warnings.warn(text, stacklevel=2)
+
+    def _set_command(self, command: Commands) -> list[str]:
+        """Set commands; what to say of those that are outside of their range for the first time."""
+        if command is None:
+            return []
         if isinstance(command, Mapping):
             held = {name: x for name, x in command.items() if name in self.plant.layout.held}
             if held:
                 self.held = held
                 command = {name: x for name, x in command.items() if name not in held}
-        if command is not None:
-            self._command = values_of(command, self._command, self.actuators, "actuator", self._at.t)
+        self._command = input_values(command, self._command, self.actuators, "actuator", self._at.t)
+        return self._ranges.look(self._command)
 
     @property
     def held(self) -> np.ndarray:
@@ -317,7 +324,7 @@ class Simulation:
 
     @held.setter
     def held(self, values: Commands) -> None:
-        self._set_held(values_of(values, self._held, self.plant.layout.held, "held input", self._at.t))
+        self._set_held(input_values(values, self._held, self.plant.layout.held, "held input", self._at.t))
 
     def set_wrench(self, body: str, wrench: Any) -> None:
         """Put a wrench on a body until it is changed.
@@ -326,13 +333,15 @@ class Simulation:
             body: One of the names given as `external`.
             wrench: In the body's axes about its origin [N, N·m], shape (6,).
         """
-        names = [f"external.{body}.{x}" for x in "XYZKMN"]
-        if names[0] not in self.plant.layout.held:
+        places = wrench_places(self.plant)
+        if body not in places:
             raise KeyError(f"no external wrench on {body!r}; name the body in Simulation(external=[...])")
-        values = np.asarray(wrench, dtype=float)
-        if values.shape != (6,) or not np.isfinite(values).all():
+        values = np.array(floats(wrench, 6, f"the wrench on {body!r}"))
+        if not np.isfinite(values).all():
             raise ValueError(f"wrench must be 6 finite numbers, got {wrench!r}")
-        self.held = dict(zip(names, values.tolist(), strict=True))
+        held = self._held.copy()
+        held[places[body]] = values
+        self._set_held(held)
 
     def grasp(self, name: str) -> float:
         """Close a grasp. An impulse between the two makes their velocities equal and conserves momentum; the energy lost [J].
@@ -342,7 +351,7 @@ class Simulation:
         Args:
             name: Name of the grasp.
         """
-        return self._switch(name, 1.0)
+        return self._switch({name: 1.0})
 
     def release(self, name: str) -> None:
         """Open a grasp.
@@ -350,13 +359,16 @@ class Simulation:
         Args:
             name: Name of the grasp.
         """
-        self._switch(name, 0.0)
+        self._switch({name: 0.0})
 
-    def _switch(self, name: str, on: float) -> float:
-        switches = [n.removesuffix(".closed") for n in self.plant.layout.held if n.endswith(".closed")]
-        if name not in switches:
-            raise KeyError(f"no grasp {name!r}{nearest(name, switches)}")
-        return self._set_held(values_of({f"{name}.closed": on}, self._held, self.plant.layout.held, "switch", self._at.t))
+    def _switch(self, switches: Mapping[str, float]) -> float:
+        """Open and close by name; the energy lost [J]."""
+        places, held = switch_places(self.plant), self._held.copy()
+        for name, on in switches.items():
+            if name not in places:
+                raise KeyError(f"no grasp {name!r}{nearest(name, places)}")
+            held[places[name]] = on
+        return self._set_held(held)
 
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
         """Inputs that hold from a time on, shape (nu,), and until when [s]."""
@@ -413,6 +425,9 @@ class Simulation:
         """
         self.compile()
         duration = positive(duration, "duration")
+        for _, text in size_faults(duration, self.step_size, self.record):
+            raise ValueError(text)
+        self._ranges.counts.clear()
         log = Log(step_warnings(self.plant, self._at.q, self.method, self.step_size))
         for text in log.messages:
             warnings.warn(text, stacklevel=2)
@@ -425,11 +440,11 @@ class Simulation:
         if path is None and size > LARGE:
             text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
             warnings.warn(text, stacklevel=2)
-        t_start, t_end = self._at.t, self._at.t + duration
-        watch = [Watched(event, self._look_at(event.quantity), self._at) for event in self.events]
+        t_end = self._at.t + duration
+        watch = [Watched(event, self._value_of(event.quantity), self._at) for event in self.events]
         often = watch or self.method.starts_anew  # so that a run can be resumed at every sample
         periods = [x for x in (self.period, self.record if often else None) if x] or [100.0 * self.record]
-        clock = Clock(t_start, t_end, self.step_size, periods, progress, real_time)
+        clock = Clock(self._at.t, t_end, self.step_size, periods, progress, real_time)
         try:
             stopped = self._run(t_end, clock, watch, recording, log, saved or (lambda state: None))
         except BaseException as error:
@@ -442,8 +457,7 @@ class Simulation:
                 error.recording = recording.sink.dataset()
             raise
         recording.sample(self._at, self._inputs(self._at.t)[0])
-        wall = self._finish(recording, clock, log, finished=1)
-        factor = (self._at.t - t_start) / wall if wall else math.inf
+        wall, factor = self._finish(recording, clock, log, finished=1)
         return Run(recording.sink, self.state, stopped, log.messages, wall, factor, clock.late)
 
     def _run(
@@ -456,46 +470,53 @@ class Simulation:
         saved: Callable[[State], None],
     ) -> str | None:
         """The loop of a run; why it stopped before its time, or None."""
-        self._control()
+        self._control(log)
         recording.signal = self._signal
         recording.sample(self._at, self._inputs(self._at.t)[0])
         while True:
             before = self._at
             self._at = self._advance(before, clock.next(before.t), None if watch else recording)
             clock.look(self._at.t)
-            stopped = self._happen(watch, before, log)
+            stopped = self._handle_events(watch, before, log)
             if watch and (stopped or is_multiple(self._at.t, self.record, self.step_size)):
                 recording.sample(self._at, self._inputs(self._at.t)[0])
             if recording.commit():
                 saved(self.state)
             if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
                 return stopped  # at the end the controller is not asked: the next run asks
-            self._control()
+            self._control(log)
             recording.signal = self._signal
 
-    def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> float:
-        """Close the recording; seconds that the run took."""
+    def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> tuple[float, float]:
+        """Close the recording; seconds that the run took, and simulated over real time."""
         wall = clock.wall_time
+        factor = real_time_factor(self._at.t - clock.t_start, wall)
+        recording.flush()
+        for text in recording.free_forces.messages():
+            log.say(text)
         recording.close(
             {
                 "finished": finished,
                 "wall_time": wall,
-                "real_time_factor": (self._at.t - clock.t_start) / wall if wall else 0.0,
+                "real_time_factor": factor,
                 "late_steps": clock.late,
                 "messages": log.messages,
+                **({"commands_outside": dict(self._ranges.counts)} if self._ranges.counts else {}),
             }
         )
-        return wall
+        return wall, factor
 
-    def _control(self) -> None:
+    def _control(self, log: Log) -> None:
         """Ask the controller if its time has come."""
         if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
-                self.command = self.controller(self.state)
+                said = self._set_command(self.controller(self.state))
                 self._signal = signals_of(self.controller, self.signals)
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
+            for text in said:
+                log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
@@ -508,7 +529,7 @@ class Simulation:
             raise self._diverged(failure.reason) from None
         return at
 
-    def _happen(self, watch: list[Watched], before: Point, log: Log) -> str | None:
+    def _handle_events(self, watch: list[Watched], before: Point, log: Log) -> str | None:
         """Find events since a point and do what they ask for; why the run stops, or None."""
         if not watch:
             return None
@@ -520,39 +541,28 @@ class Simulation:
             self.command = dict(event.command)
             for body, wrench in event.wrench:
                 self.set_wrench(body, wrench)
-            if event.held:
-                lost = self._set_held(values_of(event.held, self._held, self.plant.layout.held, "switch", at.t))
-                if any(event.held.values()):
-                    names = ", ".join(repr(n.removesuffix(".closed")) for n, on in event.held.items() if on)
+            if event.switches:
+                lost = self._switch(event.switches)
+                if event.grasp:
+                    names = ", ".join(map(repr, event.grasp))
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(self._at)
         return stopped
 
-    def _look_at(self, name: str) -> Callable[[Point], float]:
+    def _value_of(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""
-        head, index = find_quantity(name, self._recorded, coordinates(self.plant, self.signals))
+        head, index = find_quantity(name, self._quantities, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
         return lambda at: float(self._observed(at)[head][index])
 
     def _diverged(self, reason: str) -> SimulationDiverged:
-        """What to say of a run whose numbers are not finite any more; its quaternions may be off unit length."""
-        nv = self.model.nv
-        with np.errstate(all="ignore"):
-            V = np.array(dynamics.kinematics(self.model, self._at.q, self._at.x[:nv]).V, dtype=float)
-            k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
-            linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
-        advice = step_warnings(self.plant, self.model.initial().q, self.method, self.step_size)
-        remedy = (
-            ""
-            if self.method.adaptive
-            else f"; take a step below {self.step_size:g} s"
-            + ("" if self.method.name == "linearly_implicit" else ", or use the integrator linearly_implicit")
+        """What to say of a run whose numbers are not finite any more."""
+        error = SimulationDiverged(
+            f"t = {self._at.t:.6g} s: {reason}; {runaway(self.plant, self._at, self.method, self.step_size)}"
         )
-        fastest = f"body {self.model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
-        error = SimulationDiverged(f"t = {self._at.t:.6g} s: {reason}; {fastest}{f'; {advice[0]}' if advice else remedy}")
         error.state = self.state
         return error
 
@@ -566,7 +576,7 @@ class Simulation:
         names = [a.name for a in self._programs.observer.recipe.outputs]
         got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, inputs]), strict=True))
         work = at.x[len(at.x) - len(layout.causes) :].copy()
-        return got | {
+        got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
             "orientation": quaternions(got["R_WB"][None], None)[0],
@@ -575,12 +585,14 @@ class Simulation:
             "held_input": self._held.copy(),
             "work": work,
             "energy_residual": np.asarray(np.nan),
-            **({"signal": self._signal.copy()} if self.signals else {}),
+            "signal": self._signal.copy(),
         }
+        return {name: got[name] for name in self._quantities if name != "time"}
 
     @cached_property
     def layout_names(self) -> str:
         """Names of all that a state holds, so that it is not taken for another's."""
         q, v = self.model.coordinate_names
-        layout = self.plant.layout
-        return "; ".join(",".join(names) for names in (q, v, layout.states, layout.commands, layout.held))
+        layout, opened = self.plant.layout, self.plant.parameters
+        groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))
+        return "; ".join(",".join(names) for names in groups)

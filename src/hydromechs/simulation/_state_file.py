@@ -13,6 +13,9 @@ from hydromechs.model import State
 
 __all__ = ["load_state", "save_state"]
 
+VERSION = 1
+"""Of the files that are written, and that can be read."""
+
 
 def save_state(state: State, path: str | os.PathLike, layout: str = "") -> Path:
     """Write a state, so that a run can be resumed from it.
@@ -25,7 +28,7 @@ def save_state(state: State, path: str | os.PathLike, layout: str = "") -> Path:
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps({"hydromechs_state": 1, "layout": layout, **content}))
+    part.write_text(json.dumps({"hydromechs_state": VERSION, "layout": layout, **content}))
     part.replace(path)
     return path
 
@@ -38,11 +41,14 @@ def load_state(path: str | os.PathLike) -> State:
     """
     try:
         content = json.loads(Path(path).read_text())
-        if content.pop("hydromechs_state") != 1:
-            raise KeyError("hydromechs_state")
-        content.pop("layout", None)
-        t = float(content.pop("t"))
-        arrays = {name: np.array(value, dtype=float) for name, value in content.items()}
-        return State(t=t, **arrays)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not a state of a simulation: {error}; write one with save_state") from None
+        version = content.pop("hydromechs_state", None)
+        if version == VERSION:
+            content.pop("layout", None)
+            t = float(content.pop("t", 0.0))
+            return State(t=t, **{name: np.array(value, dtype=float) for name, value in content.items()})
+        fault = "it has no 'hydromechs_state'"
+    except (ValueError, TypeError, AttributeError) as error:
+        version, fault = None, str(error)
+    if version is not None:
+        raise ValueError(f"{path} has the version {version} of state files; this HydroMechs reads version {VERSION}")
+    raise ValueError(f"{path} is not a state of a simulation: {fault}; write one with save_state")

@@ -23,16 +23,17 @@ class PivotedSolution(NamedTuple):
     """The last of them over the first: about the inverse of the condition number."""
 
 
-def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12) -> PivotedSolution:
+def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: float = 0.0) -> PivotedSolution:
     """A solution of A x = b for a symmetric positive semidefinite matrix and b in its range.
 
     The largest diagonal entry that is left is the next pivot; elimination ends where it falls below `tolerance` times the
-    first, and the unknowns that are left are set to 0.
+    first or is not above `least`, and the unknowns that are left are set to 0.
 
     Args:
         A: Matrix, shape (n, n).
         b: Right-hand side, shape (n,).
         tolerance: Pivot over the first one below which a row depends on those before.
+        least: Pivot up to which a row is nothing but rounding, for matrices whose scale is known.
     """
     n = np.size(b)
     M = np.column_stack([np.reshape(A, (n, n)), np.ravel(b)]).astype(float)
@@ -41,7 +42,7 @@ def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12) -> Pivot
         p = k + int(np.argmax(np.diag(M[k:, k:n])))
         size = M[p, p]
         first = size if k == 0 else first
-        if not (size > tolerance * first and size > 0.0):
+        if not (size > tolerance * first and size > least):
             break
         M[[k, p]], order[[k, p]] = M[[p, k]], order[[p, k]]
         M[:, [k, p]] = M[:, [p, k]]

@@ -13,6 +13,7 @@ _LATER = {
     "DecoupledCases": "._decoupled",
     "Difference": "._crosscheck",
     "FULL_DECOUPLED": "._decoupled",
+    "FileStudy": "._file_study",
     "KINDS": "._count",
     "QUICK_DECOUPLED": "._decoupled",
     "StarCount": "._count_tables",
@@ -35,6 +36,8 @@ _LATER = {
     "plot_blocks": "._block_study",
     "plot_decoupled": "._decoupled",
     "star_counts": "._count_tables",
+    "study_files": "._file_study",
+    "try_file": "._file_study",
 }
 
 __all__ = sorted(_LATER)

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hydromechs.recording import CheckResult, Summary
+from hydromechs.recording import STORED_ENERGIES, CheckResult, Summary
 
 from ._report_style import CSS
 
@@ -35,13 +35,6 @@ CAPTIONS = {
 MIME = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 PASSED = '<span class="badge good">✓ passed</span>'
 FAILED = '<span class="badge bad">✗ failed</span>'
-STORED = {
-    "kinetic_energy_body": "kinetic energy of the bodies",
-    "kinetic_energy_fluid": "kinetic energy of the water",
-    "potential_energy": "potential energy",
-    "elastic_energy": "elastic energy",
-}
-"""Stored energies in words."""
 AUDIT_CLOSES = 0.01
 """Residual over energy exchanged up to which the audit is said to close."""
 
@@ -162,9 +155,9 @@ def _cards(summary: Summary) -> str:
         cards.append(("Missed deadlines", _number(summary.late_steps), note))
     if summary.checks:
         cards.append(("Checks passed", f"{sum(c.passed for c in summary.checks)} of {len(summary.checks)}", ""))
-    error = next((c for c in summary.checks if "position" in c.name.lower() and isinstance(c.value, int | float)), None)
-    if error is not None:
-        cards.append(("Position error", f"{_number(error.value, 3)} m", f"must be {escape(error.limit)} m"))
+    place = next((c for c in summary.checks if c.quantity.startswith("position.")), None)
+    if place is not None:
+        cards.append((escape(_words(place.name)), f"{_number(place.value, 3)} m", f"must be {escape(place.limit)} m"))
     if summary.residual is not None and summary.diverged is None:
         relative = summary.residual_relative
         note = f"{_percent(relative)} of the energy exchanged" if relative is not None else ""
@@ -236,7 +229,7 @@ def _audit(summary: Summary) -> str:
     rows.append(_audit_row("Sum of all work", summary.total_work, "sum"))
     for name, change in summary.stored.items():
         if change:
-            rows.append(_audit_row(f"Change of {STORED.get(name, _words(name))}", change))
+            rows.append(_audit_row(f"Change of {STORED_ENERGIES.get(name, _words(name))}", change))
     if summary.stored:
         rows.append(_audit_row("Change of stored energy", summary.stored_change, "sum"))
     if summary.residual is not None:

@@ -1,0 +1,50 @@
+"""`hydromechs check`: faults and warnings of model and scenario files."""
+
+from __future__ import annotations
+
+import warnings
+
+from rich.console import Console
+from rich.text import Text
+
+from hydromechs.errors import ModelError, ScenarioError
+
+__all__ = ["check_file"]
+
+
+def check_file(file: str, console: Console) -> bool:
+    """Print what is wrong with a file, what looks wrong, or that it is good; whether it can be run.
+
+    Args:
+        file: A model or scenario file, or a name of the library.
+        console: Where to print what is good; faults and warnings go to stderr.
+    """
+    errors = Console(stderr=True, soft_wrap=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            good = _good(file)
+        except (ModelError, ScenarioError, OSError) as error:
+            errors.print(Text(str(error), "red"))
+            return False
+    for text in dict.fromkeys(str(w.message) for w in caught):
+        errors.print(Text(f"{file}: warning: {text}", "yellow"))
+    console.print(Text(good))
+    return True
+
+
+def _good(file: str) -> str:
+    """What to say of a file without faults."""
+    from hydromechs.formats import is_scenario_file
+    from hydromechs.library import load, load_scenario, scenario_names
+    from hydromechs.scenario import code_faults, trial_faults
+
+    if file not in scenario_names() and not is_scenario_file(file):
+        load(file)
+        return f"{file}: good"
+    scenario = load_scenario(file)
+    faults = code_faults(scenario) or trial_faults(scenario)
+    if faults:
+        raise ScenarioError(file, faults)
+    runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
+    return f"{file}: good{runs}"

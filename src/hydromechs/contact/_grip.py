@@ -1,0 +1,130 @@
+"""A grip that is not firm: two frames held together by springs and dampers, as by the padded jaws of a gripper.
+
+    F = −s (k e + c ė),    M = −s (∂E_r/∂θ + c_r ω),    E_r = ½ Σ_k k_r,k θ_k² for small angles θ_k
+
+in the axes of the holder, where e is the place of the held frame seen from the holder's, ω its angular velocity relative to the
+holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
+from hydromechs.spatial import cross, norm, where
+from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
+
+__all__ = ["Grip"]
+
+SIX = ("X", "Y", "Z", "K", "M", "N")
+HOLDS = 0.05
+"""Strength above which what is held stays held, also out of reach."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grip(Component):
+    """A frame of one body held softly to a frame of another, so that it can swing."""
+
+    kind = "grip"
+    outputs = (
+        Output("grip_force", "N, N m", "force of the holder on what it holds, in the holder's axes", SIX, "six"),
+        Output("grip_error", "m, rad", "distance and angle between the two frames", ("distance", "angle"), "misfit"),
+        Output("grip_strength", "1", "0 open, 1 closed"),
+    )
+
+    name: str
+    """Name, unique among the grasps and grips."""
+    holder: str
+    """Frame or body that holds; directions are along its axes."""
+    held: str
+    """Frame or body that is held."""
+    stiffness: Vector3
+    """k along x, y, z [N/m]."""
+    damping: Vector3
+    """c along x, y, z [N·s/m]."""
+    turning_stiffness: Vector3 = (0.0, 0.0, 0.0)
+    """k_r about x, y, z [N·m/rad]; what is held swings freely about an axis with 0."""
+    turning_damping: Vector3 = (0.0, 0.0, 0.0)
+    """c_r about x, y, z [N·m·s/rad]."""
+    reach: Positive = 0.1
+    """Distance within which the jaws find what they close on [m]; farther off they close on nothing."""
+    closing_time: Positive = 0.1
+    """Time constant of closing and opening [s]."""
+    closed: bool = False
+    """Whether it holds from the start."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"grip {self.name!r}: Grip")
+        for key in ("stiffness", "damping", "turning_stiffness", "turning_damping"):
+            value = getattr(self, key)
+            if min(value) < 0.0:
+                raise ValueError(f"grip {self.name!r}: {key} is {list(value)}, must not be negative")
+
+    def check(self, model: Model) -> None:
+        """Its frames must be there, and able to move apart."""
+        try:
+            bodies = [model.locate(name).body for name in (self.holder, self.held)]
+        except KeyError as e:
+            raise KeyError(f"grip {self.name!r}: {e.args[0]}") from None
+        if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
+            raise ValueError(f"grip {self.name!r} holds together what cannot move apart; leave it out")
+
+    def states(self, model: Model) -> list[Slot]:
+        """Its strength."""
+        return [Slot("strength", 1.0 if self.closed else 0.0)]
+
+    def inputs(self, model: Model) -> list[Slot]:
+        """1 to close, 0 to open."""
+        return [Slot("closed", 1.0 if self.closed else 0.0, held=True)]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Forces of springs and dampers, equal and opposite; the jaws do the work of closing on a stretched spring."""
+        a, b, s = now.frame(self.holder), now.frame(self.held), z["strength"]
+        e, T = a.R.T @ (b.p - a.p), a.R.T @ b.R
+        e_rate = a.R.T @ (b.v - a.v - cross(a.w, b.p - a.p))
+        w = a.R.T @ (b.w - a.w)
+        turning, turned = _spring(T, self.turning_stiffness)
+        k, c, c_r = np.array(self.stiffness), np.array(self.damping), np.array(self.turning_damping)
+        force, torque = -s * (k * e + c * e_rate), -s * (turning + c_r * w)
+        stored = 0.5 * (k * e) @ e + turned
+        found = where(s > HOLDS, 1.0, where(norm(e) < self.reach, 1.0, 0.0))
+        rate = (u["closed"] * found - s) / self.closing_time
+        f, m = a.R @ force, a.R @ torque
+        return Action(
+            forces=[b.force(f, m), a.force(-f, -m - cross(b.p - a.p, f))],
+            rates={"strength": rate},
+            energy=s * stored,
+            power=rate * stored - s * ((c * e_rate) @ e_rate + (c_r * w) @ w),
+            record={
+                "grip_force": np.concatenate([force, torque]),
+                "grip_error": np.array([norm(e), _angle(T)]),
+                "grip_strength": s,
+            },
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """The stiffest spring, on both bodies."""
+        places = [model.locate(name) for name in (self.holder, self.held)]
+        moves = sum(mobility.point(p.body, p.p) for p in places if model.moves[p.body])
+        return [mode_of(f"grip {self.name!r}", max(self.stiffness), max(self.damping), moves)]
+
+
+def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:
+    """∂E/∂θ (3,) and E of a rotation T: E = tr(G (1 − T)) with diagonal G, so that Ė = ω·(∂E/∂θ) for Ṫ = ω × T.
+
+    For small angles E = ½ Σ (g_i + g_j) θ_k², which gives G.
+    """
+    G = 0.5 * np.array([k[1] + k[2] - k[0], k[0] + k[2] - k[1], k[0] + k[1] - k[2]])
+    M = T * G
+    gradient = np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
+    return gradient, G @ (1.0 - np.array([T[0, 0], T[1, 1], T[2, 2]]))
+
+
+def _angle(T: Array) -> Scalar:
+    """Angle of a rotation [rad]."""
+    sine = 0.5 * norm([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
+    return np.arctan2(sine, 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0))

@@ -1,0 +1,67 @@
+"""Numbers that look as if they were given in another unit: degrees, litres, millimetres."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hydromechs.values import plain
+
+from . import added_mass, drag, shapes
+from ._body import Body, Hydro
+from .joints import Revolute
+
+__all__ = ["slips_of"]
+
+TURNS = 2.0
+"""Travel either way of a joint beyond which its limits, if they are whole numbers, are taken for degrees [turns]."""
+LIGHT = 100.0
+"""Displaced mass over mass of a body above which its volume is taken for litres; foam has 10 to 30."""
+LIGHTEST = 0.01
+"""Density below which the lengths of a body are taken for millimetres, a hundredth of that of air [kg/m³]."""
+
+
+def slips_of(body: Body, density: float) -> list[str]:
+    """What looks like a slip of a unit in a body without faults, in words.
+
+    Args:
+        body: The body.
+        density: Density of the water [kg/m³].
+    """
+    out, mass = [], body.inertia.mass
+    for part in body.joint.parts:
+        if isinstance(part, Revolute) and part.limits is not None:
+            turns = max(map(abs, part.limits)) / (2.0 * math.pi)
+            if turns > TURNS and all(x.is_integer() and abs(x) <= 360.0 for x in part.limits):
+                meant = ", ".join(f"{math.radians(x):.4g}" for x in part.limits)
+                limits = f"its joint limits {plain(part.limits)} rad are {turns:.3g} turns"
+                out.append(f"{limits}; in degrees they would be [{meant}] rad")
+    if not mass:
+        return out
+    if isinstance(body.hydro, Hydro) and density * body.hydro.volume > LIGHT * mass:
+        ratio = f"which displaces {density * body.hydro.volume / mass:.4g} times its mass"
+        out.append(f"its volume is {body.hydro.volume:g} m³, {ratio}; in litres it would be {body.hydro.volume / 1e3:g} m³")
+    elements = [*body.hydro.added_mass, *body.hydro.drag] if isinstance(body.hydro, Hydro) else []
+    for thing in (*body.shapes, *elements):
+        volume = _volume(thing)
+        if volume * LIGHTEST > mass:
+            what = f"its {type(thing).__name__.lower()} of {volume:.3g} m³ and its mass of {plain(mass)} kg"
+            out.append(f"{what} make it lighter than air; are lengths in metres?")
+    return out
+
+
+def _volume(thing: object) -> float:
+    """Volume of a solid shape [m³]; 0 for what has none."""
+    match thing:
+        case shapes.Box(size=size) | drag.Box(size=size) | added_mass.Box(size=size):
+            return float(np.prod(size))
+        case shapes.Cylinder(radius=r, length=length):
+            return math.pi * r * r * length
+        case shapes.Sphere(radius=r) | drag.Sphere(radius=r) | added_mass.Sphere(radius=r):
+            return 4.0 / 3.0 * math.pi * r * r * r
+        case drag.Ellipsoid(axes=axes) | added_mass.Ellipsoid(axes=axes):
+            return 4.0 / 3.0 * math.pi * float(np.prod(axes))
+        case drag.Cylinder(radius=r, start=a, end=b) | added_mass.Cylinder(radius=r, start=a, end=b):
+            return math.pi * r * r * math.dist(a, b)
+    return 0.0

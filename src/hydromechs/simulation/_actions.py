@@ -1,0 +1,74 @@
+"""What a component's `act` returned must fit what it says of itself; errors name the component."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.model.component import Action, Component, Constraint, JointForce, Wrench
+
+__all__ = ["check_action"]
+
+
+def check_action(component: Component, model: Model, action: object, z: Mapping[str, float]) -> None:
+    """Raise an error that names the component where its action is not one.
+
+    Args:
+        component: The component.
+        model: The mechanism.
+        action: What its `act` returned for floats.
+        z: Its states.
+    """
+    who = f"component {component.name!r} ({type(component).__name__})"
+    if not isinstance(action, Action):
+        raise TypeError(f"{who}: act returned {_short(action)}, must be an Action(...)")
+
+    def require(good: bool, what: str, value: object, must: str) -> None:
+        if not good:
+            raise ValueError(f"{who}: act returned an Action with {what} {_short(value)}, must be {must}")
+
+    for name, kind, make in (
+        ("forces", Wrench, "wrenches, as frame.force(...) gives them"),
+        ("joint_forces", JointForce, "joint forces, as joint.force(...) gives them"),
+        ("constraints", Constraint, "constraints"),
+    ):
+        items: Any = getattr(action, name)
+        listed = isinstance(items, Sequence) and not isinstance(items, kind) and all(isinstance(x, kind) for x in items)
+        require(listed, name, items, f"a list of {make}")
+    for name in ("rates", "record"):
+        require(isinstance(getattr(action, name), Mapping), name, getattr(action, name), "a mapping of names to numbers")
+    for body, F in action.forces:
+        inside = isinstance(body, int | np.integer) and 0 <= body < model.nb
+        require(inside, "a wrench on body", body, f"the index of a body, 0 to {model.nb - 1}")
+        require(np.shape(F) == (6,), "a wrench of shape", np.shape(F), "(6,)")
+    for dofs, tau in action.joint_forces:
+        n = len(range(model.nv)[dofs]) if isinstance(dofs, slice) else -1
+        require(n > 0, "a joint force on", dofs, "a slice of the velocities")
+        require(np.shape(tau) == (n,), "a joint force of shape", np.shape(tau), f"({n},)")
+    for item in action.armature:
+        pair = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], slice) and _is_number(item[1])
+        require(pair, "the armature", item, "pairs of a slice of the velocities and an inertia")
+        if not np.all(np.isfinite(item[1]) & (np.asarray(item[1]) >= 0.0)):
+            raise ValueError(f"{who}: its armature is {item[1]}, must be finite and at least 0")
+    if set(action.rates) != set(z):
+        raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give those of its states {sorted(z)}")
+    declared = {o.name for o in component.outputs}
+    recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
+    if recorded != declared:
+        raise ValueError(f"{who}: act records {sorted(recorded)}, must record its outputs {sorted(declared)}")
+    for name, value in (("energy", action.energy), ("power", action.power), *action.rates.items()):
+        require(value is None or _is_number(value), f"{name} =", value, "a number")
+    if action.energy is not None and action.power is None:
+        raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")
+
+
+def _is_number(x: object) -> bool:
+    return np.ndim(x) == 0 and np.asarray(x).dtype.kind in "fiub"  # type: ignore[arg-type]  # whatever was returned
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:76] + " ..."

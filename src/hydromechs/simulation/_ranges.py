@@ -1,0 +1,121 @@
+"""Inputs as a caller gives them: by name or in order; commands in their ranges, or what to say of those that are not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.values import nearest, number
+
+from ._controller import Commands
+from ._layout import Layout
+
+__all__ = ["CommandRanges", "by_name", "input_values"]
+
+ROUNDING = 1e-9
+"""Part of a limit by which a command may exceed it."""
+
+
+class CommandRanges:
+    """Looks at commands and remembers which actuators got one outside of its range.
+
+    Args:
+        layout: Where the commands of a plant are.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.slots = dict(zip(layout.commands, layout.input_slots, strict=False))
+        self.counts: Counter[str] = Counter()
+        """How often each actuator got a command outside of its range."""
+        limits = np.array([s.limits for s in self.slots.values()], dtype=float).reshape(-1, 2)
+        slack = ROUNDING * np.abs(np.where(np.isfinite(limits), limits, 0.0))
+        self._lower, self._upper = limits[:, 0] - slack[:, 0], limits[:, 1] + slack[:, 1]
+
+    def fault(self, name: str, value: float) -> str:
+        """What is wrong with a command in words; empty where it is in its range, or `name` is not known.
+
+        Args:
+            name: Name of the actuator.
+            value: The command.
+        """
+        slot = self.slots.get(name)
+        k = None if slot is None else list(self.slots).index(name)
+        if slot is None or k is None or self._lower[k] <= value <= self._upper[k]:
+            return ""
+        unit = "" if slot.unit == "1" else f" {slot.unit}"
+        rest = "" if callable(slot.start) else f"; at rest it is {slot.start:g}{unit}"
+        within = f"{slot.limits[0]:g} to {slot.limits[1]:g}{unit}"
+        return f"the command of {name!r} is {value:g}{unit}, outside of its range {within}{rest}"
+
+    def faults(self, given: Mapping[str, float]) -> dict[str, str]:
+        """What is wrong with each command that is outside of its range.
+
+        Args:
+            given: Commands by actuator.
+        """
+        said = {name: self.fault(name, value) for name, value in given.items()}
+        return {name: text for name, text in said.items() if text}
+
+    def look(self, values: np.ndarray) -> list[str]:
+        """Count commands that are outside; what to say of actuators for which it is the first time.
+
+        Args:
+            values: All commands, shape (na,), or of many worlds and steps, shape (..., na).
+        """
+        out = []
+        bad = (values < self._lower) | (values > self._upper)
+        for k, name in enumerate(self.slots) if bad.any() else ():
+            n = int(np.count_nonzero(bad[..., k]))
+            if n and name not in self.counts:
+                out.append(self.fault(name, float(values[..., k][bad[..., k]][0])))
+            if n:
+                self.counts[name] += n
+        return out
+
+
+def by_name(given: Any, what: str) -> dict[str, float]:
+    """Numbers by name, as a caller gave them.
+
+    Args:
+        given: A mapping.
+        what: What the error calls it.
+    """
+    if not isinstance(given, Mapping):
+        raise FieldError(what, given, "must map names of actuators to numbers")
+    single = {name: x.item() if isinstance(x, np.ndarray) and x.size == 1 else x for name, x in given.items()}
+    return {name: number(x, f"{what} {name!r}") for name, x in single.items()}
+
+
+def input_values(given: Commands, present: np.ndarray, names: tuple[str, ...], what: str, t: float) -> np.ndarray:
+    """Values of inputs as a caller gave them, shape (n,).
+
+    Args:
+        given: Some by name, or all in order.
+        present: Values of those not named, shape (n,).
+        names: Their names.
+        what: What the error calls one, as "actuator".
+        t: Time, for the error [s].
+    """
+    values = present.copy()
+    if isinstance(given, Mapping):
+        for name, value in by_name(given, what).items():
+            if name not in names:
+                raise KeyError(f"no {what} {name!r}{nearest(name, names)}")
+            values[names.index(name)] = value
+    else:
+        try:
+            values = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            must = f"must be {len(names)} numbers ({', '.join(names)}), or a mapping of names to numbers"
+            raise FieldError(f"values of the {what}s", given, must) from None
+        if values.shape != present.shape:
+            raise ValueError(f"values of the {what}s must have shape {present.shape} ({', '.join(names)}), got {values.shape}")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ValueError(f"t = {t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
+    return values

@@ -1,0 +1,157 @@
+"""How a scenario file places ball and composite joints at the start, and height fields that stand in files beside it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from hydromechs import library
+from hydromechs.errors import ScenarioError
+from hydromechs.formats import dumps_scenario, loads_scenario
+
+MODEL = """
+hydromechs: 1
+name: whip
+bodies:
+  - {name: hull, joint: {type: free}, inertia: {mass: 10, tensor: [1, 1, 1, 0, 0, 0]}}
+  - name: stick
+    parent: hull
+    joint: {type: ball, origin: {xyz: [0.5, 0, 0]}}
+    inertia: {mass: 1, com: [0.2, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
+  - name: tip
+    parent: stick
+    joint: {type: composite, parts: [{type: prismatic, axis: [1, 0, 0]}, {type: ball}]}
+    inertia: {mass: 1, com: [0.1, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
+"""
+SCENARIO = """
+hydromechs_scenario: 1
+name: whip
+duration: 1
+models:
+  - model: whip.yaml
+    joints: {stick: {rpy_deg: [10, 20, 30]}, tip.1: 0.3, tip.2: {quaternion: [0.6, 0, 0.8, 0]}}
+    joint_velocities: {stick: [0.1, 0.2, 0.3], tip.1: 0.4}
+materials: {sand: {linear: {stiffness: 1.0e4}}}
+contact: {points: [hull_frame]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    frames = "joint: {type: free}, frames: {hull_frame: {xyz: [0, 0, 0]}}"
+    (tmp_path / "whip.yaml").write_text(MODEL.replace("joint: {type: free}", frames))
+    return tmp_path
+
+
+def read(folder, text=SCENARIO, *changes):
+    if "terrain:" not in text:
+        text = text.replace("contact: {points: [hull_frame]}\n", "")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return loads_scenario(text, "whip", folder, library.load)
+
+
+def faults(folder, *changes, text=SCENARIO):
+    with pytest.raises(ScenarioError) as e:
+        read(folder, text, *changes)
+    return "\n".join(e.value.problems)
+
+
+def test_orientation_of_ball_joints_and_parts_of_composite_ones(folder):
+    s = read(folder)
+    q, v, parts = s.start.q, s.start.v, s.model.joint_parts
+    x, y, z, w = Rotation.from_euler("ZYX", [30, 20, 10], degrees=True).as_quat()
+    np.testing.assert_allclose(q[parts["stick"].q], [w, x, y, z], atol=4e-16)
+    assert q[parts["tip.1"].q].tolist() == [0.3]
+    np.testing.assert_allclose(q[parts["tip.2"].q], [0.6, 0.0, 0.8, 0.0], atol=2e-16)
+    assert v[parts["stick"].v].tolist() == [0.1, 0.2, 0.3]
+    assert v[parts["tip.1"].v].tolist() == [0.4]
+
+
+def test_such_a_start_comes_back_from_a_saved_file(folder):
+    s = read(folder)
+    again = loads_scenario(dumps_scenario(s, folder), "again", folder, library.load)
+    assert again == s
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "stick: {rpy_deg: [10, 20, 30]}",
+            "stick: 0.3",
+            "'stick' is a ball joint, joints.stick is 0.3, must be an orientation",
+        ),
+        ("tip.1: 0.3", "tip.1: {rpy_deg: [0, 0, 1]}", "'tip.1' is a prismatic joint"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [0.6, 0, 0.9, 0]}", "joints.tip.2 has the length 1.08"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [1, 0, 0, 0], rpy_deg: [0, 0, 0]}", "keep one of them"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "{}", "must have rpy_deg or quaternion"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "round", "joints.tip.2 is 'round'"),
+        ("stick: [0.1, 0.2, 0.3]", "stick: 0.1", "must be 3 numbers [rad/s]"),
+        ("tip.1: 0.4", "tip.1: [0.4]", "tip.1"),
+        ("tip.1: 0.4", "tip: 0.4", "no revolute, prismatic or ball joint 'tip'"),
+    ],
+)
+def test_what_does_not_fit_a_joint_is_named(folder, old, new, words):
+    assert words in faults(folder, (old, new))
+
+
+# -- height fields ------------------------------------------------------------------------------------------------------
+
+FIELD = SCENARIO + "terrain: [{name: hill, material: sand, height_field: {x: [0, 2], y: [0, 3], file: seabed.npy}}]\n"
+HEIGHTS = -10.0 + np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv"])
+def test_heights_come_from_a_file_beside_the_scenario(folder, suffix):
+    if suffix == ".npy":
+        np.save(folder / "seabed.npy", HEIGHTS)
+    else:
+        np.savetxt(folder / "seabed.csv", HEIGHTS, delimiter=",")
+    s = read(folder, FIELD, ("seabed.npy", f"seabed{suffix}"))
+    hill = s.terrain[0]
+    assert hill.heights == tuple(map(tuple, HEIGHTS.tolist()))
+    assert (hill.x, hill.y) == ((0.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0))
+    inline = "heights: [[-10, -9, -8, -7], [-6, -5, -4, -3], [-2, -1, 0, 1]]"
+    changes = [("file: seabed.npy", inline), ("x: [0, 2], y: [0, 3]", "x: [0, 1, 2], y: [0, 1, 2, 3]")]
+    assert read(folder, FIELD, *changes) == s
+    assert loads_scenario(dumps_scenario(s, folder), "again", folder, library.load) == s
+
+
+def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
+    def said(heights, *changes):
+        if heights is not None:
+            np.save(folder / "seabed.npy", heights, allow_pickle=True)
+        return faults(folder, *changes, text=FIELD)
+
+    assert "there is no file" in said(None)
+    assert "relative to the scenario file" in said(None)
+    assert "shape (12,), must have two dimensions" in said(HEIGHTS.ravel())
+    assert "not finite: row 1, column 2 is nan" in said(np.where(HEIGHTS == -4.0, math.nan, HEIGHTS))
+    assert "cannot be read as numbers: " in said(HEIGHTS.astype(object))
+    assert "must hold real numbers" in said(HEIGHTS.astype(str))
+    assert "holds complex128, must hold real numbers" in said(HEIGHTS * 1j)
+    assert "x has 4 numbers" in said(HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]"))
+    assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
+    assert "heights or file" in said(HEIGHTS, (", file: seabed.npy", ""))
+    assert "must end in .npy or .csv" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
+    (folder / "seabed.npy").write_text("not an array")
+    assert "cannot be read" in said(None)
+    (folder / "seabed.npy").unlink()
+    (folder / "seabed.npy").mkdir()
+    assert "folder" in said(None)
+    (folder / "seabed.npy").rmdir()
+    large = np.lib.format.open_memmap(folder / "seabed.npy", mode="w+", dtype="int8", shape=(2000, 2000))
+    del large
+    assert "4000000 heights, must have at most 250000" in said(None)
+    csv = folder / "seabed.csv"
+    csv.write_text("1,2\n3,deep\n")
+    assert "line 2: 'deep' is not a number" in said(None, ("seabed.npy", "seabed.csv"))
+    csv.write_text("1,2\n3\n")
+    assert "line 2 has 1 numbers, line 1 has 2" in said(None, ("seabed.npy", "seabed.csv"))
+    csv.write_bytes(b"1,2\n3,\xff\n")
+    assert "not UTF-8" in said(None, ("seabed.npy", "seabed.csv"))

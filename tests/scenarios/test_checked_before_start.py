@@ -1,0 +1,253 @@
+"""What a run would refuse, or what cannot be meant, is told before the start: by the scenario, by `hydromechs check`."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import pytest
+
+import hydromechs as hm
+from hydromechs import hydro, library
+from hydromechs.errors import ModelError, ScenarioError, SimulationDiverged
+from hydromechs.formats import loads, loads_scenario
+
+MODEL = """
+hydromechs: 1
+name: rov
+bodies:
+  - name: hull
+    joint: {type: free}
+    inertia: {mass: 24, tensor: [1, 1, 1, 0, 0, 0]}
+    hydro: {volume: 0.0245, added_mass: {diagonal: [5, 6, 7, 0.5, 0.6, 0.7]}}
+    shapes: [{shape: box, size: [0.6, 0.4, 0.3]}]
+    frames: {t1: {xyz: [0, 0, 0]}}
+  - name: arm
+    parent: hull
+    joint: {type: revolute, limits: [-1.5, 1.5]}
+    inertia: {mass: 1, com: [0.2, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
+"""
+SCENARIO = """
+hydromechs_scenario: 1
+name: dive
+models: [{model: rov.yaml, position: [0, 0, 5], joints: {arm: 0.5}}]
+environment: {waves: [{regular: {height: 1, period: 6}}]}
+materials: {sand: {linear: {stiffness: 2.0e4, damping: 400}}}
+terrain: [{name: floor, material: sand, plane: {point: [0, 0, 20], normal: [0, 0, -1]}}]
+thrusters: [{frame: t1, curve: {newtons: {forward: 40, reverse: 40}}}]
+controller: {type: hold_pose, period: 0.1, parameters: {position: [0, 0, 5]}}
+events: [{name: late, quantity: time, level: 0.05}]
+step: 0.01
+record: 0.1
+duration: 0.2
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "rov.yaml").write_text(MODEL)
+    return tmp_path
+
+
+def read(folder, *changes, text=SCENARIO):
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return loads_scenario(text, "dive", folder, library.load)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("height: 1, period: 6", "height: 5, period: 2", "environment.waves.0: wave.height is 5 m; a wave of 2 s breaks above"),
+        ("arm: 0.5", "arm: 2", "models.0: joint 'arm' starts at 2, but its stops allow it from -1.5 to 1.5; start it inside"),
+        ("position: [0, 0, 5], joints", "position: [0, 0, 25], joints", "models.0 starts 5.15 m inside: contact 'hull"),
+        ("duration: 0.2", "duration: 1.0e+300", "record is 0.1 s: a run of 1e+300 s has more than 1e+09 samples"),
+        ("step: 0.01", "step: 1.0e-300", "step is 1e-300 s: a run of 0.2 s has more than 1e+12 steps"),
+        ("step: 0.01\nrecord: 0.1", "integrator: dormand_prince\nrecord: 1.0e-13", "record is 1e-13 s"),
+        ("period: 0.1", "period: 1.0e+300", "controller.period is 1e+300 s, must be at most 1e+12 steps"),
+    ],
+)
+def test_refused_by_the_scenario_with_its_line(folder, old, new, words):
+    with pytest.raises(ScenarioError) as e:
+        read(folder, (old, new))
+    assert any(words in p and p.startswith("line ") for p in e.value.problems), e.value.problems
+
+
+def test_a_joint_without_stops_may_start_anywhere(folder):
+    assert read(folder, ("arm: 0.5", "arm: 2"), ("step: 0.01", "joints: {arm: {stops: none}}\nstep: 0.01")).start.q[7] == 2.0
+
+
+def test_a_vehicle_may_rest_on_the_ground(folder):
+    """Soft ground is deep: a millimetre or a weight's worth of it is no fault."""
+    read(folder, ("position: [0, 0, 5], joints", "position: [0, 0, 19.86], joints"))
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("{position: [0, 0, x]}", "position"),
+        ("{position: 5}", "position of waypoint 0 is 5, must have 3 numbers"),
+        ("{position: [0, 0, 5], frequency: fast}", "frequency is 'fast', must be a number"),
+        ("{position: [0, 0, 5], frequency: [1]}", "frequency is [1], must be a number"),
+        ("{position: [0, 0, 5], speed: 3}", "speed"),
+        ("{position: [0, 0, 5], arm: 3}", "arm is 3, must be a list of waypoints"),
+        ("{position: [0, 0, 5], arm: [{t: 0, arm: up}]}", "arm of waypoint 0 is 'up', must be a number"),
+        ("{position: [0, 0, 5], body: 3}", "needs a body with a free joint, got 3; there are hull"),
+        ("{position: [0, 0, 5], body: arm}", "pose control needs a body with a free joint, got 'arm'"),
+        ("{position: [0, 0, 5], heading_deg: [1, 2]}", "heading_deg of waypoint 0 is [1, 2], must be a number"),
+        ("{}", "position"),
+        ("{position: [0, 0, 5], integral: 1.0e-320}", "integral"),
+    ],
+)
+def test_check_tries_controllers_of_the_library(run_check, folder, new, words):
+    text = SCENARIO.replace("{position: [0, 0, 5]}}", f"{new}}}")
+    status, err = run_check(text)
+    assert status == 1
+    assert words in err
+    for raw in (
+        "NoneType",
+        "can't multiply",
+        "object is not",
+        "unsupported operand",
+        "__init__",
+        "unexpected keyword",
+        "<class",
+    ):
+        assert raw not in err
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ("{waypoints: 3}", "waypoints is 3, must be a list of waypoints"),
+        ("{waypoints: []}", "waypoints is [], must have one waypoint or more"),
+        ("{waypoints: [3]}", "waypoint 0 is 3"),
+        ("{waypoints: {t: 0}}", "must be a list of waypoints"),
+        ("{waypoints: [{t: now, position: [0, 0, 5]}]}", "t of waypoint 0 is 'now', must be a number"),
+        ("{waypoints: [{t: 0, position: [0, 0, 5]}, {t: 0, position: [0, 0, 5]}]}", "times of waypoints must increase"),
+        ("{}", "waypoints"),
+    ],
+)
+def test_messages_of_follow_path(run_check, folder, parameters, words):
+    text = SCENARIO.replace("hold_pose", "follow_path").replace("{position: [0, 0, 5]}}", f"{parameters}}}")
+    status, err = run_check(text)
+    assert (status, words in err, "__init__" in err) == (1, True, False), err
+
+
+@pytest.fixture
+def run_check(folder, capsys):
+    from rich.console import Console
+
+    from hydromechs.cli._check import check_file
+
+    def run(text):
+        (folder / "dive.yaml").write_text(text)
+        good = check_file(str(folder / "dive.yaml"), Console(soft_wrap=True))
+        return (0 if good else 1), capsys.readouterr().err
+
+    return run
+
+
+def test_a_good_one_is_good(run_check):
+    assert run_check(SCENARIO) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[-1.5, 1.5]", "[-90, 90]", "limits [-90, 90] rad are 14.3 turns; in degrees they would be [-1.571, 1.571]"),
+        (
+            "volume: 0.0245",
+            "volume: 24.5",
+            "volume is 24.5 m³, which displaces 1046 times its mass; in litres it would be 0.0245",
+        ),
+        ("size: [0.6, 0.4, 0.3]", "size: [600, 400, 300]", "lighter than air"),
+    ],
+)
+def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
+    assert old in MODEL
+    text = MODEL.replace(old, new)
+    with pytest.warns(UserWarning) as caught:
+        loads(text)
+    assert any(words in str(w.message) for w in caught), [str(w.message) for w in caught]
+    (folder / "rov.yaml").write_text(text)
+    still = SCENARIO.replace("terrain:", "# terrain:").replace("materials:", "# materials:")
+    status, err = run_check(still)
+    assert (status, words in err) == (0, True), err
+
+
+def test_library_models_have_no_such_slips():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in library.names():
+            library.load(name)
+
+
+# -- extreme numbers ------------------------------------------------------------------------------------------------------
+
+
+def numbers_in(data, path=()):
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from numbers_in(value, (*path, key))
+    elif isinstance(data, list):
+        for i, value in enumerate(data):
+            yield from numbers_in(value, (*path, i))
+    elif isinstance(data, int | float) and not isinstance(data, bool):
+        yield path
+
+
+@pytest.mark.parametrize("value", [1e300, 1e-300, -1e300, 0.0])
+def test_extreme_numbers_end_in_a_named_error_or_a_result(folder, value):
+    """Every number of a scenario, one after the other: built, and run where it can be built."""
+    import json
+
+    from hydromechs.formats._yaml import parse
+
+    data = parse(SCENARIO).data
+    for path in numbers_in(data):
+        changed = copy.deepcopy(data)
+        inside = changed
+        for key in path[:-1]:
+            inside = inside[key]
+        inside[path[-1]] = value
+        try:
+            scenario = loads_scenario(json.dumps(changed), "dive", folder, library.load)
+        except ScenarioError as e:
+            assert "Maximum allowed" not in str(e) and "OverflowError" not in str(e)
+            continue
+        sim = scenario.simulation()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                sim.step(duration=min(scenario.duration, 0.05))
+            except (SimulationDiverged, ValueError) as e:
+                assert "cannot convert" not in str(e) and "Maximum allowed" not in str(e), (path, e)
+
+
+def test_simulations_say_it_too():
+    sim = hm.Simulation(loads(MODEL), step=0.01)
+    with pytest.raises(ValueError, match=r"step is 0.01 s: a run of 1e\+300 s has more than 1e\+12 steps"):
+        sim.run(1e300)
+    with pytest.raises(ValueError, match=r"record is 1e\+300 s, must be at most 1e\+12 steps"):
+        hm.Simulation(loads(MODEL), record=1e300)
+
+
+# -- inertia that the water lends -----------------------------------------------------------------------------------------
+
+
+def test_inertia_of_the_water_alone_is_refused_under_a_free_surface(run_check, folder):
+    text = MODEL.replace("mass: 24, tensor: [1, 1, 1, 0, 0, 0]", "mass: 24, tensor: [0, 0, 0, 0, 0, 0]")
+    text = text[: text.index("  - name: arm")]
+    model = loads(text)
+    hm.Simulation(model)  # under water all is well
+    words = "body 'hull': its free joint moves no inertia.*there is a free surface"
+    with pytest.raises(ModelError, match=words):
+        hm.Simulation(model, environment=hm.Environment(surface=hydro.FreeSurface()))
+    (folder / "rov.yaml").write_text(text)
+    changed = SCENARIO.replace(", joints: {arm: 0.5}", "")
+    assert run_check(changed)[0] == 0
+    status, err = run_check(changed.replace("environment: {", "environment: {surface: free, "))
+    assert status == 1
+    assert "its free joint moves no inertia" in err

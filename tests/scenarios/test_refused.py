@@ -1,0 +1,223 @@
+"""What components, controllers and events cannot be is refused by name."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.contact import Grasp
+from hydromechs.model import joints
+from hydromechs.model.component import Action, Output
+from hydromechs.recording import summarise
+from hydromechs.simulation import components_of, coordinates
+
+
+def pendulum():
+    inertia = hm.Inertia(mass=2.0, com=(0.1, 0.0, 0.2), tensor=(0.01, 0.02, 0.03, 0.0, 0.0, 0.0))
+    bob = hm.Body(
+        name="bob", joint=joints.Revolute(axis=(0.0, 1.0, 0.0), placement=hm.Origin((0.0, 0.0, 0.1))), inertia=inertia
+    )
+    return hm.Model(name="pendulum", bodies=(bob, hm.Body(name="load", joint=joints.Free(), inertia=inertia)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rotor(hm.Component):
+    name: str = "rotor"
+    size: float = 0.1
+    grows: float = 0.0
+
+    def act(self, now, z, u):
+        part = now.joint("bob")
+        return Action(armature=[(part.part.v, self.size + self.grows * part.q[0] ** 2)])
+
+
+def test_a_rotor_must_be_a_number_that_stays():
+    assert hm.Simulation(pendulum(), components=[Rotor()]).plant.armature[0] == 0.1
+    with pytest.raises(ValueError, match=r"component 'rotor' \(Rotor\): its armature is -0.1.*at least 0"):
+        hm.Simulation(pendulum(), components=[Rotor(size=-0.1)])
+    with pytest.raises(ValueError, match=r"component 'rotor' \(Rotor\): its armature is nan"):
+        hm.Simulation(pendulum(), components=[Rotor(size=np.nan)])
+    with pytest.raises(ValueError, match=r"component 'rotor' \(Rotor\): its armature changes.*must be a constant"):
+        hm.Simulation(pendulum(), components=[Rotor(grows=1.0)]).compile()
+
+
+class Counter(hm.Controller):
+    """Counts its calls in its memory, and through a part of its own."""
+
+    period = 0.02
+
+    def __init__(self):
+        self.memory = np.zeros(1)
+        self.part = [0]
+
+    def __call__(self, state):
+        self.memory += 1.0
+        self.part[0] += 1
+
+
+def test_two_simulations_with_one_controller_do_not_mix():
+    counter = Counter()
+    sims = [hm.Simulation(pendulum(), controller=counter) for _ in range(2)]
+    for sim in (*sims, *sims):
+        sim.run(0.1)
+    assert [sim.state.memory[0] for sim in sims] == [10.0, 10.0]
+    assert [sim.controller.part for sim in sims] == [[10], [10]] and counter.part == [0]
+
+
+def test_the_controller_of_a_simulation_can_start_another():
+    """What it has compiled does not hinder the copy."""
+    scenario = hm.load_scenario("station_keeping")
+    sim = scenario.simulation()
+    options = {"step": scenario.step, "record": scenario.record, "integrator": scenario.integrator}
+    other = hm.Simulation(scenario.plant, controller=sim.controller, state=scenario.start, **options)
+    assert other.controller is not sim.controller and other.run(0.1).state == sim.run(0.1).state
+
+
+def test_a_controller_that_cannot_be_copied_says_so():
+    class Socket(Counter):
+        def __init__(self):
+            super().__init__()
+            self.handle = open(__file__)  # noqa: SIM115  such a thing is what the test is about
+
+    one = Socket()
+    with pytest.raises(TypeError, match=r"controller Socket cannot be copied.*in its start"):
+        hm.Simulation(pendulum(), controller=one)
+    one.handle.close()
+
+
+def test_the_method_of_an_object_is_called_as_it_is():
+    class Pilot:
+        calls = 0
+
+        def steer(self, state):
+            self.calls += 1
+
+    pilot = Pilot()
+    hm.Simulation(pendulum(), controller=pilot.steer, period=0.02).run(0.1)
+    assert pilot.calls == 5
+
+
+def recorder(**output):
+    @dataclass(frozen=True, kw_only=True)
+    class Gauge(hm.Component):
+        name: str = "gauge"
+        outputs: ClassVar = (Output(**({"name": "reading", "units": "1", "long_name": "a reading"} | output)),)
+
+        def act(self, now, z, u):
+            (o,) = self.outputs
+            return Action(record={o.name: np.zeros(len(o.labels)) if o.labels else 0.0})
+
+    return Gauge()
+
+
+@pytest.mark.parametrize("name", ["R_WB", "command", "position", "work", "time", "body", "gauge", "force_weight"])
+def test_an_output_with_a_name_of_the_recording_is_refused(name):
+    with pytest.raises(ValueError, match=rf"component 'gauge' \(Gauge\): its output {name!r} .* the recording's own"):
+        hm.Simulation(pendulum(), components=[recorder(name=name)])
+
+
+@pytest.mark.parametrize("dimension", ["body", "time", "actuator", "gauge", "position", ""])
+def test_an_output_along_a_dimension_of_the_recording_is_refused(dimension):
+    with pytest.raises(ValueError, match=rf"component 'gauge' \(Gauge\): .*'reading'.* dimension {dimension!r}"):
+        hm.Simulation(pendulum(), components=[recorder(dimension=dimension, labels=("a", "b"))])
+
+
+def test_outputs_share_dimensions_with_the_same_labels():
+    sim = hm.Simulation(pendulum(), components=[recorder(dimension="xyz", labels=("x", "y", "z"))])
+    assert coordinates(sim.plant)["xyz"] == ["x", "y", "z"] and sim.run(0.02).recording.reading.dims[1:] == ("gauge", "xyz")
+
+
+def test_observe_gives_the_variables_of_the_recording():
+    sim = hm.Simulation(pendulum(), external=["bob"])
+    assert set(sim.observe()) == set(sim.run(0.02).recording.data_vars)
+
+
+def test_a_summary_on_disk_says_whether_the_run_diverged():
+    recording = hm.Simulation(pendulum()).run(0.02).recording
+    assert summarise(recording, diverged="too fast").to_dict()["diverged"] == "too fast"
+    assert summarise(recording).to_dict()["diverged"] is None
+
+
+@pytest.mark.parametrize(
+    "what, message",
+    [
+        ({"grasp": ("gripp",)}, "event 'e': no grasp 'gripp'.*grip"),
+        ({"release": ("gripp",)}, "event 'e': no grasp 'gripp'.*grip"),
+        ({"wrench": {"bobb": (1, 0, 0, 0, 0, 0)}}, "event 'e': no external wrench on 'bobb'.*bob"),
+        ({"command": {"prop": 1.0}}, "event 'e': no actuator 'prop'"),
+        ({"quantity": "q.bobb"}, "event 'e': quantity: 'q.bobb'.*bob"),
+    ],
+)
+def test_events_name_what_is_not_there_in_the_users_words(what, message):
+    event = hm.Event(**({"name": "e", "quantity": "time", "level": 1.0} | what))
+    grip = Grasp(name="grip", holder="bob", held="load", closed=False)
+    with pytest.raises(KeyError, match=message):
+        hm.Simulation(pendulum(), external=["bob"], grasps=[grip], events=[event])
+
+
+def test_components_in_a_list_are_counted():
+    with pytest.raises(ValueError, match=r"components\[1\] is 3, but components must be a list of components"):
+        hm.Plant(model=pendulum(), components=(Rotor(), 3.0))
+    spec = hm.scenario.ComponentSpec(type="nowhere_at_all:Thing")
+    scenario = hm.Scenario(
+        name="s", models=[hm.scenario.ModelStart(model=pendulum())], components=[Rotor(), spec], duration=1.0
+    )
+    with pytest.raises(hm.ScenarioError, match=r"components\.1\.type: 'nowhere_at_all' cannot be imported") as e:
+        _ = scenario.plant
+    assert e.value.faults[0].path == ("components", 1, "type")
+
+
+def test_a_scenario_refuses_to_watch_the_energy_residual():
+    """As a simulation does: it needs the start of the run."""
+    event = hm.Event(name="e", quantity="energy_residual", level=1.0)
+    with pytest.raises(hm.ScenarioError, match="event 'e': quantity: no quantity 'energy_residual'"):
+        hm.Scenario(name="s", models=[hm.scenario.ModelStart(model=pendulum())], events=[event], duration=2.0)
+
+
+def test_a_state_file_of_another_version_says_so(tmp_path):
+    path = tmp_path / "state.json"
+    hm.save_state(pendulum().initial(), path)
+    path.write_text(path.read_text().replace('"hydromechs_state": 1', '"hydromechs_state": 9'))
+    with pytest.raises(ValueError, match=r"state.json has the version 9 of state files; this HydroMechs reads version 1"):
+        hm.load_state(path)
+    path.write_text("{}")
+    with pytest.raises(ValueError, match=r"state.json is not a state of a simulation: it has no 'hydromechs_state'"):
+        hm.load_state(path)
+
+
+def test_rollouts_say_which_shape_does_not_fit():
+    plant = hm.Plant(model=pendulum(), components=components_of(pendulum(), external=["bob"]))
+    s = plant.model.initial()
+    q, v = np.stack([s.q] * 3), np.stack([s.v] * 3)
+    with pytest.raises(ValueError, match=r"do not fit together: q \(3,\), v \(2,\); give all the same"):
+        hm.rollout(plant, q, v[:2], {}, 1e-3, 4)
+    with pytest.raises(ValueError, match=r"q and v \(3,\), external.bob.X \(2,\)"):
+        hm.rollout(plant, q, v, {"external.bob.X": np.ones(2)}, 1e-3, 4)
+    with pytest.raises(ValueError, match=r"q and v \(3,\), internal \(2,\)"):
+        hm.rollout(plant, q, v, {}, 1e-3, 4, internal=np.zeros((2, plant.layout.nz)))
+    opened = hm.Plant(model=pendulum(), parameters=("bob.inertia.com",))
+    with pytest.raises(ValueError, match=r"parameter 'bob.inertia.com' must have shape \(..., 3\), got \(2,\)"):
+        hm.rollout(opened, q, v, {}, 1e-3, 4, parameters={"bob.inertia.com": np.zeros(2)})
+    with pytest.raises(ValueError, match=r"memory goes with a controller"):
+        hm.rollout(plant, q, v, {}, 1e-3, 4, memory=np.zeros((2, 1)))
+
+
+def test_what_a_notebook_shows():
+    dyn = hm.compile(pendulum(), lanes=1, parameters=["bob.inertia.mass"])
+    assert repr(dyn) == ("<Dynamics of pendulum: 2 bodies, 7 degrees of freedom; lanes 1, threads 1, open: bob.inertia.mass>")
+    hold = hm.gnc.HoldPose(position=(0.0, 1.5, 20.0), heading_deg=30.0)
+    assert repr(hold) == "<HoldPose: (0, 1.5, 20) m, heading 30°, every 0.05 s>"
+    path = hm.gnc.FollowPath(waypoints=[{"position": (0, 0, 1)}, {"t": 9.0, "position": (0, 0, 2)}], body="hull")
+    assert repr(path) == "<FollowPath of 'hull': 2 waypoints from t = 0 to 9 s, every 0.05 s>"
+    assert repr(hm.actuation.linear_curve(50.0, 40.0)) == "<ForceCurve of 3 points: -40 to 50 N at -1 to 1 throttle>"
+    s = dyn.model.initial()
+    got = hm.rollout(dyn, np.stack([s.q] * 3), s.v, np.zeros(dyn.model.nv), 1e-3, 4, record=2)
+    assert repr(got) == "<Rollout of 3 worlds: 3 rows from t = 0 to 0.004 s, 4 good steps>"
+
+
+def test_friction_needs_a_joint():
+    friction = hm.actuation.drives.Friction(viscous=1.0)
+    with pytest.raises(ValueError, match="joint of body 'load' is free; friction needs a revolute"):
+        hm.Simulation(pendulum(), friction={"load": friction})
