@@ -111,8 +111,8 @@ class CartesianMotion(Controller):
 
     def __call__(self, state: State) -> dict[str, float]:
         """Targets of the servos at a `state`, and their rates."""
-        if np.isnan(self.memory).any():  # the first call: from where the joints are
-            self.memory = self._servos.positions(state)
+        if np.isnan(self.memory).any():  # the first call: from where the servos are told to be
+            self.memory = self._servos.targets(state)
         wanted, rate, _ = self.path(state.t)
         pose = self._tool(state.q)
         off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))

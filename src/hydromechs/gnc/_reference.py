@@ -130,11 +130,16 @@ class Servos:
         self.units = {p.name: "m" if isinstance(p.joint, joints.Prismatic) else "rad" for p in parts}
         """Unit of each joint's position."""
         self._at = [p.q.start for p in parts]
+        self._commands = [simulation.actuators.index(name) for name in names]
         self._follow = [f"{name}.rate" in simulation.plant.layout.held for name in names]
 
     def positions(self, state: State) -> np.ndarray:
         """Positions of the joints [rad or m], shape (n,)."""
         return state.q[self._at]
+
+    def targets(self, state: State) -> np.ndarray:
+        """Commanded positions of the joints [rad or m], shape (n,)."""
+        return state.command[self._commands]
 
     def commands(self, position: np.ndarray, rate: np.ndarray, t: float) -> dict[str, float]:
         """Commands for targets that are somewhere at a time and move on from there.

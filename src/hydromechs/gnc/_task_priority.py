@@ -341,8 +341,8 @@ class TaskPriority(Controller):
 
     def __call__(self, state: State) -> dict[str, float]:
         """Commands of thrusters and servos at a `state`."""
-        if np.isnan(self.memory).any():  # the first call: from where the joints are
-            self.memory = np.concatenate([self.memory[:8], self._servos.positions(state)])
+        if np.isnan(self.memory).any():  # the first call: from where the servos are told to be
+            self.memory = np.concatenate([self.memory[:8], self._servos.targets(state)])
         targets = self.memory[8:]
         nu, rates = self.velocities(state, targets)
         tilt = self.memory[6:8] + self.period * nu[3:5]
