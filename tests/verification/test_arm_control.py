@@ -8,7 +8,16 @@ import scipy.optimize
 
 import hydromechs as hm
 from hydromechs.actuation import Thruster, drives, ideal_curve
-from hydromechs.gnc import CartesianMotion, ComputedTorque, JointControl, TaskPriority, damped_inverse, prioritised, reach_pose
+from hydromechs.gnc import (
+    CartesianMotion,
+    ComputedTorque,
+    JointControl,
+    TaskPriority,
+    Together,
+    damped_inverse,
+    prioritised,
+    reach_pose,
+)
 from hydromechs.model import added_mass, drag, joints
 
 RNG = np.random.default_rng(5)
@@ -227,3 +236,33 @@ def test_arm_controllers_resume_to_the_last_bit(tmp_path):
     second = sim()
     second.state = hm.load_state(tmp_path / "s.json")
     assert second.run(0.27).state == whole
+
+
+def test_controllers_work_together_each_in_its_time(tmp_path):
+    """Speed control, then a place is held, while the arm keeps a tool in its place; also after a resume."""
+    model = rover()
+    p = np.array(hm.frame_pose(model, model.initial().q, "tool"), dtype=float)[:3, 3].tolist()
+    parts = [
+        {"type": "lqr_speed", "parameters": {"waypoints": [{"t": 0.0}, {"t": 1.0, "surge": 0.1}]}, "name": "drive", "end": 2.0},
+        {"type": "lqr_hold_pose", "parameters": {"position": [0.1, 0, 0]}, "period": 0.1, "start": 2.0},
+        {"type": "cartesian_motion", "parameters": {"frame": "tool", "waypoints": [{"position": p}]}, "period": 0.05},
+    ]
+
+    def sim():
+        controller = Together(parts=parts, period=0.05)
+        return hm.Simulation(model, thrusters=thrusters(), drives=SERVOS, controller=controller, step=2e-3, record=0.05)
+
+    whole = sim().run(3.0)
+    ds = whole.recording
+    drive, hold = (ds.signal.sel(channel=n).values for n in ("drive.reference.surge", "reference.x"))
+    assert np.isnan(hold[ds.time.values < 1.99]).all() and not np.isnan(hold[ds.time.values > 2.06]).any()
+    assert drive[ds.time.values > 2.0].max() == drive[-1] == pytest.approx(0.1)
+    assert float(abs(ds.signal.sel(channel=[f"error.tool.{x}" for x in "xyz"])).max()) < 0.02
+    first, second = sim(), sim()
+    hm.save_state(first.run(2.02).state, tmp_path / "s.json")
+    second.state = hm.load_state(tmp_path / "s.json")
+    assert second.run(0.98).state == whole.state
+    with pytest.raises(ValueError, match="two parts have the signal 'reference.surge'; give one of them a name"):
+        hm.Simulation(model, thrusters=thrusters(), controller=Together(parts=[{**parts[0], "name": ""}, parts[1]]))
+    with pytest.raises(ValueError, match="part 0: no controller 'hold'"):
+        Together(parts=[{"type": "hold"}])

@@ -7,11 +7,14 @@ from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
 from ._pose_control import FollowPath, HoldPose
 from ._reference import JointMotion, Waypoints
+from ._registry import CONTROLLERS
 from ._speed_control import LqrSpeed
 from ._speed_path import LqrFollowPath, LqrHoldPose
 from ._task_priority import TaskPriority, prioritised
+from ._together import Together
 
 __all__ = [
+    "CONTROLLERS",
     "CarryLoad",
     "CartesianMotion",
     "ComputedTorque",
@@ -25,6 +28,7 @@ __all__ = [
     "LqrHoldPose",
     "LqrSpeed",
     "TaskPriority",
+    "Together",
     "Waypoints",
     "damped_inverse",
     "loop_margins",

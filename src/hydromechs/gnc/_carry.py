@@ -136,7 +136,7 @@ class CarryLoad(Controller):
             arms.append(sorted(dofs))
         if not grasps:
             raise ValueError(f"nothing holds {self.load!r}; name it as `held` in a grasp")
-        self._out = [(simulation.actuators.index(name), i) for name, i in driven.items()]
+        self._out = driven
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("reference", (3, 6)))
         recipe = compiler.Recipe(
             "carry_law",
@@ -149,12 +149,9 @@ class CarryLoad(Controller):
         self._law.code(1)
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 
-    def __call__(self, state: State) -> np.ndarray:
+    def __call__(self, state: State) -> dict[str, float]:
         """Torques at a `state`; all other commands stay."""
         reference = np.array(self.path(state.t))
         tau, e = self._law.single_results(state.q, state.v, reference)
         self.signal_values = np.concatenate([reference[0], e])
-        out = state.command.copy()
-        for k, i in self._out:
-            out[k] = tau[i]
-        return out
+        return {name: float(tau[i]) for name, i in self._out.items()}

@@ -28,19 +28,7 @@ from ._assemble import pairs
 
 __all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec", "code_fault"]
 
-CONTROLLERS: dict[str, type[Controller]] = {
-    "hold_pose": gnc.HoldPose,
-    "follow_path": gnc.FollowPath,
-    "joint_motion": gnc.JointMotion,
-    "carry_load": gnc.CarryLoad,
-    "lqr_speed": gnc.LqrSpeed,
-    "lqr_hold_pose": gnc.LqrHoldPose,
-    "lqr_follow_path": gnc.LqrFollowPath,
-    "joint_control": gnc.JointControl,
-    "computed_torque": gnc.ComputedTorque,
-    "cartesian_motion": gnc.CartesianMotion,
-    "task_priority": gnc.TaskPriority,
-}
+CONTROLLERS = gnc.CONTROLLERS
 """Controllers of the library by name."""
 
 
