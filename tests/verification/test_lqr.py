@@ -9,7 +9,8 @@ import scipy.linalg
 import hydromechs as hm
 from hydromechs.actuation import Thruster, ideal_curve
 from hydromechs.gnc import LqrFollowPath, LqrHoldPose, LqrSpeed, loop_margins, servo_lqr
-from hydromechs.gnc._speed_control import linear_vehicle
+from hydromechs.gnc._speed_control import linear_vehicle, speed_design
+from hydromechs.gnc._vehicle import Vehicle
 from hydromechs.hydro import Current
 from hydromechs.model import added_mass, drag, joints
 
@@ -124,14 +125,27 @@ def test_modes_out_of_reach_are_named():
 
 
 def test_linearisation_with_the_arm_held_is_that_of_one_rigid_vehicle():
-    held = linear_vehicle(
-        vessel(joints.Revolute(axis=(0, 1, 0.3), placement=hm.Origin((0.3, 0.1, 0.0)))),
-        0,
-        np.array([0, 0, 5.0, 1, 0, 0, 0, 0.0]),
-    )
-    rigid = linear_vehicle(vessel(joints.Fixed(placement=hm.Origin((0.3, 0.1, 0.0)))), 0, np.array([0, 0, 5.0, 1, 0, 0, 0]))
-    for a, b in zip(held, rigid, strict=True):
-        assert np.allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
+    """And the vehicle's part of the compiled linearisation of all: M A with the arm's rows and columns left out."""
+    model = vessel(joints.Revolute(axis=(0, 1, 0.3), placement=hm.Origin((0.3, 0.1, 0.0))))
+    q = np.array([0, 0, 5.0, 1, 0, 0, 0, 0.0])
+    A, M = linear_vehicle(model, 0, q)
+    rigid = linear_vehicle(vessel(joints.Fixed(placement=hm.Origin((0.3, 0.1, 0.0)))), 0, q[:7])
+    tau = np.array(hm.inverse_dynamics(model, q, np.zeros(7), np.zeros(7)), dtype=float)
+    whole, _ = hm.compile(model).linearize(q, np.zeros(7), tau)
+    columns = [3, 4, *range(7, 13)]
+    part = np.linalg.solve(M, (np.array(hm.mass_matrix(model, q), dtype=float) @ whole[7:])[:6][:, columns])
+    for other in (rigid[0], np.vstack([whole[[3, 4]][:, columns], part])):
+        assert np.allclose(A, other, rtol=1e-9, atol=1e-9 * np.abs(A).max())
+    assert np.allclose(M, rigid[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", hm.library.plant_names())
+def test_margins_of_library_vehicles(name):
+    plant = hm.load_plant(name)
+    sim = hm.Simulation(plant)
+    design = speed_design(sim, Vehicle(sim, None))
+    assert design.gain_margin_db > 6.0 and design.phase_margin_deg > 30.0
+    assert design.poles.real.max() < -0.3
 
 
 def test_speeds_are_reached_without_a_lasting_error():

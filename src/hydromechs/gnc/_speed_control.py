@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Compiled, Recipe
-from hydromechs.equations import compile as compile_model
+from hydromechs.compiler import Argument, Compiled, Recipe, jacobian_program, trace
+from hydromechs.dynamics import retract
 from hydromechs.equations import damping_force, inverse_dynamics, mass_matrix, restoring_force
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
@@ -35,23 +35,29 @@ FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A (8, 8) and M (6, 6) of a vehicle at rest with all other joints held: ẋ = A x + [0; M⁻¹] δτ, x = (φ, θ, ν).
 
-    From the compiled linearisation of the whole mechanism, v̇ = A_v (δ, v): where v̇ = 0, M A_v are the derivatives of the
-    forces, and holding joints leaves the vehicle's rows and columns of them.
+    The rows and columns of the vehicle of `Dynamics.linearize`, without the compilation of all others: where v̇ = 0, the
+    derivatives of the accelerations are −M⁻¹ those of the forces that inverse dynamics finds, h(q ⊕ δ, ν).
 
     Args:
         model: The mechanism.
         body: Index of the vehicle's body.
         q: Configuration, shape (nq,).
     """
-    nv, at = model.nv, model.v_slices[body]
-    rest = np.zeros(nv)
-    tau = np.array(inverse_dynamics(model, q, rest, rest), dtype=float)
-    A, _ = compile_model(model).linearize(q, rest, tau)
-    M = np.array(mass_matrix(model, q), dtype=float)
-    forces = (M @ A[nv:])[at]
-    columns = [at.start + 3, at.start + 4, *range(nv + at.start, nv + at.start + 6)]
-    inertia = M[at, at]
-    return np.vstack([A[columns[:2]][:, columns], np.linalg.solve(inertia, forces[:, columns])]), inertia
+    at = model.v_slices[body]
+
+    def of_vehicle(x: Array) -> Array:
+        return np.array([x[k - at.start] if at.start <= k < at.stop else 0.0 for k in range(model.nv)])
+
+    def force(delta: Array, nu: Array) -> Array:
+        there = retract(model, q, of_vehicle(delta))
+        return inverse_dynamics(model, there, of_vehicle(nu), np.zeros(model.nv))[at]
+
+    program = jacobian_program(trace(force, {"delta": (6,), "nu": (6,)}, name="vehicle"), ("delta", "nu"))
+    code = Compiled(Recipe("vehicle", None, program.inputs, program.outputs, None), 1, 1, program)
+    stiffness, damping = code([np.zeros(6), np.zeros(6)])
+    M = np.array(mass_matrix(model, q), dtype=float)[at, at]
+    turning = np.hstack([np.zeros((2, 2)), np.eye(6)[3:5]])
+    return np.vstack([turning, -np.linalg.solve(M, np.hstack([stiffness[:, 3:5], damping]))]), M
 
 
 def speed_design(
