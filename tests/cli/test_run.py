@@ -132,13 +132,13 @@ duration: 5
 """
 
 
-def test_contact_too_stiff_for_the_step_is_said_once(run, tmp_path, buoy):
+def test_contact_too_stiff_for_the_step_is_refused(run, tmp_path, buoy):
     (tmp_path / "buoy.yaml").write_text(buoy + "    shapes: [{shape: sphere, radius: 0.3}]\n")
     path = tmp_path / "stiff.yaml"
     path.write_text(STIFF)
-    _, text, _ = run("run", path, "--out", tmp_path / "out", "--no-pictures")
-    assert "'float on floor'" in text and "soften it" in text and text.count("too stiff") == 1
-    assert any("too stiff" in m for m in json.loads((tmp_path / "out" / "summary.json").read_text())["messages"])
+    for command in (("run", path, "--out", tmp_path / "out", "--no-pictures"), ("check", path)):
+        code, _, err = run(*command)
+        assert code == 1 and "'float on floor'" in err and "soften it" in err and err.count("too stiff") == 1
 
 
 def test_a_diverging_run_says_when_where_and_what_to_do(run, scenario, tmp_path, buoy):

@@ -14,7 +14,7 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values
+from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values, Wrench
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, NotNegative, Scalar, check_fields
 
@@ -91,6 +91,15 @@ class Grasp(Component):
             known = dict(zip(self.rows, force, strict=True))
             return {"grasp_force": np.array([known.get(k, 0.0) for k in range(6)])}
 
+        def wrenches(force: Array) -> list[Wrench]:
+            """The recorded force acts on the held body at its frame, and its opposite on the holder at the same place."""
+            f = record(force)["grasp_force"]
+            holder, held = now.frame(self.holder), now.frame(self.held)
+            f_W, n_W = holder.R @ f[:3], holder.R @ f[3:]
+            away = cross(held.p - now.p_WB[holder.body], f_W)
+            R = now.R_WB[holder.body]
+            return [held.force(f_W, n_W), Wrench(holder.body, -np.concatenate([R.T @ f_W, R.T @ (away + n_W)]))]
+
         rows = Constraint(
             J=g.J,
             bias=g.bias,
@@ -102,6 +111,7 @@ class Grasp(Component):
             between=(self.holder, self.held),
             dofs=_dofs(now.model, self),
             record=record,
+            wrenches=wrenches,
         )
         return Action(constraints=[rows], record={"grasp_error": np.array(apart) * u["closed"]})
 

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from hydromechs import hydro
 from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, t200_curve
 from hydromechs.contact import DryFriction, Grasp, LinearContact, Material, NonlinearContact, terrain
+from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
 from hydromechs.integrators import METHODS, DormandPrince
 from hydromechs.model import Origin
 from hydromechs.recording import STATISTICS, Check
@@ -86,7 +87,7 @@ TEXTS: dict[Any, dict[str, str]] = {
         "controller": "What gives commands; nothing if left out.",
         "integrator": "Method of integration.",
         "record": "Time between two samples of the recording, a whole number of steps [s].",
-        "seed": "Seed of gusts and waves.",
+        "seed": "Seed of gusts, waves and sensors.",
     },
 }
 """Meanings of fields, by class, where the text under them has no unit or speaks of Python."""
@@ -376,6 +377,27 @@ ActuationEntry = table(
     },
 )
 
+# -- sensors and navigation ----------------------------------------------------------------------------------------------
+
+NoiseEntry = entry(sensors.Noise)
+SensorEntry = one_of(
+    "sensor",
+    {
+        "imu": entry(sensors.Imu),
+        "dvl": entry(sensors.Dvl),
+        "usbl": entry(sensors.Usbl),
+        "depth": entry(sensors.DepthGauge),
+        "compass": entry(sensors.Compass),
+        "encoders": entry(sensors.JointEncoders),
+        "force_torque": entry(sensors.ForceTorque),
+        "tachometer": entry(sensors.Tachometer),
+        "contact_switch": entry(sensors.ContactSwitch),
+        "device": entry(sensors.device, "DeviceEntry"),
+    },
+)
+FilterEntry = entry(ErrorStateFilter)
+NavigationEntry = entry(Navigation)
+
 # -- the file -----------------------------------------------------------------------------------------------------------
 
 _MODEL = Swap(
@@ -488,6 +510,8 @@ ScenarioFile = _entry(
         "thrusters": list_of(Thrusters),
         "components": list_of(ComponentEntry),
         "controller": ControllerEntry,
+        "sensors": list_of(SensorEntry),
+        "navigation": NavigationEntry,
         "integrator": Integrator,
     },
     required=("duration",),

@@ -33,9 +33,9 @@ __all__ = ["load_scenario_file", "loads_scenario"]
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1.0, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
 ITEMS = {"models", "materials", "terrain", "grasps", "thrusters", "joints", "external", "components"}
-ITEMS |= {"commands", "events", "checks"}
+ITEMS |= {"commands", "sensors", "events", "checks"}
 """Sections of which single items can be left out."""
-ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "depth"}
+ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
 """Quantities that every scenario has."""
 
 
@@ -205,6 +205,8 @@ class _Reader:
             "grasps": self._items("grasps", file.grasps, self._made),
             "components": self._items("components", file.components, self._code),
             "controller": None if file.controller is None else self._code(("controller",), file.controller),
+            "sensors": self._items("sensors", file.sensors, self._made),
+            "navigation": None if file.navigation is None else self._made(("navigation",), file.navigation),
             "events": self._items("events", file.events, self._made),
             "integrator": method,
             "checks": self._items("checks", file.checks, self._made),
@@ -455,6 +457,8 @@ class _Reader:
             return not self.broken & {"thrusters", "joints", "components", ""}
         if "wrench" in path:
             return not self.broken & {"external", ""}
+        if key in ("sensors", "navigation"):
+            return not self.broken & {"sensors", "thrusters", "step", "integrator", ""}
         if key in ("record", "controller", "environment"):
             return not self.broken & {"step", "record", "integrator", str(key), ""}
         return True

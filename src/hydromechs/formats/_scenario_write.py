@@ -59,6 +59,9 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     out["components"] = Rows(_code(f"components.{i}", c, folder) for i, c in enumerate(scenario.components))
     out["commands"] = dict(scenario.commands)
     out["controller"] = None if scenario.controller is None else _code("controller", scenario.controller, folder)
+    out["sensors"] = Rows(written(s, f"sensor {s.name!r}") for s in scenario.sensors)
+    if scenario.navigation is not None:
+        out["navigation"] = written(scenario.navigation) or {"read": scenario.navigation.read}
     out["events"] = Rows(written(event) for event in scenario.events)
     out["integrator"] = _integrator(scenario.integrator)
     for key in ("step", "record", "duration", "seed"):

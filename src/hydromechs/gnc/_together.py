@@ -99,6 +99,7 @@ class Together(Controller):
         memories = np.split(self.memory, self._sizes)
         shown: np.ndarray = self.signal_values  # type: ignore[has-type]  # the interface's
         values = np.split(shown, np.cumsum([len(p.controller.signals) for p in self.parts])[:-1])
+        said: list[str] = []
         for k, part in enumerate(self.parts):
             if part.start <= state.t < part.end and is_multiple(state.t, part.controller.period, self.period):
                 part.controller.memory = memories[k]
@@ -107,7 +108,9 @@ class Together(Controller):
                     name = type(part.controller).__name__
                     raise ValueError(f"part {k} ({name}) gives its commands in order; of several, each must give them by name")
                 out |= dict(given or {})
+                said += part.controller.messages
                 memories[k], values[k] = np.array(part.controller.memory), np.array(part.controller.signal_values)
         self.memory = np.concatenate(memories)
         self.signal_values = np.concatenate(values)
+        self.messages = said
         return out

@@ -69,7 +69,8 @@ class Euler(FixedStep):
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond."""
         if decay < 2.0 * frequency:
             return decay / frequency**2
-        return 2.0 / _fastest(frequency, decay)
+        fastest = _fastest(frequency, decay)
+        return 2.0 / fastest if fastest else np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
         """y + h f(y)."""

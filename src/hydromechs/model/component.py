@@ -125,6 +125,8 @@ class Constraint(NamedTuple):
     freedom belong to separate trees are solved apart."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
     """Outputs that follow from the forces λ, shape (c,)."""
+    wrenches: Callable[[Array], Sequence[Wrench]] = lambda force: ()
+    """Wrenches on bodies that the forces λ are, shape (c,): what a sensor in an arm that holds something feels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from hydromechs.errors import ModelError, ScenarioError, words_of
 from hydromechs.hydro import Environment, wave_components
 from hydromechs.model import Fault
 from hydromechs.model.component import Now, StillWater
-from hydromechs.simulation import CommandRanges, Plant, size_faults
+from hydromechs.simulation import CommandRanges, Plant, size_faults, step_faults
 from hydromechs.spatial import rotation_between
 
 from ._assemble import start_names
@@ -75,12 +75,13 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
     if scenario.code:
         return []
     try:
-        scenario.simulation()
+        sim = scenario.simulation()
+        stiff = step_faults(sim.plant, sim.state.q, sim.method, sim.step_size)
+        return [Fault(("step",), text) for text in stiff]
     except (ModelError, ScenarioError) as e:
         return list(e.faults)
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [Fault((), words_of(e))]
-    return []
 
 
 def _command_faults(scenario: Scenario, plant: Plant) -> list[Fault]:

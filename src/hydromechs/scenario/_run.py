@@ -16,9 +16,10 @@ import numpy as np
 
 from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged
+from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import RunFolder, Summary, load_recording, summarise
-from hydromechs.simulation import Plant, Simulation, load_state, save_state
+from hydromechs.simulation import Controller, Plant, Simulation, load_state, save_state
 
 from ._scenario import Scenario
 
@@ -241,10 +242,21 @@ def _setup(sim: Simulation) -> list[tuple[str, str]]:
         ("Water", _water(plant)),
         ("Actuators", ", ".join(plant.layout.commands) or "none"),
         ("Components", ", ".join(_counted(plant)) or "none"),
-        ("Controller", f"{type(sim.controller).__name__}, every {sim.period:g} s" if sim.controller else "none"),
+        ("Controller", _controller(sim.controller)),
         ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),
         ("Seed", str(plant.seed)),
     ]
+
+
+def _controller(controller: Controller | None) -> str:
+    """What gives commands, and what it reads."""
+    if controller is None:
+        return "none"
+    if isinstance(controller, Navigated):
+        sensors = ", ".join(f"{s.name} at {s.rate:g} Hz" for s in controller.sensors)
+        reads = "" if controller.navigation is None else f", reads the {controller.navigation.read}"
+        return f"{_controller(controller.controller)}{reads}; sensors: {sensors}"
+    return f"{type(controller).__name__}, every {controller.period:g} s"
 
 
 def _counted(plant: Plant) -> list[str]:

@@ -13,6 +13,8 @@ from hydromechs import contact
 from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.errors import FieldError, ScenarioError, words_of
+from hydromechs.gnc import Navigated, Navigation
+from hydromechs.gnc.sensors import Sensor
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State, joints
@@ -34,6 +36,7 @@ from hydromechs.values import instances, nearest, number, positive, whole
 from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault
 from ._judge import environment_faults, plant_faults, time_faults
+from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
 
@@ -49,6 +52,7 @@ LISTS: dict[str, tuple[Any, str]] = {
     "grasps": (contact.Grasp, "grasps, as contact.Grasp(...)"),
     "external": (str, "names of bodies"),
     "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
+    "sensors": (Sensor, "sensors, as gnc.sensors.Imu(...)"),
     "events": (Event, "events, as Event(...)"),
     "checks": (Check, "checks, as Check(...)"),
 }
@@ -108,6 +112,10 @@ class Scenario:
     """What gives commands; a `ControllerSpec`, a `Controller`, or a function of the state."""
     period: float | None = None
     """Time between two calls of a function [s]; a controller has its own."""
+    sensors: tuple[Sensor, ...] = ()
+    """What measures, in front of the controller."""
+    navigation: Navigation | None = None
+    """How the controller knows the motion of the vehicle; None: it is told the truth, but for joints with encoders."""
     events: tuple[Event, ...] = ()
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
@@ -119,7 +127,7 @@ class Scenario:
     duration: float = 60.0
     """How long to simulate [s]."""
     seed: int = 0
-    """Of gusts and waves."""
+    """Of gusts, waves and the errors of sensors."""
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
 
@@ -197,11 +205,15 @@ class Scenario:
         return self._built([c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)])
 
     def control(self) -> Controller | None:
-        """The controller for a simulation, which takes a copy: made anew where it is given by name."""
+        """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
         if isinstance(self.controller, ControllerSpec):
             made = self.controller.make()
-            return as_controller(made, None if isinstance(made, Controller) else self.controller.period)
-        return as_controller(self.controller, self.period)
+            inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)
+        else:
+            inner = as_controller(self.controller, self.period)
+        if not self.sensors:
+            return inner
+        return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.terrain)
 
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
@@ -234,7 +246,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if faults:
         return [*faults, *out]
     model = scenario.model
-    named = [*_name_faults(scenario, model), *environment_faults(scenario)]
+    named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:

@@ -36,6 +36,8 @@ class Controller(abc.ABC):
     """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
     """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
+    messages: Sequence[str] = ()
+    """What it had to say at its last call, for the messages of the run."""
 
     def start(self, simulation: Simulation) -> None:  # noqa: B027  most have nothing to look up
         """Called once for each simulation before the first call: to look up names, to compile.

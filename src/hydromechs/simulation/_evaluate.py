@@ -42,6 +42,12 @@ class Evaluation(NamedTuple):
     acceleration), "weight", and those of components."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """What each component records."""
+    now: Now
+    """Poses, velocities and water, as components saw them."""
+    acceleration: Array
+    """Derivative of the numbers in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
+    constraint_wrench: Array
+    """Wrench of all constraints on each body in its axes about its origin [N, N·m], shape (nb, 6)."""
     constraint_free: Array
     """Number of constraint forces of each group that could have any value and are set to 0, shape (ng,)."""
     constraint_pivot: Array
@@ -133,6 +139,7 @@ def evaluate(
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
     outputs = [dict(action.record) for action in actions]
     held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
+    pulled = [np.zeros(6) for _ in range(nb)]
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
         held = constrained(_joint_inertia(plant, model, kin, b), v, vdot, rows, plant.groups)
@@ -142,6 +149,8 @@ def evaluate(
             for row in action.constraints:
                 force = next(forces)
                 out |= row.record(force)
+                for body, F in row.wrenches(force):
+                    pulled[body] = pulled[body] + F
                 power[c.cause] = power[c.cause] + force @ (row.J @ v)
 
     # the water's forces by cause
@@ -155,6 +164,9 @@ def evaluate(
         tau=tau,
         forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
         outputs=tuple(outputs),
+        now=now,
+        acceleration=np.stack(dynamics.accelerations(model, kin, kin.c, vdot, np.zeros(6))),
+        constraint_wrench=np.stack(pulled),
         constraint_free=held.free,
         constraint_pivot=held.pivot,
         fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),

@@ -103,6 +103,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         variable("position", ("body", "xyz"), "m", "position of the body origin in world axes"),
         variable("orientation", ("body", "wxyz"), "1", "orientation, quaternion body to world"),
         variable("velocity", ("body", "nu"), "m/s, rad/s", "velocity of the body in its axes"),
+        variable("acceleration", ("body", "nu"), "m/s^2, rad/s^2", "rate of change of the numbers in velocity"),
         variable("depth", ("body",), "m", "depth of the body origin below the mean surface"),
     ]
     if plant.wet:
@@ -189,6 +190,7 @@ def observed(
         "position": np.stack(kin.p_WB),
         "R_WB": np.stack(kin.R_WB),
         "velocity": np.stack(kin.V),
+        "acceleration": e.acceleration,
         "depth": np.array([model.world.down @ p for p in kin.p_WB]),
         "fluid_velocity": e.fluid_velocity,
         **{f"force_{label}": F for label, F in e.forces.items()},

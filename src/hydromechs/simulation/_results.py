@@ -16,14 +16,10 @@ __all__ = ["Log", "Run"]
 
 
 class Log:
-    """What a run has to say.
+    """What a run has to say."""
 
-    Args:
-        messages: What is known before the start, one line each.
-    """
-
-    def __init__(self, messages: list[str]) -> None:
-        self.messages = list(messages)
+    def __init__(self) -> None:
+        self.messages: list[str] = []
         """One line each."""
 
     def say(self, text: str) -> None:

@@ -43,7 +43,7 @@ from ._programs import PlantPrograms
 from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Log, Run
-from ._stiffness import runaway, step_warnings
+from ._stiffness import runaway, step_faults
 
 __all__ = ["Simulation"]
 
@@ -428,9 +428,9 @@ class Simulation:
         for _, text in size_faults(duration, self.step_size, self.record):
             raise ValueError(text)
         self._ranges.counts.clear()
-        log = Log(step_warnings(self.plant, self._at.q, self.method, self.step_size))
-        for text in log.messages:
-            warnings.warn(text, stacklevel=2)
+        for text in step_faults(self.plant, self._at.q, self.method, self.step_size):
+            raise ValueError(text)  # numbers may stay finite and be wrong
+        log = Log()
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
         own = {"integrator": self.method.name, "step": self.step_size}
@@ -515,7 +515,7 @@ class Simulation:
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
-            for text in said:
+            for text in (*said, *self.controller.messages):
                 log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:

@@ -13,7 +13,7 @@ from hydromechs.values import Array
 
 from ._plant import Plant
 
-__all__ = ["runaway", "step_limit", "step_warnings", "stiff_modes"]
+__all__ = ["runaway", "step_faults", "step_limit", "stiff_modes"]
 
 IMPACT = 3.0
 """Largest h |λ| of a mode that begins with an impact, also for methods that are stable beyond."""
@@ -65,7 +65,7 @@ def step_limit(mode: Mode, method: Integrator) -> float:
     return min(longest(mode.frequency, mode.decay), impact)
 
 
-def step_warnings(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
+def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
     """What is too stiff for the step, in words: one line per part, with the longest stable step.
 
     Args:
@@ -98,7 +98,7 @@ def runaway(plant: Plant, at: Point, method: Integrator, step: float) -> str:
         k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
         linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
     said = [f"body {model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"]
-    advice = step_warnings(plant, model.initial().q, method, step)
+    advice = step_faults(plant, model.initial().q, method, step)
     if advice:
         said.append(advice[0])
     elif not method.adaptive:

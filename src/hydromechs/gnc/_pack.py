@@ -1,0 +1,35 @@
+"""Named arrays in one flat array: what a controller remembers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from hydromechs.values import Array
+
+__all__ = ["Pack"]
+
+
+class Pack:
+    """Where named arrays are in a flat one.
+
+    Args:
+        shapes: Shape of each array, by name.
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self._places: dict[str, tuple[slice, tuple[int, ...]]] = {}
+        at = 0
+        for name, shape in shapes.items():
+            self._places[name] = (slice(at, at + math.prod(shape)), shape)
+            at += math.prod(shape)
+        self.size = at
+        """Length of the flat array."""
+
+    def views(self, flat: Array) -> dict[str, Array]:
+        """The arrays as views into a flat one: writing into them writes there.
+
+        Args:
+            flat: Shape (size,), contiguous.
+        """
+        return {name: flat[at].reshape(shape) for name, (at, shape) in self._places.items()}

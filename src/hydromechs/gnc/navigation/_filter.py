@@ -1,0 +1,74 @@
+"""Settings of navigation: the filter, and what a controller is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from hydromechs.model import Model
+from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
+
+from ..sensors import Sensor
+from ._log import Track, run_on
+from ._navigator import Navigator
+
+__all__ = ["ErrorStateFilter", "Navigation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorStateFilter:
+    """Settings of an error-state Kalman filter of position, velocity, attitude, biases of the IMU and current."""
+
+    position: NotNegative = 0.5
+    """Standard deviation of each coordinate of the first position [m]."""
+    velocity: NotNegative = 0.05
+    """Standard deviation of each component of the first velocity [m/s]."""
+    tilt: NotNegative = 0.01
+    """Standard deviation of the first roll and pitch [rad]."""
+    heading: NotNegative = 0.05
+    """Standard deviation of the first heading [rad]."""
+    current: NotNegative = 0.0
+    """Standard deviation of each component of the current, which starts at 0 [m/s]; 0: the current is not estimated."""
+    current_time: Positive = 100.0
+    """Time over which the current forgets itself [s]."""
+    gate: Annotated[float, Bound(above=0.0, below=1.0)] = 0.9999
+    """Probability with which a good measurement passes; those outside are not used [-]."""
+    patience: Annotated[int, Bound(least=1, whole=True)] = 10
+    """Measurements of one sensor in a row that may be refused; the next is used all the same [-]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def on(self, model: Model, sensors: Sequence[Sensor]) -> Navigator:
+        """The filter for the sensors of a vehicle, compiled.
+
+        Args:
+            model: The mechanism.
+            sensors: One `Imu`, and others on the same body.
+        """
+        return Navigator(self, model, sensors)
+
+    def run(self, log: Mapping[str, tuple[Array, Array]], model: Model, sensors: Sequence[Sensor], start: Array) -> Track:
+        """The filter on measurements that were recorded earlier.
+
+        Args:
+            log: Times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`.
+            model: The mechanism.
+            sensors: The sensors that measured.
+            start: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
+        """
+        return run_on(self.on(model, sensors), log, start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigation:
+    """How a controller comes to know the motion of the vehicle."""
+
+    read: Literal["estimate", "truth"] = "estimate"
+    """What the controller is told: the estimate, or the truth while sensors and filter run along."""
+    filter: ErrorStateFilter = field(default_factory=ErrorStateFilter)
+    """The filter."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)

@@ -1,0 +1,44 @@
+"""Sensors: what they measure, how often, how late and with which errors."""
+
+from ._compass import Compass
+from ._contact_switch import ContactSwitch
+from ._depth import DepthGauge
+from ._devices import DEVICES, Device, device
+from ._dvl import Dvl
+from ._encoders import JointEncoders
+from ._force_torque import ForceTorque
+from ._imu import Imu
+from ._instant import Instant, MountedFrame
+from ._instruments import Instruments, Reading, common_period, normals
+from ._noise import Noise
+from ._sensor import Aid, Channel, Errors, Mounted, Place, Sensor
+from ._tachometer import Tachometer
+from ._usbl import Usbl
+
+__all__ = [
+    "DEVICES",
+    "Aid",
+    "Channel",
+    "Compass",
+    "ContactSwitch",
+    "DepthGauge",
+    "Device",
+    "Dvl",
+    "Errors",
+    "ForceTorque",
+    "Imu",
+    "Instant",
+    "Instruments",
+    "JointEncoders",
+    "Mounted",
+    "MountedFrame",
+    "Noise",
+    "Place",
+    "Reading",
+    "Sensor",
+    "Tachometer",
+    "Usbl",
+    "common_period",
+    "device",
+    "normals",
+]

@@ -1,0 +1,35 @@
+"""Compass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model import Model, World
+from hydromechs.values import Array
+
+from ._noise import PERFECT, Noise
+from ._sensor import Aid, Channel, Place
+
+__all__ = ["Compass"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compass(Aid):
+    """Heading of its frame's x axis: the angle of its horizontal part from the world's x axis towards y."""
+
+    angular = True
+
+    noise: Noise = PERFECT
+    """Errors of the heading [rad]."""
+
+    def channels(self, model: Model) -> Sequence[Channel]:
+        """The heading."""
+        return [Channel("heading", "rad", self.noise)]
+
+    def expected(self, place: Place, world: World) -> Array:
+        """atan2(x_y, x_x) of the x axis in the world."""
+        x = place.R[:, 0]
+        return np.array([np.arctan2(x[1], x[0])])

@@ -1,0 +1,32 @@
+"""Pressure sensor as a depth gauge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model import Model, World
+from hydromechs.values import Array
+
+from ._noise import PERFECT, Noise
+from ._sensor import Aid, Channel, Place
+
+__all__ = ["DepthGauge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthGauge(Aid):
+    """Depth of its frame's origin below the mean surface; pressures of waves are not in it."""
+
+    noise: Noise = PERFECT
+    """Errors of the depth [m]."""
+
+    def channels(self, model: Model) -> Sequence[Channel]:
+        """The depth."""
+        return [Channel("depth", "m", self.noise)]
+
+    def expected(self, place: Place, world: World) -> Array:
+        """down · p."""
+        return np.array([world.down @ place.p])

@@ -1,0 +1,131 @@
+"""Sensors as one can buy them, by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hydromechs.errors import FieldError
+from hydromechs.values import nearest
+
+from ._compass import Compass
+from ._depth import DepthGauge
+from ._dvl import Dvl
+from ._imu import Imu
+from ._noise import Noise
+from ._sensor import Mounted
+from ._usbl import Usbl
+
+__all__ = ["DEVICES", "Device", "device"]
+
+MG = 9.80665e-3
+"""A thousandth of standard gravity [m/s²]."""
+DEG = math.pi / 180.0
+
+
+class Device(NamedTuple):
+    """A sensor as one can buy it."""
+
+    kind: type[Mounted]
+    """Its class."""
+    fields: Mapping[str, Any]
+    """Its numbers."""
+    source: str
+    """Where they come from; those that are estimates say so."""
+
+
+DEVICES: Mapping[str, Device] = {
+    "mems_imu": Device(
+        Imu,
+        {
+            "rate": 100.0,
+            "accelerometer": Noise(density=0.14 * MG, bias=2.0 * MG, walk=0.004 * MG, limit=16000.0 * MG),
+            "gyroscope": Noise(density=0.0035 * DEG, bias=0.02 * DEG, walk=3e-4 * DEG, limit=2000.0 * DEG),
+        },
+        "estimate: industrial MEMS class (as the VectorNav VN-100), densities as commonly quoted, biases after calibration",
+    ),
+    "fog_imu": Device(
+        Imu,
+        {
+            "rate": 100.0,
+            "accelerometer": Noise(density=0.12 * MG, bias=0.5 * MG, walk=0.001 * MG, limit=10000.0 * MG),
+            "gyroscope": Noise(density=2e-4 * DEG, bias=3e-4 * DEG, walk=3e-6 * DEG, limit=490.0 * DEG),
+        },
+        "estimate: fibre-optic gyroscopes with MEMS accelerometers (as the KVH 1750 IMU), 0.012°/√h and 1°/h",
+    ),
+    "waterlinked_a50": Device(
+        Dvl,
+        {
+            "rate": 5.0,
+            "latency": 0.1,
+            "noise": Noise(sigma=0.01, bias=0.002),
+            "range": 50.0,
+            "nearest": 0.05,
+            "tilt": 22.5 * DEG,
+        },
+        "ranges and rate: docs.waterlinked.com/dvl/range-mode (0.05 to 50 m, 2 to 15 Hz); estimates: noise, bias and latency",
+    ),
+    "dvl_600khz": Device(
+        Dvl,
+        {
+            "rate": 5.0,
+            "latency": 0.1,
+            "noise": Noise(sigma=0.006, bias=0.001),
+            "water_noise": Noise(sigma=0.02, bias=0.005),
+            "range": 90.0,
+            "nearest": 0.7,
+            "tilt": 30.0 * DEG,
+        },
+        "estimate: four-beam log of 600 kHz as work-class vehicles carry",
+    ),
+    "bar30": Device(
+        DepthGauge,
+        {"rate": 10.0, "noise": Noise(sigma=0.005, bias=0.05, resolution=0.002, limit=300.0)},
+        "resolution 2 mm and 300 m: maker's description of the Blue Robotics Bar30; estimates: noise and bias",
+    ),
+    "quartz_depth": Device(
+        DepthGauge,
+        {"rate": 10.0, "noise": Noise(sigma=0.003, bias=0.02, resolution=0.001)},
+        "estimate: quartz pressure gauge of 0.01 % of some hundred metres",
+    ),
+    "magnetic_compass": Device(
+        Compass,
+        {"rate": 10.0, "noise": Noise(sigma=1.0 * DEG, bias=1.0 * DEG)},
+        "estimate: calibrated magnetometers near thrusters",
+    ),
+    "gyrocompass": Device(
+        Compass, {"rate": 10.0, "noise": Noise(sigma=0.05 * DEG, bias=0.1 * DEG)}, "estimate: north-seeking FOG"
+    ),
+    "usbl_short": Device(
+        Usbl,
+        {"rate": 1.0, "latency": 0.4, "range_sigma": 0.1, "bearing_sigma": 1.0 * DEG, "dropout": 0.05},
+        "estimate: small USBL of 1° up to some hundred metres",
+    ),
+    "usbl_survey": Device(
+        Usbl,
+        {"rate": 1.0, "latency": 0.6, "range_sigma": 0.03, "bearing_sigma": 0.1 * DEG, "dropout": 0.02},
+        "estimate: survey-grade USBL of 0.1° with an aligned, motion-compensated transceiver",
+    ),
+}
+"""Sensors by name."""
+
+
+def device(model: str, name: str, frame: str, changes: Mapping[str, object] | None = None) -> Mounted:
+    """A sensor as one can buy it.
+
+    Args:
+        model: Which one, a key of `DEVICES`.
+        name: Name, unique among the sensors.
+        frame: Named frame of the model, or a body, that it sits on.
+        changes: Fields that differ, by name, as rate or transceiver.
+    """
+    if model not in DEVICES:
+        raise FieldError("device.model", model, f"must be a known one{nearest(str(model), DEVICES)}")
+    found, changes = DEVICES[model], dict(changes or {})
+    known = [f.name for f in dataclasses.fields(found.kind) if f.name not in ("name", "frame")]
+    for key in changes:
+        if key not in known:
+            raise FieldError("device.changes", key, f"must be a field of {found.kind.__name__}{nearest(key, known)}")
+    return found.kind(name=name, frame=frame, **{**found.fields, **changes})

@@ -1,0 +1,97 @@
+"""Doppler velocity log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from hydromechs.contact import signed_distance
+from hydromechs.model import Model, World
+from hydromechs.spatial import maximum, where
+from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar
+
+from ._instant import Instant
+from ._noise import PERFECT, Noise
+from ._sensor import Aid, Channel, Place
+
+__all__ = ["Dvl"]
+
+TRACES = 4
+"""Steps along a beam towards the ground; the first is exact over a plane."""
+GRAZING = 0.3
+"""Least cosine between a beam and the ground's normal that a step counts with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dvl(Aid):
+    """Four acoustic beams, tilted from the frame's z axis towards its corners (±1, ±1): each has the velocity along itself.
+
+    y_k = b_k · Rᵀ v   over ground, where the beam meets terrain between `nearest` and `range`
+    y_k = b_k · Rᵀ (v − v_water)   through the water, where it does not, if it tracks water
+
+    The frame's z axis must point at the ground.
+    """
+
+    noise: Noise = PERFECT
+    """Errors of the velocity along a beam over ground [m/s]."""
+    water_noise: Noise | None = None
+    """Errors of the velocity along a beam through the water [m/s]; None: it does not track water."""
+    range: Positive = 50.0
+    """Longest distance along a beam at which it tracks the ground [m]."""
+    nearest: NotNegative = 0.05
+    """Shortest distance [m]."""
+    tilt: Annotated[float, Bound(above=0.0, below=1.5)] = math.radians(22.5)
+    """Angle of the beams from the frame's z axis [rad]."""
+
+    @property
+    def beams(self) -> Array:
+        """Unit vectors of the beams in the frame's axes, shape (4, 3)."""
+        s, c, h = math.sin(self.tilt), math.cos(self.tilt), math.sqrt(0.5)
+        return np.array([[s * h * i, s * h * j, c] for i, j in ((1, 1), (1, -1), (-1, -1), (-1, 1))])
+
+    def channels(self, model: Model) -> Sequence[Channel]:
+        """Velocities along the beams over ground, then through the water if it tracks water."""
+        out = [Channel(f"bottom_{k}", "m/s", self.noise) for k in (1, 2, 3, 4)]
+        if self.water_noise is not None:
+            out += [Channel(f"water_{k}", "m/s", self.water_noise) for k in (1, 2, 3, 4)]
+        return out
+
+    def expected(self, place: Place, world: World) -> Array:
+        """Of all beams, over ground and through the water, whichever it tracks."""
+        ground = self.beams @ (place.R.T @ place.v)
+        if self.water_noise is None:
+            return ground
+        return np.concatenate([ground, self.beams @ (place.R.T @ (place.v - place.v_water))])
+
+    def read(self, instant: Instant) -> Array:
+        """NaN where a beam does not track."""
+        place = instant.mount(self.name, self.frame)
+        y = self.expected(place, instant.model.world)
+        distances = [self.distance(instant, place, b) for b in self.beams]
+        locks = [(d <= self.range) * (d >= self.nearest) for d in distances]
+        out = [where(lock, x, math.nan) for lock, x in zip(locks, y[:4], strict=True)]
+        out += [where(lock, math.nan, x) for lock, x in zip(locks, y[4:], strict=False)]
+        return np.array(out)
+
+    def distance(self, instant: Instant, place: Place, beam: Array) -> Scalar:
+        """Distance along a beam to the ground [m], 2·range where it meets none: steps of gap / cosine, as Newton's method.
+
+        Args:
+            instant: The instant.
+            place: Its frame.
+            beam: Unit vector in the frame's axes, shape (3,).
+        """
+        b, down = place.R @ beam, instant.model.world.down
+        nearest: Scalar = 2.0 * self.range
+        for solid in instant.terrain:
+            r: Scalar = 0.0
+            for _ in range(TRACES):
+                gap, n = signed_distance(solid, place.p + r * b, down)
+                r = r + gap / maximum(-(n @ b), GRAZING)
+            meets = (gap < 0.1 * self.range) * (n @ b < 0.0) * (r >= 0.0)
+            nearest = where(meets * (r < nearest), r, nearest)
+        return nearest

@@ -1,0 +1,60 @@
+"""Joint encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.model import Model, joints
+from hydromechs.values import Array
+
+from ._instant import Instant
+from ._noise import PERFECT, Noise
+from ._sensor import Channel, Sensor
+
+__all__ = ["JointEncoders"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointEncoders(Sensor):
+    """Positions and rates of revolute and prismatic joints."""
+
+    joints: tuple[str, ...]
+    """Names of the joints, those of the bodies that they carry."""
+    position: Noise = PERFECT
+    """Errors of the positions [rad or m]."""
+    velocity: Noise = PERFECT
+    """Errors of the rates [rad/s or m/s]."""
+
+    def __post_init__(self) -> None:
+        Sensor.__post_init__(self)
+        object.__setattr__(self, "joints", tuple(self.joints))
+        if not self.joints:
+            raise FieldError(f"sensor {self.name!r}.joints", [], "must name one joint or more")
+
+    def check(self, model: Model) -> None:
+        """Its joints must be there, with one coordinate each."""
+        for name in self.joints:
+            try:
+                part = model.joint_part(name)
+            except KeyError as e:
+                raise KeyError(f"sensor {self.name!r}: {e.args[0]}") from None
+            if not isinstance(part.joint, joints.Revolute | joints.Prismatic):
+                kind = type(part.joint).__name__.lower()
+                raise ValueError(
+                    f"sensor {self.name!r}: joint {name!r} is {kind}; encoders are for revolute and prismatic joints"
+                )
+
+    def channels(self, model: Model) -> Sequence[Channel]:
+        """Positions, then rates."""
+        units = ["m" if isinstance(model.joint_part(name).joint, joints.Prismatic) else "rad" for name in self.joints]
+        out = [Channel(f"{name}.q", unit, self.position) for name, unit in zip(self.joints, units, strict=True)]
+        return out + [Channel(f"{name}.v", f"{unit}/s", self.velocity) for name, unit in zip(self.joints, units, strict=True)]
+
+    def read(self, instant: Instant) -> Array:
+        """q and v of the joints."""
+        parts = [instant.now.joint(name) for name in self.joints]
+        return np.array([*(j.q[0] for j in parts), *(j.v[0] for j in parts)])

@@ -1,0 +1,143 @@
+"""The true motion of a plant at one instant, as sensors see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.contact import Pair
+from hydromechs.contact.terrain import Terrain
+from hydromechs.model import Model
+from hydromechs.model.component import Component, FrameNow, Now, Values
+from hydromechs.simulation import Evaluation, Plant, evaluate
+from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix
+from hydromechs.values import Array, Scalar
+
+__all__ = ["Instant", "MountedFrame", "terrain_of"]
+
+
+class MountedFrame(FrameNow):
+    """The frame that a sensor sits on, turned by the error of its mounting.
+
+    Args:
+        instant: The instant.
+        name: Name of the frame.
+        turn: Error of the mounting, a rotation vector in the frame's axes [rad], shape (3,).
+    """
+
+    def __init__(self, instant: Instant, name: str, turn: Array) -> None:
+        super().__init__(instant.now, name)
+        self.instant = instant
+        self.R_B = self.R_B @ quaternion_matrix(quaternion_exp(turn))
+
+    @property
+    def rate(self) -> Array:
+        """Angular velocity in its own axes [rad/s], shape (3,)."""
+        return self.R_B.T @ self.now.V[self.body][3:]
+
+    @property
+    def specific_force(self) -> Array:
+        """Acceleration of its origin less gravity, in its own axes [m/s²], shape (3,).
+
+        f = R_BSᵀ (v̇ + ω × v + ω̇ × p + ω × (ω × p) − R_WBᵀ g)
+        """
+        V, a, p = self.now.V[self.body], self.instant.acceleration[self.body], self.p_B
+        v, w = V[:3], V[3:]
+        g = self.now.R_WB[self.body].T @ self.now.model.world.gravity_vector
+        return self.R_B.T @ (a[:3] + cross(w, v) + cross(a[3:], p) + cross(w, cross(w, p)) - g)
+
+
+class Instant:
+    """All that holds at one instant.
+
+    Args:
+        plant: What is simulated.
+        t: Time [s].
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        z: Internal states, shape (nz,).
+        inputs: As `plant.layout` has them, shape (nu,).
+        misalignment: Error of the mounting of each sensor, a rotation vector [rad], by its name; none for those not named.
+        terrain: What a sensor can see of the ground.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        t: Scalar,
+        q: Array,
+        v: Array,
+        z: Array,
+        inputs: Array,
+        misalignment: Mapping[str, Array],
+        terrain: Sequence[Terrain] = (),
+    ) -> None:
+        self._plant, self._z, self._inputs, self._turns = plant, z, inputs, misalignment
+        self._e: Evaluation = evaluate(plant, t, q, v, z, inputs)
+        self.now: Now = self._e.now
+        """Time, kinematics and water."""
+        self.terrain = tuple(terrain)
+        """What can be seen of the ground."""
+
+    @property
+    def model(self) -> Model:
+        """The mechanism."""
+        return self.now.model
+
+    @property
+    def acceleration(self) -> Array:
+        """Derivative of the numbers in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
+        return self._e.acceleration
+
+    def mount(self, sensor: str, frame: str) -> MountedFrame:
+        """The frame that a sensor sits on, with the error of its mounting.
+
+        Args:
+            sensor: Name of the sensor.
+            frame: Name of the frame.
+        """
+        return MountedFrame(self, frame, self._turns.get(sensor, np.zeros(3)))
+
+    def contact_force(self, body: int) -> Array:
+        """Sum of all contact forces on a body in its axes [N], shape (3,)."""
+        return self._e.forces["contact"][body][:3] if "contact" in self._e.forces else np.zeros(3)
+
+    @property
+    def component_names(self) -> list[str]:
+        """Names of the components of the plant."""
+        return [c.name for c in self._plant.components]
+
+    def component(self, name: str) -> tuple[Component | None, Values, Values]:
+        """A component of the plant, or None, its states and its inputs, by its own names for them."""
+        if name not in self.component_names:
+            return None, {}, {}
+        k = self.component_names.index(name)
+        return self._plant.components[k], *self._plant.layout.of_component(k, self._z, self._inputs)
+
+    def transmitted(self, body: int) -> Array:
+        """Wrench that a body gets through its joint from its parent, in its axes about its origin [N, N·m], shape (6,).
+
+        f_i = I_i V̇_i + V_i ×* I_i V_i − F_i + Σ Xᵀ f_j over its children j; F_i are all other forces on the body.
+        """
+        e, model = self._e, self.model
+        own = [np.zeros(6) if r is None else r.matrix @ e.acceleration[i] - dynamics.velocity_force(r.matrix, self.now.V[i])
+               for i, r in enumerate(model.rigid)]  # fmt: skip
+        total = [f - sum((F[i] for F in e.forces.values()), e.constraint_wrench[i]) for i, f in enumerate(own)]
+        for i in range(model.nb - 1, body, -1):
+            parent = model.parent[i]
+            if parent >= 0:
+                total[parent] = total[parent] + self.now.kin.paths[i].force_back(total[i])
+        return total[body]
+
+
+def terrain_of(plant: Plant, others: Sequence[Terrain] = ()) -> tuple[Terrain, ...]:
+    """What stands still in a plant and can be touched, and others that cannot.
+
+    Args:
+        plant: What is simulated.
+        others: Terrain besides; of two with one name, the first counts.
+    """
+    touched = [c.solid for c in plant.components if isinstance(c, Pair) and isinstance(c.solid, Terrain)]
+    return tuple({solid.name: solid for solid in [*reversed(touched), *reversed(list(others))]}.values())

@@ -1,0 +1,199 @@
+"""All sensors of a simulation: compiled once, sampled at their own rates, with errors that a seed decides."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.contact.terrain import Terrain
+from hydromechs.hydro import UniformFlow
+from hydromechs.integrators import is_multiple, rounding
+from hydromechs.model import State
+from hydromechs.simulation import Plant
+from hydromechs.values import Array, Scalar
+
+from .._pack import Pack
+from ._instant import Instant, terrain_of
+from ._sensor import Mounted, Sensor
+
+__all__ = ["Instruments", "Reading", "common_period", "normals"]
+
+NONE: Mapping[str, Array] = MappingProxyType({})
+BLOCK = 64
+"""Samples whose random numbers are drawn at once; the numbers depend on it."""
+ONCE = 2**62
+"""Block number of what is drawn once: biases, misalignment."""
+
+
+class Reading(NamedTuple):
+    """A measurement that has arrived."""
+
+    sensor: int
+    """Number of the sensor."""
+    number: int
+    """Number of the sample, counted from time 0."""
+    time: float
+    """Time at which it was measured [s]."""
+    value: Array
+    """What was measured, shape (n,); NaN where there is nothing."""
+
+
+def normals(name: str, seeds: Sequence[int], block: int, shape: tuple[int, ...]) -> Array:
+    """Standard normal numbers that a name, seeds and a number decide, and nothing else.
+
+    Args:
+        name: Whose they are.
+        seeds: Whole numbers of at least 0.
+        block: Number of the block.
+        shape: Their shape.
+    """
+    key = np.random.SeedSequence([*seeds, *name.encode()]).generate_state(2, np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=[0, block, 0, 0])).standard_normal(shape)
+
+
+def common_period(sensors: Sequence[Sensor]) -> float:
+    """Period of the fastest sensor [s], of which all others' must be whole multiples.
+
+    Args:
+        sensors: The sensors.
+    """
+    fastest = max(sensors, key=lambda s: s.rate)
+    for s in sensors:
+        ratio = fastest.rate / s.rate
+        if abs(ratio - round(ratio)) > 1e-6:
+            near = [f"{fastest.rate / n:.6g}" for n in (int(ratio), int(ratio) + 1) if n]
+            raise ValueError(
+                f"sensor {s.name!r} measures at {s.rate:g} Hz, which does not divide the {fastest.rate:g} Hz of "
+                f"{fastest.name!r}, the fastest: take {' or '.join(near)} Hz, or another rate there"
+            )
+    return fastest.period
+
+
+class Instruments:
+    """The sensors of a plant. What they remember is in an array that the caller keeps.
+
+    Args:
+        plant: What is simulated.
+        sensors: The sensors.
+        step: Step of the integrator [s].
+        terrain: Ground that they see besides what the plant can touch.
+    """
+
+    def __init__(self, plant: Plant, sensors: Sequence[Sensor], step: float, terrain: Sequence[Terrain] = ()) -> None:
+        model = plant.model
+        names = [s.name for s in sensors]
+        for s in sensors:
+            if names.count(s.name) > 1:
+                raise ValueError(f"two sensors are called {s.name!r}; names must differ")
+            s.check(model)
+        self.sensors, self.plant, self.step = tuple(sensors), plant, step
+        self.channels = [tuple(s.channels(model)) for s in sensors]
+        """Channels of each sensor."""
+        self.errors = [s.errors(model) for s in sensors]
+        """Errors of each sensor."""
+        sizes = [len(c) for c in self.channels]
+        ends = np.cumsum([0, *sizes]).tolist()
+        self._slices = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        shapes: dict[str, tuple[int, ...]] = {}
+        for s, n in zip(sensors, sizes, strict=True):
+            shapes[f"{s.name} bias"] = (n,)
+            shapes[f"{s.name} flight"] = (s.in_flight, 2 * n + 2)  # whether there is one, its number, which values, values
+        self.pack = Pack(shapes)
+        self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
+        self._missing = [float(ndtri(s.dropout)) for s in sensors]
+        self._flow = UniformFlow(plant.environment, plant.seed)
+        self._draw(plant.seed)
+        ground = terrain_of(plant, terrain)
+        nv = model.nv
+
+        def true(t: Scalar, q: Array, x: Array, inputs: Array, turns: Array) -> tuple[Array]:
+            turned = {s.name: turns[i] for i, s in enumerate(sensors) if self._off[i]}
+            instant = Instant(plant, t, q, x[:nv], x[nv:], inputs, turned, ground)
+            return (np.concatenate([np.asarray(s.read(instant)) for s in sensors]),)
+
+        arguments = {"t": (), "q": (model.nq,), "x": (nv + plant.layout.nz,), "inputs": (plant.layout.size,)}
+        arguments["turns"] = (len(sensors), 3)
+        inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
+        self._true = Compiled(Recipe("sensors", true, inputs, (Argument("values", (ends[-1],)),), None), 1, 1)
+        self._true.code(1)
+
+    def _draw(self, seed: int) -> None:
+        """Draw what is drawn once."""
+        self._seeds = [(seed, s.seed) for s in self.sensors]
+        self._turns = np.array([self._once(i, 3) * off for i, off in enumerate(self._off)])
+        self._drawn: dict[int, tuple[int, Array]] = {}
+
+    def seeded(self, seed: int) -> Instruments:
+        """The same sensors with errors of another seed; nothing is compiled.
+
+        Args:
+            seed: In place of that of the plant.
+        """
+        out = copy.copy(self)
+        Instruments._draw(out, seed)
+        return out
+
+    def _once(self, i: int, n: int, part: int = 0) -> Array:
+        """Numbers that are drawn once for sensor i, shape (n,)."""
+        return normals(self.sensors[i].name, self._seeds[i], ONCE + part, (n,))
+
+    def start(self) -> Array:
+        """What they remember at the start: biases, nothing in flight, shape (pack.size,)."""
+        memory = np.zeros(self.pack.size)
+        for i, bias in enumerate(self.pack.views(memory)[f"{s.name} bias"] for s in self.sensors):
+            bias[:] = self._once(i, len(bias), 1) * self.errors[i].bias
+        return memory
+
+    def _random(self, i: int, number: int) -> Array:
+        """Random numbers of one sample of a sensor: noise, walk, drop-out."""
+        block, row = divmod(number, BLOCK)
+        if i not in self._drawn or self._drawn[i][0] != block:
+            s, n = self.sensors[i], len(self.channels[i])
+            width = (s.draws or n) + n + 1
+            self._drawn[i] = block, normals(s.name, self._seeds[i], block % ONCE, (BLOCK, width))
+        return self._drawn[i][1][row]
+
+    def sample(self, memory: Mapping[str, Array], state: State, parameters: Mapping[str, Array] = NONE) -> list[Reading]:
+        """Measure with all sensors that are due; what has arrived. `memory` is changed.
+
+        Args:
+            memory: What they remember, by the names of `pack`.
+            state: The true state, at a multiple of the fastest sensor's period.
+            parameters: Values of open parameters, by name; the model's for those not named.
+        """
+        arrived, t = [], float(state.t)
+        data, _ = self.plant.data(self._flow, t + max(1e-9 * self.step, rounding(t)), parameters)
+        inputs, x = np.concatenate([state.command, state.held, data]), np.concatenate([state.v, state.internal])
+        true = self._true.single_results(np.asarray(t), state.q, x, inputs, self._turns)[0]
+        for i, s in enumerate(self.sensors):
+            flight = memory[f"{s.name} flight"]
+            for row in flight:
+                if row[0] and row[1] * s.period + s.latency <= t + 1e-6 * self.step:
+                    known, value = row[2:].reshape(2, -1)
+                    arrived.append(Reading(i, int(row[1]), row[1] * s.period, np.where(known > 0.0, value, np.nan)))
+                    row[0] = 0.0
+            if not is_multiple(t, s.period, self.step):
+                continue
+            number = round(t * s.rate)
+            value = self._measure(i, number, t, true[self._slices[i]], memory[f"{s.name} bias"])
+            if s.in_flight:
+                known = np.isfinite(value)
+                flight[number % s.in_flight] = [1.0, number, *known, *np.where(known, value, 0.0)]
+            else:
+                arrived.append(Reading(i, number, t, value))
+        return arrived
+
+    def _measure(self, i: int, number: int, t: float, true: Array, bias: Array) -> Array:
+        s, errors, random, n = self.sensors[i], self.errors[i], self._random(i, number), len(true)
+        if number:
+            bias += errors.walk * random[-1 - n : -1]
+        if not s.works(t) or random[-1] < self._missing[i]:
+            return np.full(n, np.nan)
+        return s.measured(true, bias, random[: -1 - n], errors)

@@ -1,0 +1,47 @@
+"""Errors of one channel of a sensor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hydromechs.values import Limit, NotNegative, check_fields
+
+__all__ = ["PERFECT", "Noise"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Errors of a channel: y = clip(round(x + b + n)), in the unit of what is measured.
+
+    At sample k, of a rate f:  n_k = √(sigma² + density² f) w_k,   b_k = b_{k−1} + walk √(1/f) w'_k,   b_0 = bias w'_0
+    with w independent standard normal numbers that the seed, the sensor's name and k decide.
+    """
+
+    sigma: NotNegative = 0.0
+    """Standard deviation of one sample [unit]."""
+    density: NotNegative = 0.0
+    """Density of white noise: its integral over a time t has the standard deviation density·√t [unit/√Hz]."""
+    bias: NotNegative = 0.0
+    """Standard deviation of the bias, which is drawn once and stays [unit]."""
+    walk: NotNegative = 0.0
+    """Random walk of the bias: it changes by walk·√t in a time t [unit/√s]."""
+    resolution: NotNegative = 0.0
+    """Step to which readings are rounded [unit]; 0: none."""
+    limit: Limit = math.inf
+    """Highest reading, either way [unit]; inf: none."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def deviation(self, rate: float) -> float:
+        """Standard deviation of the noise of one sample at a rate [Hz]."""
+        return math.sqrt(self.sigma**2 + self.density**2 * rate)
+
+    def variance(self, rate: float) -> float:
+        """What a filter that does not estimate the bias should count as the variance of one sample at a rate [Hz]."""
+        return self.deviation(rate) ** 2 + self.bias**2 + self.resolution**2 / 12.0
+
+
+PERFECT = Noise()
+"""No errors."""

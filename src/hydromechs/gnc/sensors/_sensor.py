@@ -1,0 +1,197 @@
+"""The interface of sensors: when they measure, what, and with which errors."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.model import Model, World
+from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
+
+from ._instant import Instant
+from ._noise import Noise
+
+__all__ = ["Aid", "Channel", "Errors", "Mounted", "Place", "Sensor"]
+
+Outages = Annotated[tuple[tuple[float, ...], ...], Bound(size=2, rows=0)]
+"""Pairs of times."""
+
+
+class Channel(NamedTuple):
+    """One number of a measurement."""
+
+    label: str
+    """Its name within the sensor, as "wx"."""
+    unit: str
+    """Its unit."""
+    noise: Noise
+    """Its errors."""
+
+
+class Errors(NamedTuple):
+    """Errors of all channels of a sensor, see `Noise`, shape (n,) each."""
+
+    deviation: Array
+    """Standard deviations of the noise of one sample."""
+    variance: Array
+    """What a filter counts as the variance of one sample."""
+    bias: Array
+    """Standard deviations of the biases."""
+    walk: Array
+    """Standard deviations of the biases' steps from sample to sample."""
+    resolution: Array
+    """Steps to which readings are rounded; 0: none."""
+    limit: Array
+    """Highest readings."""
+
+
+class Place(Protocol):
+    """A mounted frame, as it is or as a filter believes it to be. In world axes but for R, whose columns are its axes there."""
+
+    @property
+    def p(self) -> Array:
+        """Its origin [m], shape (3,)."""
+
+    @property
+    def R(self) -> Array:
+        """Its axes, shape (3, 3)."""
+
+    @property
+    def v(self) -> Array:
+        """Velocity of its origin [m/s], shape (3,)."""
+
+    @property
+    def v_water(self) -> Array:
+        """Velocity of the water there [m/s], shape (3,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensor(abc.ABC):
+    """Something that measures `rate` times a second. Derive a frozen dataclass, write `channels` and `read`."""
+
+    draws: ClassVar[int] = 0
+    """Standard normal numbers of one measurement's noise; one for each channel where it is 0."""
+
+    name: str
+    """Name, unique among the sensors."""
+    rate: Positive
+    """Measurements per second [Hz]; its period must be a whole number of those of the fastest sensor."""
+    latency: NotNegative = 0.0
+    """Time from a measurement until it can be used [s]."""
+    dropout: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
+    """Probability that a measurement is missing [-]."""
+    outages: Outages = ()
+    """Pairs of times between which it measures nothing [s]."""
+    seed: Annotated[int, Bound(least=0, whole=True)] = 0
+    """Of its errors, besides the seed of the simulation."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise FieldError(f"{type(self).__name__}.name", self.name, "must be a text that is not empty")
+        check_fields(self, f"sensor {self.name!r}")
+        object.__setattr__(self, "seed", int(self.seed))
+        for begin, end in self.outages:
+            if end <= begin:
+                raise FieldError(f"sensor {self.name!r}.outages", [begin, end], "must be times that increase, [from, to]")
+
+    @abc.abstractmethod
+    def channels(self, model: Model) -> Sequence[Channel]:
+        """The numbers of one measurement."""
+
+    @abc.abstractmethod
+    def read(self, instant: Instant) -> Array:
+        """What it would measure without errors, in NumPy operations, shape (n,); NaN where there is nothing to measure."""
+
+    def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
+        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must do."""
+
+    def errors(self, model: Model) -> Errors:
+        """Errors of its channels."""
+        noises = [c.noise for c in self.channels(model)]
+        rows = [
+            (n.deviation(self.rate), n.variance(self.rate), n.bias, n.walk * math.sqrt(self.period), n.resolution, n.limit)
+            for n in noises
+        ]
+        return Errors(*np.array(rows).T)
+
+    def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
+        """A measurement with its errors, shape (n,).
+
+        Args:
+            true: What `read` gave, shape (n,).
+            bias: Present bias of each channel, shape (n,).
+            normals: Standard normal numbers, shape (n,) or (draws,).
+            errors: Errors of its channels.
+        """
+        y = true + bias + errors.deviation * normals
+        if errors.resolution.any():
+            coarse = errors.resolution > 0.0
+            y[coarse] = np.round(y[coarse] / errors.resolution[coarse]) * errors.resolution[coarse]
+        return np.minimum(np.maximum(y, -errors.limit), errors.limit)
+
+    def works(self, t: float) -> bool:
+        """Whether no outage has it at a time [s]."""
+        return not any(begin - 1e-9 <= t < end - 1e-9 for begin, end in self.outages)
+
+    @property
+    def period(self) -> float:
+        """Time between two measurements [s]."""
+        return 1.0 / self.rate
+
+    @property
+    def in_flight(self) -> int:
+        """Measurements that can be under way at once; 0 without latency."""
+        return math.ceil(self.latency * self.rate - 1e-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounted(Sensor):
+    """A sensor on a frame."""
+
+    frame: str
+    """Named frame of the model, or a body, that it sits on; it measures in the axes of that frame."""
+    misalignment: NotNegative = 0.0
+    """Standard deviation of the error of its mounting about each axis, which is drawn once [rad]."""
+
+    def check(self, model: Model) -> None:
+        """Its frame must be there."""
+        try:
+            model.locate(self.frame)
+        except KeyError as e:
+            raise KeyError(f"sensor {self.name!r}: {e.args[0]}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aid(Mounted):
+    """A sensor that a navigation filter can use: its measurement follows from the motion of its frame."""
+
+    angular: ClassVar[bool] = False
+    """Whether it measures angles, which differ by at most half a turn."""
+
+    @abc.abstractmethod
+    def expected(self, place: Place, world: World) -> Array:
+        """The measurement without errors of a frame that moves so, in NumPy operations, shape (n,).
+
+        Args:
+            place: The frame, true or estimated.
+            world: Axes, gravity and water.
+        """
+
+    def read(self, instant: Instant) -> Array:
+        """As expected at the true motion."""
+        return self.expected(instant.mount(self.name, self.frame), instant.model.world)
+
+    def covariance(self, measured: Array, errors: Errors) -> Array:
+        """Covariance of the errors of a measurement, shape (n, n).
+
+        Args:
+            measured: The measurement, shape (n,).
+            errors: Errors of its channels.
+        """
+        return np.diag(errors.variance)

@@ -1,0 +1,46 @@
+"""Tachometer of a thruster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.actuation import Thruster
+from hydromechs.errors import FieldError
+from hydromechs.model import Model
+from hydromechs.spatial import where
+from hydromechs.values import Array, Positive, nearest
+
+from ._instant import Instant
+from ._noise import PERFECT, Noise
+from ._sensor import Channel, Sensor
+
+__all__ = ["Tachometer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tachometer(Sensor):
+    """Shaft speed of a thruster, n = n_max sign(x) √(|x|/F): its thrust at rest x goes with the square of the speed."""
+
+    thruster: str
+    """Name of the thruster."""
+    full_speed: Positive
+    """n_max, speed at the highest forward thrust F [rad/s]."""
+    noise: Noise = PERFECT
+    """Errors of the speed [rad/s]."""
+
+    def channels(self, model: Model) -> Sequence[Channel]:
+        """The speed."""
+        return [Channel("speed", "rad/s", self.noise)]
+
+    def read(self, instant: Instant) -> Array:
+        """Of the lagged thrust, or of the command where there is no lag."""
+        thruster, z, u = instant.component(self.thruster)
+        if not isinstance(thruster, Thruster):
+            must = f"must be the name of a thruster{nearest(self.thruster, instant.component_names)}"
+            raise FieldError(f"sensor {self.name!r}.thruster", self.thruster, must)
+        x = z["thrust"] if thruster.time_constant else thruster.curve.steady(u[""])
+        size = np.sqrt(abs(x) / thruster.curve.limits[1])
+        return np.array([self.full_speed * where(x >= 0.0, size, -size)])

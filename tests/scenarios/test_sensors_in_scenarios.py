@@ -1,0 +1,77 @@
+"""Sensors and navigation in scenario files: a mission by the estimate, and what is refused with its place."""
+
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import library
+from hydromechs.errors import ScenarioError
+from hydromechs.formats import dumps_scenario, loads_scenario
+from hydromechs.gnc.sensors import DEVICES, Usbl, device
+
+TEXT = (files("hydromechs.library") / "scenarios" / "hold_in_gusts.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("read", "metres", "degrees"), [("truth", 0.05, 1.0), ("estimate", 0.15, 1.5)])
+def test_position_hold_in_gusts(read, metres, degrees):
+    """Root mean squares of the distance and of the angle of rotation, from 20 to 60 s."""
+    scenario = hm.load_scenario("hold_in_gusts")
+    sim = replace(scenario, navigation=replace(scenario.navigation, read=read)).simulation()
+    run = sim.run(60.0)
+    ds = run.recording.sel(time=slice(20.0, None))
+    p = ds.position.sel(body="vehicle").values - [0.0, 0.0, 20.0]
+    angle = 2.0 * np.arcsin(np.linalg.norm(ds.orientation.sel(body="vehicle").values[:, 1:], axis=1))
+    assert np.sqrt((p**2).sum(axis=1).mean()) < metres
+    assert np.degrees(np.sqrt((angle**2).mean())) < degrees
+    assert not run.messages
+    shown = dict(zip(sim.controller.signals, sim.controller.signal_values, strict=True))
+    for x in "xyz":
+        assert abs(shown[f"navigation.error_{x}"]) < 4.5 * shown[f"navigation.sigma_{x}"] + 0.02  # a bias of the depth gauge
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("name: dvl, frame: vehicle", "name: dvl, frame: nowhere", "sensor 'dvl': no frame or body 'nowhere'"),
+        ("changes: {rate: 50}", "changes: {rate: 47}", "does not divide the 50 Hz of 'encoders', the fastest: take 50 or 25 Hz"),
+        ("changes: {rate: 50}", "changes: {speed: 50}", "device.changes is 'speed', must be a field of Imu"),
+        ("model: gyrocompass", "model: gyrocompas", "must be a known one (did you mean 'gyrocompass'?)"),
+        ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),
+        ("name: depth", "name: dvl", "sensor 'dvl': another sensor has this name, too; names must differ"),
+        ("  period: 0.1", "  period: 0.05", "controller.period is 0.05 s, must be a whole number of periods of the fastest sensor, 0.02 s: try 0.04 s"),
+        ("step: 0.002\nrecord: 0.05", "step: 0.003\nrecord: 0.06", "the fastest measures every 0.02 s, must be a whole number of steps of 0.003 s"),
+        ("{rate: 50}}}", "{rate: 50, latency: 0.1}}}", "must have no latency and the highest rate"),
+        ("model: fog_imu", "model: bar30", "needs exactly one Imu among the sensors, got none"),
+        ("  - {encoders:", "  - {tachometer: {name: n, thruster: t9, full_speed: 9, rate: 5}}\n  - {encoders:", "sensor 'n': no thruster 't9'"),
+        ("{filter: {position: 0.3", "{filter: {position: -0.3", "navigation.filter.position is -0.3, must be finite and at least 0"),
+    ],
+)  # fmt: skip
+def test_faults_name_the_sensor_and_the_remedy(old, new, words):
+    assert old in TEXT
+    with pytest.raises(ScenarioError) as e:
+        loads_scenario(TEXT.replace(old, new, 1), "file", ".", library.load)
+    assert any(words in problem for problem in e.value.problems), e.value.problems
+
+
+def test_navigation_needs_sensors():
+    with pytest.raises(ScenarioError, match="navigation needs sensors; add them, an imu first, or leave navigation out"):
+        replace(hm.load_scenario("hold_in_gusts"), sensors=())
+
+
+def test_sensors_go_round_through_a_file():
+    """Devices are written out in full; a navigation with defaults alone is kept."""
+    scenario = hm.load_scenario("hold_in_gusts")
+    assert loads_scenario(dumps_scenario(scenario), "file", ".", library.load) == scenario
+    plain = replace(scenario, navigation=hm.gnc.Navigation())
+    assert loads_scenario(dumps_scenario(plain), "file", ".", library.load).navigation == hm.gnc.Navigation()
+
+
+def test_devices_say_where_their_numbers_come_from():
+    for model, found in DEVICES.items():
+        assert "estimate" in found.source
+        assert isinstance(device(model, "one", "vehicle"), found.kind)
+    assert device("usbl_survey", "u", "vehicle", {"transceiver": [1, 2, 3]}).transceiver == (1.0, 2.0, 3.0)
+    assert isinstance(device("usbl_short", "u", "vehicle"), Usbl)

@@ -1,0 +1,442 @@
+"""The navigation filter: derivatives, consistency over seeds, late and missing measurements, logs, resuming."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray
+from scipy.stats import chi2
+
+import hydromechs as hm
+from hydromechs.actuation import ideal_curve
+from hydromechs.contact import LinearContact, Material, terrain
+from hydromechs.gnc import ErrorStateFilter, FollowPath, Navigated, Navigation
+from hydromechs.gnc.navigation import Navigator, log_of
+from hydromechs.gnc.sensors import Compass, DepthGauge, Dvl, Imu, Instruments, JointEncoders, Noise, Reading, Usbl
+from hydromechs.spatial import quaternion_exp
+
+FLOOR = terrain.Plane(name="floor", point=(0, 0, 30.0), normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e4)))
+RATE = 25.0
+SEEDS = 50
+
+
+def vehicle(*others):
+    hull = hm.Body(
+        name="hull",
+        joint=hm.joints.Free(position=(0, 0, 10.0)),
+        inertia=hm.Inertia(mass=20.0, tensor=(0.5, 0.8, 0.9, 0, 0, 0)),
+        hydro=hm.Hydro(
+            volume=20.0 / 1025.0,
+            buoyancy_center=(0, 0, -0.05),
+            added_mass=hm.added_mass.Diagonal((10, 15, 20, 0.3, 0.4, 0.4)),
+            drag=hm.drag.Damping(linear=(20, 25, 30, 2, 3, 3), quadratic=(30, 40, 60, 2, 3, 3)),
+        ),
+        frames=(
+            hm.Frame("imu", hm.Origin((0.2, -0.1, 0.05), (0.1, -0.05, 0.3))),
+            hm.Frame("dvl", hm.Origin((-0.3, 0.1, 0.15), (0, 0, 0.5))),
+            hm.Frame("t0", hm.Origin((0, 0.2, 0.02), (0, 0, 0))),
+            hm.Frame("t1", hm.Origin((0.01, -0.2, 0.03), (0, 0, 0))),
+            hm.Frame("t2", hm.Origin((0.1, 0, 0), (0, -1.57, 0))),
+            hm.Frame("t3", hm.Origin((0.2, 0, 0), (0, 0, 1.57))),
+        ),
+    )
+    return hm.Model(name="vehicle", bodies=[hull, *others])
+
+
+THRUSTERS = [hm.Thruster(name=f"t{k}", frame=f"t{k}", curve=ideal_curve(50.0, 50.0), time_constant=0.2) for k in range(4)]
+IMU = Imu(
+    name="imu",
+    frame="imu",
+    rate=RATE,
+    accelerometer=Noise(density=2e-3, bias=0.03, walk=3e-4),
+    gyroscope=Noise(density=2e-4, bias=2e-3, walk=2e-5),
+)
+DEPTH = DepthGauge(name="depth", frame="hull", rate=5.0, noise=Noise(sigma=0.03))
+SENSORS = (
+    IMU,
+    Dvl(name="dvl", frame="dvl", rate=5.0, latency=0.2, noise=Noise(sigma=0.01), range=60.0),
+    DEPTH,
+    Compass(name="compass", frame="imu", rate=5.0, noise=Noise(sigma=0.03)),
+    Usbl(name="usbl", frame="hull", rate=1.0, latency=0.6, transceiver=(20.0, -10, 0), range_sigma=0.1, bearing_sigma=0.01),
+)
+FILTER = ErrorStateFilter(position=0.5, velocity=0.1, tilt=0.02, heading=0.06)
+
+
+class Pushed(hm.Controller):
+    """Thrusters in sines of several frequencies; keeps the states that it saw."""
+
+    period = 1.0 / RATE
+
+    def start(self, simulation):
+        self.rows = []
+
+    def __call__(self, state):
+        self.rows.append(state)
+        wave = {"t0": (15, 10, 0.7), "t1": (15, -9, 0.9), "t2": (0, 8, 0.5), "t3": (0, 6, 1.1)}
+        return {name: a + b * math.sin(w * state.t) for name, (a, b, w) in wave.items()}
+
+
+@pytest.fixture(scope="module")
+def flight():
+    """States of a curved flight of 8 s, the simulation, and its compiled sensors."""
+    sim = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=Pushed(), step=0.01, record=0.04)
+    sim.run(8.0)
+    return sim.controller.rows, sim, Instruments(sim.plant, SENSORS, 0.01, [FLOOR])
+
+
+@pytest.fixture(scope="module")
+def navigator():
+    return FILTER.on(vehicle(), SENSORS)
+
+
+def flown(navigator: Navigator, rows, instruments, seed, spoil=lambda reading: reading):
+    """Errors δ (n, 15), covariances (n, 15, 15), messages and the filter's memory of one flight."""
+    sensing = instruments.seeded(seed)
+    i, m = sensing.pack.views(sensing.start()), navigator.pack.views(np.zeros(navigator.pack.size))
+    errors, covariances, said = [], [], []
+    true = navigator.true(rows[0])
+    root = np.linalg.cholesky(navigator.first_covariance(true)[:9, :9])
+    navigator.start(m, navigator.moved(true, -root @ np.random.default_rng(seed).standard_normal(9)), 0.0)
+    aids = {k: n for n, k in enumerate(k for k, s in enumerate(sensing.sensors) if not isinstance(s, Imu))}
+    for state in rows:
+        got = sensing.sample(i, state)
+        imu = next(r.value for r in got if r.sensor == 0)
+        said += navigator.tick(m, state.t, imu, [spoil(r._replace(sensor=aids[r.sensor])) for r in got if r.sensor])
+        errors.append(navigator.error(m, navigator.true(state, i["imu bias"]))[:15])
+        covariances.append(navigator.covariance(m)[:15, :15])
+    return np.array(errors), np.array(covariances), said, m
+
+
+# -- equations -----------------------------------------------------------------------------------------------------------------
+
+
+def test_compiled_derivatives_are_differences(navigator):
+    """F and H against central differences of the equations themselves, in floats."""
+    from hydromechs.gnc.navigation._equations import Believed, difference, moved, plus
+
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(size=6), quaternion_exp(np.array([0.4, -0.9, 0.3])), 0.1 * rng.normal(size=9)])
+    u, h = np.concatenate([rng.normal(size=3) - [0, 0, 9.8], rng.normal(size=3)]), 1e-5
+
+    def numerical(f):
+        return np.stack([(f(plus(x, h * e)) - f(plus(x, -h * e))) / (2 * h) for e in np.eye(18)], axis=1)
+
+    def after(y):
+        return moved(y, u[:3], u[3:], 0.04, np.array([0, 0, 9.81]), 0.01)
+
+    F = navigator._F.single_results(np.zeros(18), x, u, np.asarray(0.04))[0]
+    # central differences: h² of third derivatives and eps/h
+    np.testing.assert_allclose(F, numerical(lambda y: difference(after(y), after(x))), atol=1e-9)
+    H = navigator._H.single_results(np.zeros(18), x, u[3:])[0]
+    world = navigator.model.world
+
+    def seen(y):
+        places = [Believed.at(y, u[3:], *navigator._place(s)) for s in navigator.aids]
+        return np.concatenate([s.expected(p, world) for s, p in zip(navigator.aids, places, strict=True)])
+
+    np.testing.assert_allclose(H, numerical(seen), atol=1e-8)
+
+
+def test_covariance_grows_as_that_of_many_runs(navigator):
+    """4,000 runs of the strapdown equations with noisy readings and biases, 4 s, against F P Fᵀ + Q."""
+    n, steps = 4000, 100
+    rng = np.random.default_rng(5)
+    x = np.concatenate([[0, 0, 10], [0.5, 0, 0.1], quaternion_exp(np.array([0.2, -0.1, 0.5])), np.zeros(9)])
+    m = navigator.pack.views(np.zeros(navigator.pack.size))
+    navigator.start(m, x, 0.0)
+    P0 = navigator.first_covariance(x)[:15, :15]
+    draws = rng.standard_normal((n, 15)) @ np.linalg.cholesky(P0 + 1e-18 * np.eye(15)).T
+    many = np.array([navigator.moved(x, d) for d in draws])
+    f, w = navigator.imu.accelerometer, navigator.imu.gyroscope
+    sigma = np.array([f.density * math.sqrt(RATE)] * 3 + [w.density * math.sqrt(RATE)] * 3)
+    walk = np.array([w.walk] * 3 + [f.walk] * 3) / math.sqrt(RATE)
+    m["started"][...] = 2.0
+    for k in range(steps):
+        u = np.array([0.3 * math.sin(0.1 * k), 0.2, -9.7, 0.05, -0.1 * math.cos(0.07 * k), 0.2])
+        m["measured"][:] = u  # the same at both ends
+        navigator.propagate(m, u)
+        noisy = u + sigma * rng.standard_normal((n, 6))
+        many = navigator._move([np.zeros((n, 18)), many, noisy, np.full(n, 1.0 / RATE)])[1]
+        many[:, 10:16] += walk * rng.standard_normal((n, 6))
+    from hydromechs.gnc.navigation._equations import difference
+
+    found = np.cov(np.array([difference(y, m["x"][0])[:15] for y in many]).T)
+    P = navigator.covariance(m)[:15, :15]
+    # a variance of n draws is off by √(2/n), a covariance of a and b by √((1 + ρ²)/n): 4.5 sigma for 120 of them
+    scale = np.sqrt(np.outer(np.diag(P), np.diag(P)))
+    assert np.abs((found - P) / scale).max() < 4.5 * math.sqrt(2 / n)
+
+
+def test_filter_is_consistent(flight, navigator):
+    """δᵀ P⁻¹ δ over 50 seeds is χ² of 15 · 50: inside its 95 % bounds at 95 % of the times, or nearly so."""
+    rows, _, instruments = flight
+    nees = []
+    for seed in range(SEEDS):
+        d, P, said, _ = flown(navigator, rows, instruments, seed)
+        nees.append(np.einsum("ti,ti->t", d, np.linalg.solve(P, d[..., None])[..., 0]))
+        assert not said
+    mean = np.mean(nees, axis=0)
+    low, high = chi2.ppf([0.025, 0.975], 15 * SEEDS) / SEEDS
+    assert np.mean((low < mean) & (mean < high)) > 0.9  # neighbours in time are alike: 0.95 only in the long run
+    assert low < mean.mean() < high
+
+
+# -- late, wrong, missing -------------------------------------------------------------------------------------------------------
+
+
+def linear_filter(latency, **more):
+    """Attitude and rates known exactly: position, velocity and bias of the accelerometers are linear."""
+    imu = Imu(name="imu", frame="hull", rate=RATE, accelerometer=Noise(density=0.02, bias=0.1, walk=0.01))
+    depth = DepthGauge(name="depth", frame="hull", rate=2.5, noise=Noise(sigma=0.05), latency=latency)
+    other = DepthGauge(name="other", frame="hull", rate=5.0, noise=Noise(sigma=0.1))
+    return ErrorStateFilter(tilt=0.0, heading=0.0, gate=1 - 1e-12), (imu, depth, other)
+
+
+@pytest.mark.parametrize("latency", [0.2, 0.4, 0.5, 1.3])
+def test_a_late_measurement_counts_as_if_it_had_come_in_time(latency):
+    """In the linear case all information is used: when the last has arrived, both filters believe the same."""
+    rng = np.random.default_rng(8)
+    times = np.arange(0, 6.0, 1 / RATE)
+    log = {
+        "imu": (times, np.tile([0, 0, -9.81, 0, 0, 0], (len(times), 1)) + 0.1 * rng.normal(size=(len(times), 6)) * [1, 1, 1, 0, 0, 0]),
+        "depth": (np.arange(0, 4.1, 0.4), 10 + 0.05 * rng.normal(size=(11, 1))),
+        "other": (np.arange(0, 6.0, 0.2), 10 + 0.1 * rng.normal(size=(30, 1))),
+    }  # fmt: skip
+    model = vehicle()
+    tracks = []
+    for late in (0.0, latency):
+        settings, sensors = linear_filter(late)
+        start = settings.on(model, sensors).true(model.initial())
+        tracks.append(settings.run(log, model, sensors, start))
+    a, b = tracks
+    assert not np.allclose(a.position[60], b.position[60], atol=1e-4)  # underway they know different things
+    np.testing.assert_allclose(b.position[-1], a.position[-1], atol=1e-10)
+    np.testing.assert_allclose(b.velocity[-1], a.velocity[-1], atol=1e-10)
+    np.testing.assert_allclose(b.sigma[-1], a.sigma[-1], atol=1e-10)
+
+
+def test_covariance_stays_symmetric_and_positive(flight, navigator):
+    rows, _, instruments = flight
+    *_, m = flown(navigator, rows, instruments, 0)
+    P = m["P"]
+    assert (P == P.T).all()
+    now = P[:15, :15] / np.sqrt(np.outer(np.diag(P)[:15], np.diag(P)[:15]))
+    assert np.linalg.eigvalsh(now).min() > 0
+
+
+def test_outliers_are_refused(flight, navigator):
+    """A USBL fix 20 m off now and then changes nothing; after ten in a row it is believed, and said."""
+    rows, _, instruments = flight
+
+    def wild(reading: Reading) -> Reading:
+        off = 20.0 if reading.sensor == 3 and reading.number % 3 == 1 else 0.0
+        return reading._replace(value=reading.value + off)
+
+    errors, P, said, _ = flown(navigator, rows, instruments, 1, wild)
+    assert not said
+    assert np.abs(errors[50:, :3] / np.sqrt(P[50:, range(3), range(3)])).max() < 4.5
+    stubborn, *_ = flown(navigator, rows, instruments, 1, lambda r: r._replace(value=r.value + 3.0) if r.sensor == 1 else r)
+    assert np.abs(stubborn[40, :2]).max() < 1.0
+    *_, said, _ = flown(navigator, rows, instruments, 1, lambda r: r._replace(value=r.value + 3.0) if r.sensor == 1 else r)
+    assert said[:2] == [
+        "no measurement of 'depth' is used since t = 0 s; the filter goes on without",
+        "'depth' was refused 10 times in a row; it is used again",
+    ]
+
+
+def hovering(sensors, duration, controller=None, **options):
+    """A vehicle that holds its place by its estimate; errors of the estimate (n, 3), its sigma (n, 3), the run."""
+
+    class Watch(Navigated):
+        rows = ()
+
+        def __call__(self, state):
+            out = super().__call__(state)
+            self.rows = [*self.rows, self.signal_values]
+            return out
+
+    hold = controller or FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.2)
+    watch = Watch(hold, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(position=0.3)), terrain=[FLOOR])
+    sim = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=watch, step=0.02, record=0.2, **options)
+    run = sim.run(duration)
+    watch = sim.controller
+    table = dict(zip(watch.signals, np.array(watch.rows).T, strict=True))
+    return tuple(np.stack([table[f"navigation.{kind}_{x}"] for x in "xyz"], axis=1) for kind in ("error", "sigma")), run
+
+
+def test_survives_20_s_without_dvl_and_60_s_without_usbl():
+    """The errors stay inside what the filter says of itself, below a metre, and both gaps are in the messages."""
+    dvl = Dvl(name="dvl", frame="dvl", rate=5.0, latency=0.2, noise=Noise(sigma=0.01), range=60.0, outages=((5.0, 25.0),))
+    usbl = Usbl(
+        name="usbl", frame="hull", rate=1.0, latency=0.6, transceiver=(20, -10, 0), range_sigma=0.1, bearing_sigma=0.01,
+        outages=((30.0, 90.0),),
+    )  # fmt: skip
+    (error, sigma), run = hovering((IMU, dvl, DEPTH, SENSORS[3], usbl), 95.0)
+    assert np.abs(error / sigma).max() < 4.5 and np.abs(error[100:]).max() < 0.5
+    without, recovered = sigma[[int(89.9 * RATE), -1], 0]
+    assert without > recovered
+    said = "\n".join(run.messages)
+    assert "no measurement of 'dvl' is used since t = 5" in said and "'dvl' is back after 20" in said
+    assert "no measurement of 'usbl' is used since t = 29.6" in said and "'usbl' is back after 61" in said
+
+
+def test_water_track_estimates_the_current():
+    """Over ground that is out of range the DVL tracks water: with position fixes the current comes out."""
+    dvl = Dvl(name="dvl", frame="dvl", rate=5.0, noise=Noise(sigma=0.01), water_noise=Noise(sigma=0.01), range=5.0)
+    usbl = Usbl(name="usbl", frame="hull", rate=1.0, transceiver=(5, -5, 0), range_sigma=0.05, bearing_sigma=0.005)
+    sensors = (IMU, dvl, DEPTH, SENSORS[3], usbl)
+    watch = Navigated(
+        None, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(current=0.5, current_time=1000.0)), terrain=[FLOOR]
+    )
+    current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
+    sim = hm.Simulation(vehicle(), controller=watch, environment=current, step=0.02, record=0.2)
+    sim.run(60.0)
+    watch = sim.controller
+    signals = dict(zip(watch.signals, watch.signal_values, strict=True))
+    found = [signals[f"navigation.current_{x}"] for x in "xyz"]
+    np.testing.assert_allclose(found, [0.3, -0.2, 0.0], atol=0.03)
+    assert all(math.isnan(signals[f"dvl.bottom_{k}"]) for k in (1, 2, 3, 4))
+
+
+# -- in a simulation ------------------------------------------------------------------------------------------------------------
+
+
+def test_resumes_to_the_last_bit(tmp_path):
+    """Biases, delayed measurements in flight, the filter and the inner controller are all in the state."""
+
+    def simulation():
+        inner = FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.08)
+        navigated = Navigated(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
+        return hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=navigated, step=0.01, record=0.04, seed=3)
+
+    sim = simulation()
+    whole = sim.run(2.0).state
+    sim.reset()
+    hm.save_state(sim.run(0.92).state, tmp_path / "state.json")
+    other = simulation()
+    other.state = hm.load_state(tmp_path / "state.json")
+    assert other.run(1.08).state == whole
+    copied = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=sim.controller, step=0.01, record=0.04, seed=3)
+    assert copied.run(2.0).state == whole  # a controller that is at work can be used for another simulation
+
+
+def test_filter_on_a_log_is_the_filter_in_the_loop(flight):
+    """The same readings, one by one or as a log: the same track to the last bit."""
+    rows, sim, instruments = flight
+    navigator = FILTER.on(sim.model, SENSORS)
+    i, m = instruments.pack.views(instruments.start()), navigator.pack.views(np.zeros(navigator.pack.size))
+    start = navigator.true(rows[0])
+    navigator.start(m, start, 0.0)
+    log = {s.name: ([], []) for s in SENSORS}
+    for state in rows:
+        got = instruments.sample(i, state)
+        for r in got:
+            times, values = log[SENSORS[r.sensor].name]
+            times.append(r.time)
+            values.append(r.value)
+        navigator.tick(m, state.t, got[0].value, [r._replace(sensor=r.sensor - 1) for r in got[1:]])
+    track = FILTER.run({name: (np.array(t), np.array(y)) for name, (t, y) in log.items()}, sim.model, SENSORS, start)
+    assert track.position[-1].tolist() == navigator.estimate(m).position.tolist()
+    assert np.abs(track.position[-1] - rows[-1].q[:3]).max() < 4.5 * track.sigma[-1, :3].max()
+
+
+def test_log_comes_out_of_recorded_signals():
+    """Each measurement once, with the time at which it was taken, also where latencies are no whole number of periods."""
+    late = DepthGauge(name="late", frame="hull", rate=2.5, latency=0.17, dropout=0.3)
+    sensors = (*SENSORS, late)
+
+    class Keep(Navigated):
+        rows = ()
+
+        def __call__(self, state):
+            super().__call__(state)
+            self.rows = [*self.rows, (state.t, self.signal_values, state)]
+
+    sim = hm.Simulation(vehicle(), controller=Keep(None, sensors=sensors, terrain=[FLOOR]), step=0.01)
+    sim.run(4.0)
+    times, values, states = zip(*sim.controller.rows, strict=True)
+    coords = {"time": list(times), "channel": list(sim.controller.signals)}
+    recording = xarray.Dataset({"signal": (("time", "channel"), np.array(values))}, coords)
+    log = log_of(recording, sim.model, sensors)
+    assert [len(log[s.name][0]) for s in sensors] == [100, 19, 20, 20, 4, 10]
+    taken, depths = log["late"]
+    np.testing.assert_allclose(taken, 0.4 * np.arange(10))
+    true = np.array([s.q[2] for s in states])[(taken * RATE).round().astype(int)]
+    there = np.isfinite(depths[:, 0])
+    assert 0 < there.sum() < 10
+    np.testing.assert_allclose(depths[there, 0], true[there], atol=1e-12)
+    track = FILTER.run(log, sim.model, sensors, FILTER.on(sim.model, sensors).true(states[0]))
+    assert np.abs(track.position[-1] - states[-1].q[:3]).max() < 4.5 * track.sigma[-1, :3].max()
+    with pytest.raises(KeyError, match="no signals; run it with"):
+        log_of(xarray.Dataset(), sim.model, sensors)
+
+
+def test_inner_controller_reads_estimate_encoders_or_truth():
+    """What it is told: the vehicle as estimated, encoded joints as measured; with read="truth" all as it is."""
+    arm = hm.Body(
+        name="arm",
+        parent="hull",
+        joint=hm.joints.Revolute(placement=hm.Origin((0.3, 0, 0), (0, 0, 0)), axis=(0, 1, 0)),
+        inertia=hm.Inertia(mass=1.0, com=(0.2, 0, 0), tensor=(0.01, 0.01, 0.01, 0, 0, 0)),
+    )
+    encoders = JointEncoders(name="encoders", joints=("arm",), rate=RATE, position=Noise(sigma=0.5))
+
+    class Told(hm.Controller):
+        period = 0.2
+
+        def __call__(self, state):
+            self.told = state.q.copy()
+
+    for read in ("estimate", "truth"):
+        navigated = Navigated(
+            Told(),
+            sensors=(*SENSORS, encoders),
+            navigation=Navigation(filter=FILTER, read=read),
+            terrain=[FLOOR],
+        )
+        sim = hm.Simulation(vehicle(arm), controller=navigated, step=0.01)
+        sim.run(0.01)
+        same = sim.controller.controller.told == sim.model.initial().q
+        assert same.all() if read == "truth" else not same[[0, 1, 2, 4, 5, 6, 7]].any()
+
+
+@pytest.mark.parametrize(
+    ("sensors", "words"),
+    [
+        ([DEPTH], "needs exactly one Imu among the sensors, got none"),
+        ([IMU, DepthGauge(name="fast", frame="hull", rate=50.0)], "'imu': an Imu that a filter uses must have no latency and the highest"),
+        ([Imu(name="imu", frame="arm", rate=RATE)], "frame 'arm' is on body 'arm', which has no free joint; mount the Imu on the vehicle"),
+        ([IMU, DepthGauge(name="d", frame="arm", rate=5.0)], "sensor 'd': frame 'arm' moves against 'hull', which carries the Imu"),
+    ],
+)  # fmt: skip
+def test_what_a_filter_cannot_use_is_named(sensors, words):
+    joint = hm.joints.Revolute(placement=hm.Origin((0.3, 0, 0), (0, 0, 0)), axis=(0, 1, 0))
+    arm = hm.Body(name="arm", parent="hull", joint=joint, inertia=hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)))
+    with pytest.raises(ValueError, match=words):
+        FILTER.on(vehicle(arm), sensors)
+
+
+def test_periods_that_do_not_fit_are_named():
+    with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be a whole number.*0.04 s: try 0.04 s"):
+        Navigated(FollowPath(waypoints=[{"position": (0, 0, 1)}], period=0.05), sensors=SENSORS)
+
+
+def test_encoders_that_fail_leave_their_last_reading():
+    arm = hm.Body(
+        name="arm",
+        joint=hm.joints.Revolute(axis=(0, 1, 0), velocity=0.5),
+        inertia=hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
+    )
+    encoders = JointEncoders(name="encoders", joints=("arm",), rate=20.0, outages=((0.3, 9.0),))
+
+    class Told(hm.Controller):
+        period = 0.05
+
+        def __call__(self, state):
+            self.told = state.q[0], state.v[0]
+
+    model = hm.Model(name="swing", world=hm.World(gravity=0.0), bodies=[arm])
+    sim = hm.Simulation(model, controller=Navigated(Told(), sensors=[encoders]), step=0.01)
+    sim.run(1.0)
+    assert sim.controller.controller.told == pytest.approx((0.125, 0.5), abs=1e-12)  # of t = 0.25 s
+    assert math.isnan(sim.controller.signal_values[0])

@@ -1,0 +1,386 @@
+"""Sensors against closed forms, differences of recorded motions, and the statistics of their noise."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.contact import Grasp, LinearContact, Material, terrain
+from hydromechs.gnc import Navigated
+from hydromechs.gnc.sensors import (
+    Compass,
+    ContactSwitch,
+    DepthGauge,
+    Dvl,
+    ForceTorque,
+    Imu,
+    Instruments,
+    JointEncoders,
+    Noise,
+    Tachometer,
+    Usbl,
+)
+from hydromechs.spatial import quaternion_exp, quaternion_matrix
+
+EPS = np.finfo(float).eps
+TURNED = tuple(quaternion_exp(np.array([0.5, -0.8, 0.3])))
+R = quaternion_matrix(TURNED)
+LEVER = hm.Origin((0.4, -0.3, 0.2), (0.2, -0.5, 1.1))
+GROUND = Material(law=LinearContact(stiffness=1e4))
+
+
+def body(wet=False, velocity=(0.0,) * 6, tensor=(0.3, 0.4, 0.5, 0, 0, 0), com=(0, 0, 0)):
+    water = hm.Hydro(volume=0.004, added_mass=hm.added_mass.Diagonal((4.0, 4.0, 4.0, 0, 0, 0))) if wet else None
+    return hm.Body(
+        name="body",
+        joint=hm.joints.Free(orientation=TURNED, velocity=velocity),
+        inertia=hm.Inertia(mass=8.0, tensor=tensor, com=com),
+        hydro=water,
+        frames=(hm.Frame("place", LEVER),),
+    )
+
+
+class Watch(Navigated):
+    """Keeps all signals."""
+
+    def __call__(self, state):
+        out = super().__call__(state)
+        self.rows = [*getattr(self, "rows", []), (state.t, *self.signal_values)]
+        return out
+
+
+def watched(model, sensors, duration, **options):
+    """Times (n,) and signals by name (n,) of a run without control."""
+    watch = Watch(None, sensors=sensors)
+    sim = hm.Simulation(model, controller=watch, **options)
+    run = sim.run(duration)
+    watch = sim.controller
+    rows = np.array(watch.rows)
+    return rows[:, 0], dict(zip(watch.signals, rows[:, 1:].T, strict=True)), run
+
+
+def now(model, sensors, terrain=(), **options):
+    """True values of one sensor at the start."""
+    sim = hm.Simulation(model, **options)
+    instruments = Instruments(sim.plant, sensors, sim.step_size, terrain)
+    return instruments.sample(instruments.pack.views(instruments.start()), sim.state)[0].value
+
+
+# -- inertial -------------------------------------------------------------------------------------------------------------------
+
+
+def test_accelerometer_of_a_dry_free_body_reads_the_force_and_not_gravity():
+    """A free body that a force pushes: f = F/m in its axes, wherever gravity points; without a force, 0."""
+    sim_options = {"external": ["body"]}
+    model = hm.Model(name="free", bodies=[body()])
+    sim = hm.Simulation(model, **sim_options)
+    sim.set_wrench("body", [8.0, -4.0, 2.0, 0, 0, 0])
+    instruments = Instruments(sim.plant, [Imu(name="imu", frame="body", rate=100.0)], sim.step_size)
+    memory = instruments.pack.views(instruments.start())
+    f = instruments.sample(memory, sim.state)[0].value
+    np.testing.assert_allclose(f, [1.0, -0.5, 0.25, 0, 0, 0], atol=20 * EPS * 9.81)
+    assert np.abs(now(model, [Imu(name="imu", frame="body", rate=100.0)])).max() <= 20 * EPS * 9.81
+
+
+def test_accelerometer_in_water_reads_the_acceleration_less_gravity():
+    """A sphere of mass m, volume V, added mass m_a sinks from rest with a = (m − ρV) g/(m + m_a): f = a − g, turned."""
+    model = hm.Model(name="sinking", bodies=[body(wet=True)])
+    g = model.world.gravity
+    a = (8.0 - 1025.0 * 0.004) * g / 12.0
+    f = now(model, [Imu(name="imu", frame="place", rate=100.0)])
+    np.testing.assert_allclose(f[:3], LEVER.R.T @ R.T @ np.array([0, 0, a - g]), atol=50 * EPS * g)
+
+
+def test_lever_arm_counts():
+    """A ball that spins: f = ω × (ω × p) at the frame, in its axes; the gyroscope turns with the frame."""
+    w = np.array([1.5, -2.0, 0.7])
+    model = hm.Model(name="spin", bodies=[body(velocity=(0.3, 0.2, -0.4, *w), tensor=(0.4, 0.4, 0.4, 0, 0, 0))])
+    y = now(model, [Imu(name="imu", frame="place", rate=100.0)])
+    p = np.array(LEVER.xyz)
+    np.testing.assert_allclose(y[:3], LEVER.R.T @ np.cross(w, np.cross(w, p)), atol=50 * EPS * 9.81)
+    np.testing.assert_allclose(y[3:], LEVER.R.T @ w, atol=20 * EPS)
+
+
+def test_imu_agrees_with_differences_of_recorded_poses():
+    """A tumbling body in water in a current, with an offset centre of mass: second differences of the frame's place."""
+    model = hm.Model(
+        name="tumbling", bodies=[body(wet=True, velocity=(0.3, 0.2, -0.4, 0.9, -0.6, 0.5), com=(0.05, -0.02, 0.03))]
+    )
+    current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.1)))
+    imu = Imu(name="imu", frame="place", rate=1000.0)
+    _, signals, run = watched(model, [imu], 0.2, environment=current, record=0.001, step=0.001)
+    ds = run.recording
+    Rs = np.array([quaternion_matrix(q) for q in ds.orientation.values[:, 0]])
+    p = ds.position.values[:, 0] + Rs @ np.array(LEVER.xyz)
+    h = 0.001
+    a = (p[2:] - 2 * p[1:-1] + p[:-2]) / h**2
+    axes = Rs @ LEVER.R
+    f = np.einsum("tji,tj->ti", axes[1:-1], a - model.world.gravity_vector)
+    S = np.einsum("tji,tjk->tik", axes[:-2], axes[2:])
+    w = np.stack([S[:, 2, 1] - S[:, 1, 2], S[:, 0, 2] - S[:, 2, 0], S[:, 1, 0] - S[:, 0, 1]], axis=1) / (4 * h)
+    measured = np.stack([signals[f"imu.{x}"] for x in ("fx", "fy", "fz", "wx", "wy", "wz")], axis=1)
+    # second differences are off by h²/12 d⁴p/dt⁴ (some 1e-6) and by rounding, 4 eps |p|/h² (some 1e-9)
+    np.testing.assert_allclose(measured[1 : len(f) + 1, :3], f, atol=3e-6)
+    np.testing.assert_allclose(measured[1 : len(f) + 1, 3:], w, atol=3e-6)
+
+
+@pytest.mark.parametrize("wet", [False, True])
+def test_recorded_acceleration_is_the_rate_of_the_recorded_velocity(wet):
+    """Of a vehicle with a joint, in differences over five points, dry and in a current."""
+    arm = hm.Body(
+        name="arm",
+        parent="body",
+        joint=hm.joints.Revolute(placement=hm.Origin((0.3, 0.1, 0.2), (0.4, 0.2, -0.3)), axis=(0, 1, 0)),
+        inertia=hm.Inertia(mass=2.0, com=(0.3, 0.02, 0), tensor=(0.01, 0.05, 0.05, 0, 0, 0)),
+    )
+    model = hm.Model(name="pair", bodies=[body(wet=wet, velocity=(0.3, 0.2, -0.4, 0.9, -0.6, 0.5)), arm])
+    current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.1)))
+    ds = hm.Simulation(model, environment=current, record=0.001).run(0.05).recording
+    v = ds.velocity.values
+    rate = (8.0 * (v[3:-1] - v[1:-3]) - (v[4:] - v[:-4])) / 0.012
+    # five points: h⁴/30 of the fifth derivative (some 1e4/s⁵), and rounding, eps |v|/h
+    np.testing.assert_allclose(ds.acceleration.values[2:-2], rate, atol=1e-9)
+
+
+# -- others ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_dvl_beams_depth_compass_and_usbl_have_their_geometry():
+    V = np.array([0.3, 0.2, -0.4, 0.9, -0.6, 0.5])
+    model = hm.Model(name="free", bodies=[body(velocity=tuple(V))])
+    floor = terrain.Plane(name="floor", point=(0, 0, 6.0), normal=(0, 0, -1), material=GROUND)
+    current = hm.Environment(current=hm.hydro.Current(velocity=(0.5, 0.1, 0.0)))
+    v = LEVER.R.T @ (V[:3] + np.cross(V[3:], LEVER.xyz))
+    c = LEVER.R.T @ R.T @ [0.5, 0.1, 0.0]
+    dvl = Dvl(name="dvl", frame="place", rate=10.0, water_noise=Noise())
+    y = now(model, [dvl], [floor], environment=current)
+    Z = R @ LEVER.R @ dvl.beams.T  # beams in the world
+    place = R @ np.array(LEVER.xyz)
+    reach = (6.0 - place[2]) / Z[2]
+    locked = (reach > 0) & (reach < 50.0)
+    np.testing.assert_allclose(y[:4], np.where(locked, dvl.beams @ v, np.nan), atol=20 * EPS)
+    np.testing.assert_allclose(y[4:], np.where(locked, np.nan, dvl.beams @ (v - c)), atol=20 * EPS)
+    near = now(model, [Dvl(name="dvl", frame="place", rate=10.0, range=0.5 * reach.max())], [floor])
+    assert np.isnan(near).any()
+    assert now(model, [DepthGauge(name="depth", frame="place", rate=10.0)]) == pytest.approx(place[2], abs=10 * EPS)
+    x = (R @ LEVER.R)[:, 0]
+    assert now(model, [Compass(name="c", frame="place", rate=10.0)]) == pytest.approx(math.atan2(x[1], x[0]), abs=10 * EPS)
+    usbl = Usbl(name="usbl", frame="place", rate=1.0, transceiver=(10.0, 2.0, 1.0))
+    np.testing.assert_allclose(now(model, [usbl]), place - [10.0, 2.0, 1.0], atol=20 * EPS)
+
+
+@pytest.mark.parametrize("solid", ["plane", "box", "sphere", "height_field"])
+def test_dvl_finds_the_ground_along_its_beams(solid):
+    """Level, 4 m over the ground with beams of 30°: the distance is that of the geometry."""
+    tilt = math.radians(30.0)
+    grounds = {
+        "plane": (terrain.Plane(name="g", point=(0, 0, 4), normal=(0, 0, -1), material=GROUND), 4 / math.cos(tilt), 1e-11),
+        "box": (
+            terrain.Box(name="g", size=(40, 40, 2), origin=hm.Origin((0, 0, 5), (0, 0, 0)), material=GROUND),
+            4 / math.cos(tilt),
+            1e-11,
+        ),
+        # |r b − c| = 6 for a sphere about (0, 0, 10): r = 10 cos − √(36 − 100 sin²)
+        "sphere": (
+            terrain.Sphere(name="g", radius=6.0, center=(0, 0, 10), material=GROUND),
+            10 * math.cos(tilt) - math.sqrt(36 - 100 * math.sin(tilt) ** 2),
+            1e-3,
+        ),
+        "height_field": (
+            terrain.HeightField(name="g", x=(-20, 0, 20), y=(-20, 0, 20), heights=((-4.0,) * 3,) * 3, material=GROUND),
+            4 / math.cos(tilt),
+            1e-11,
+        ),
+    }
+    ground, distance, tolerance = grounds[solid]
+    model = hm.Model(
+        name="level",
+        bodies=[hm.Body(name="body", joint=hm.joints.Free(), inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)))],
+    )
+    for range_, locked in ((distance + tolerance, True), (distance - tolerance, False)):
+        y = now(model, [Dvl(name="dvl", frame="body", rate=1.0, tilt=tilt, range=range_)], [ground])
+        assert np.isfinite(y).all() == locked
+
+
+def arm_with_load(closed):
+    """A hinged arm that holds a box in a grasp at its end."""
+    arm = hm.Body(
+        name="arm",
+        joint=hm.joints.Revolute(placement=hm.Origin((0, 0, 0), (0.3, 0.2, 0.1)), axis=(0, 1, 0)),
+        inertia=hm.Inertia(mass=3.0, com=(0.4, 0.02, 0.01), tensor=(0.02, 0.1, 0.1, 0, 0, 0)),
+        frames=(hm.Frame("hand", hm.Origin((0.8, 0, 0), (0, 0, 0))),),
+    )
+    hand = hm.Origin((0, 0, 0), (0.3, 0.2, 0.1)).R @ [0.8, 0, 0]
+    load = hm.Body(
+        name="load",
+        joint=hm.joints.Free(position=tuple(hand), orientation=tuple(quaternion_from_rpy((0.3, 0.2, 0.1)))),
+        inertia=hm.Inertia(mass=2.0, com=(0.1, 0.05, -0.03), tensor=(0.02, 0.03, 0.04, 0, 0, 0)),
+    )
+    model = hm.Model(name="holding", bodies=[arm, load])
+    return model, {
+        "grasps": [Grasp(name="grip", holder="hand", held="load", closed=closed)],
+        "drives": {"arm": hm.drives.Torque()},
+    }
+
+
+def quaternion_from_rpy(rpy):
+    from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
+
+    return quaternion_from_matrix(matrix_from_rpy(rpy))
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_force_torque_carries_all_that_hangs_on_it(closed):
+    """About the joint's axis it is the drive's torque; in all, momentum changes by it and by weight: Σ m (a_c − g)."""
+    model, options = arm_with_load(closed)
+    commands = {"arm": 7.0}
+    y = now(model, [ForceTorque(name="ft", frame="arm", rate=10.0)], commands=commands, **options)
+    assert y[4] == pytest.approx(7.0, abs=1e3 * EPS * 20.0)
+    observed = hm.Simulation(model, commands=commands, **options).observe()
+    turns = [quaternion_matrix(q) for q in observed["orientation"]]
+    p = np.zeros(3)
+    for i in range(2 if closed else 1):
+        com = np.array(model.bodies[i].inertia.com)
+        a, Ri = observed["acceleration"][i], turns[i]  # at rest: no centripetal parts
+        p += model.bodies[i].inertia.mass * (Ri @ (a[:3] + np.cross(a[3:], com)) - model.world.gravity_vector)
+    np.testing.assert_allclose(turns[0] @ y[:3], p, atol=1e3 * EPS * 50.0)
+
+
+def test_encoders_tachometer_and_switch():
+    rov = hm.load("bluerov2_heavy_alpha5")
+    thruster = hm.Thruster(name="t", frame="thruster_1", curve=hm.actuation.linear_curve(50.0, 40.0))
+    speed = now(
+        rov, [Tachometer(name="n", thruster="t", full_speed=300.0, rate=10.0)], thrusters=[thruster], commands={"t": -0.3}
+    )
+    assert speed == pytest.approx(-300.0 * math.sqrt(0.3 * 40.0 / 50.0), rel=1e-12)
+    names = ("elbow", "shoulder")
+    y = now(rov, [JointEncoders(name="e", joints=names, rate=10.0)])
+    assert y.tolist() == [*(rov.initial().q[rov.joint_part(n).q][0] for n in names), 0.0, 0.0]
+    ball = hm.Body(
+        name="ball",
+        joint=hm.joints.Free(position=(0, 0, -0.2)),
+        inertia=hm.Inertia(mass=2.0, tensor=(0.01, 0.01, 0.01, 0, 0, 0)),
+        shapes=(hm.shapes.Sphere(radius=0.1, contact=True),),
+    )
+    floor = terrain.Plane(name="floor", point=(0, 0, 0), normal=(0, 0, -1), material=GROUND)
+    model = hm.Model(name="drop", bodies=[ball])
+    switch = ContactSwitch(name="s", frame="ball", rate=1000.0, threshold=3.0)
+    _, signals, run = watched(model, [switch], 0.3, terrain=[floor], record=0.001)
+    force = -run.recording.force_contact.values[:-1, 0, 2]
+    assert signals["s.closed"].tolist() == (force > 3.0).astype(float).tolist() and 0 < signals["s.closed"].mean() < 1
+
+
+# -- errors --------------------------------------------------------------------------------------------------------------------------
+
+
+def samples(sensor, n, seed=0, terrain=()):
+    """Measurements of a body that drifts freely, shape (n, channels); the plant is not moved."""
+    model = hm.Model(name="free", world=hm.World(gravity=0.0), bodies=[body()])
+    sim = hm.Simulation(model, seed=seed)
+    instruments = Instruments(sim.plant, [sensor], sim.step_size, terrain)
+    memory = instruments.pack.views(instruments.start())
+    rows = [instruments.sample(memory, replace(sim.state, t=k / sensor.rate)) for k in range(n)]
+    return np.array([row[0].value for row in rows if row])
+
+
+def test_noise_density_and_random_walk_are_those_of_theory():
+    """ARW: the integral of white noise over τ has the deviation N √τ; the bias walks by K √t (Allan's two slopes)."""
+    rate, n, N, K = 50.0, 8_000, 0.02, 0.03
+    y = samples(Imu(name="imu", frame="body", rate=rate, gyroscope=Noise(density=N), accelerometer=Noise(walk=K)), n)
+    white = y[:, 3:]
+    m = 100
+    angle = white.reshape(n // m, m, 3).sum(axis=1) / rate
+    # the deviation of k normal numbers is off by 1/√(2k): 3.9 sigma for three groups of 80
+    assert np.abs(angle.std(axis=0) / (N * math.sqrt(m / rate)) - 1).max() < 3.9 / math.sqrt(2 * n / m)
+    assert np.abs(white.std() / (N * math.sqrt(rate)) - 1) < 3.9 / math.sqrt(6 * n)
+    steps = np.diff(y[::m, :3], axis=0)
+    assert np.abs(steps.std() / (K * math.sqrt(m / rate)) - 1) < 3.9 / math.sqrt(6 * len(steps))
+    assert abs(np.corrcoef(white[1:, 0], white[:-1, 0])[0, 1]) < 3.9 / math.sqrt(n)
+
+
+def test_bias_resolution_limits_and_drop_outs():
+    biases = np.array(
+        [samples(DepthGauge(name="d", frame="place", rate=1.0, noise=Noise(bias=0.4)), 1, seed)[0, 0] for seed in range(25)]
+    )
+    depth = (R @ np.array(LEVER.xyz))[2]
+    assert abs((biases - depth).std() / 0.4 - 1) < 3.9 / math.sqrt(50)
+    y = samples(DepthGauge(name="d", frame="place", rate=1.0, noise=Noise(sigma=1.0, resolution=0.25, limit=1.5)), 200)
+    assert set(np.unique(y)) <= set(np.arange(-1.5, 1.51, 0.25)) and y.max() == 1.5
+    lost = np.isnan(samples(DepthGauge(name="d", frame="place", rate=10.0, dropout=0.2, outages=((5.0, 6.0),)), 1000)).ravel()
+    assert lost[50:60].all() and abs(np.delete(lost, slice(50, 60)).mean() - 0.2) < 3.9 * 0.4 / math.sqrt(990)
+
+
+def test_usbl_is_worse_across_than_along():
+    usbl = Usbl(name="u", frame="body", rate=1.0, transceiver=(30.0, -40.0, 0.0), range_sigma=0.1, bearing_sigma=0.02)
+    r = samples(usbl, 2000) - [-30.0, 40.0, 0.0]
+    u = np.array([-0.6, 0.8, 0.0])
+    across = r - np.outer(r @ u, u)
+    assert abs((r @ u).std() / 0.1 - 1) < 3.9 / math.sqrt(4000)
+    assert abs(across.std() * math.sqrt(3 / 2) / 1.0 - 1) < 3.9 / math.sqrt(8000)
+    np.testing.assert_allclose(np.cov(r.T), usbl.covariance(np.array([-30.0, 40.0, 0.0]), None), atol=0.1)
+
+
+def test_misalignment_turns_what_is_measured():
+    """A small rotation, the same in every sample, of the size that was said."""
+    model = hm.Model(name="free", bodies=[body(velocity=(0, 0, 0, 0.5, -0.2, 0.3))])
+    w = np.array([0.5, -0.2, 0.3])
+    off = []
+    for seed in range(20):
+        y = now(model, [Imu(name="imu", frame="body", rate=10.0, misalignment=0.01)], seed=seed)[3:]
+        assert np.linalg.norm(y) == pytest.approx(np.linalg.norm(w), rel=1e-12)
+        off.append(np.linalg.norm(y - w) ** 2)
+    # |φ × ω|² = 2 σ² |ω|² on average over φ; its deviation over 20 draws is 1/√20 of it
+    assert abs(np.mean(off) / (2 * 1e-4 * (w @ w)) - 1) < 3.9 / math.sqrt(20)
+
+
+def test_measurements_come_late_and_in_order():
+    """0.25 s late at 10 Hz: what is shown at t was measured at t − 0.25, to the tick."""
+    model = hm.Model(
+        name="falling",
+        bodies=[hm.Body(name="body", joint=hm.joints.Free(), inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)))],
+    )
+    sensors = [Imu(name="imu", frame="body", rate=100.0), DepthGauge(name="late", frame="body", rate=10.0, latency=0.25)]
+    times, signals, _ = watched(model, sensors, 1.0, step=0.01, record=0.01)
+    shown = signals["late.depth"]
+    taken = np.floor((times - 0.25) * 10 + 1e-6) / 10
+    expected = np.where(taken >= 0, 0.5 * 9.81 * np.maximum(taken, 0) ** 2, np.nan)
+    np.testing.assert_allclose(shown, expected, atol=1e-12)
+
+
+def test_noise_does_not_depend_on_other_sensors_or_on_the_start():
+    """A function of seed, name and sample number alone."""
+    depth = DepthGauge(name="depth", frame="body", rate=10.0, noise=Noise(sigma=1.0))
+    model = hm.Model(name="free", world=hm.World(gravity=0.0), bodies=[body()])
+    alone = watched(model, [depth], 1.0)[1]["depth.depth"]
+    both = watched(model, [Compass(name="other", frame="body", rate=20.0, noise=Noise(sigma=1.0)), depth], 1.0)[1][
+        "depth.depth"
+    ]
+    late = watched(model, [depth], 0.5, state=hm.State(t=0.5, q=model.initial().q, v=model.initial().v))[1]["depth.depth"]
+    assert both[::2].tolist() == alone.tolist() and late.tolist() == alone[5:].tolist()
+    assert watched(model, [depth], 1.0, seed=1)[1]["depth.depth"][0] != alone[0]
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: [Imu(name="imu", frame="nowhere", rate=100.0)], r"sensor 'imu': no frame or body 'nowhere' in free.*there are place, body"),
+        (lambda: [Imu(name="a", frame="body", rate=100.0), Compass(name="c", frame="body", rate=30.0)], r"'c' measures at 30 Hz.*100 Hz of 'a'.*take 33.3333 or 25 Hz"),
+        (lambda: [Imu(name="a", frame="body", rate=100.0), Compass(name="a", frame="body", rate=10.0)], r"two sensors are called 'a'"),
+        (lambda: [Compass(name="c", frame="body", rate=0.0)], r"sensor 'c'.rate is 0, must be finite and > 0"),
+        (lambda: [Compass(name="c", frame="body", rate=1.0, outages=((3.0, 2.0),))], r"outages is \[3.0, 2.0\], must be times that increase"),
+        (lambda: [JointEncoders(name="e", joints=("elbow",), rate=10.0)], r"sensor 'e': no joint 'elbow'"),
+        (lambda: [JointEncoders(name="e", joints=("body",), rate=10.0)], r"joint 'body' is free; encoders are for revolute"),
+        (lambda: [Tachometer(name="n", thruster="t", full_speed=1.0, rate=1.0)], r"sensor 'n'.thruster is 't', must be the name of a thruster; there are none"),
+        (lambda: [ForceTorque(name="ft", frame="body", rate=10.0)], r"'body' has no parent, so nothing goes through its joint"),
+        (lambda: [Imu(name="imu", frame="body", rate=300.0)], r"period is 0.00333333 s, must be a whole number of steps"),
+        (list, "sensors is empty"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(make, words):
+    with pytest.raises((ValueError, KeyError), match=words):
+        hm.Simulation(hm.Model(name="free", bodies=[body()]), controller=Navigated(None, sensors=make()))
