@@ -67,6 +67,7 @@ _LATER = {
     "Simulation": ".simulation",
     "TracedController": ".simulation",
     "rollout": ".simulation",
+    "trim": ".simulation",
     # what acts on a mechanism
     "Action": ".model.component",
     "Component": ".model.component",
@@ -87,6 +88,7 @@ _LATER = {
     "save_scenario": ".formats",
     # read files with pydantic and yaml, which take long to import
     "load": ".library",
+    "load_plant": ".library",
     "save": ".formats",
 }
 
@@ -143,6 +145,7 @@ __all__ = [
     "joints",
     "kinematics",
     "load",
+    "load_plant",
     "load_recording",
     "load_scenario",
     "load_state",
@@ -156,6 +159,7 @@ __all__ = [
     "save_scenario",
     "save_state",
     "shapes",
+    "trim",
     "visual",
 ]
 

@@ -101,7 +101,8 @@ def test_events_watch_every_variable_of_the_recording():
                 hm.Simulation(scenario.plant, events=[hm.Event(name="e", quantity="energy_residual", level=1.0)])
             continue
         quantity = ".".join([str(name), *labels])
-        hm.Simulation(scenario.plant, events=[hm.Event(name="e", quantity=quantity, level=np.float32(1e9))])
+        event = hm.Event(name="e", quantity=quantity, level=np.float32(1e9))
+        hm.Simulation(scenario.plant, controller=scenario.control(), events=[event])
 
 
 @pytest.mark.parametrize("integrator", ["b1pc5", "b4pc5", "rk4", "dormand_prince"])

@@ -36,7 +36,8 @@ class Drive(abc.ABC):
     unit: ClassVar[str] = "N m"
     """Unit of the command."""
     commands_position: ClassVar[bool] = False
-    """Whether the command is a position; at rest it is then the joint's own, else 0."""
+    """Whether the command is a position; at rest it is then the joint's own, else 0. Its speed `qd` is then the one relative
+    to the target, which can move."""
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -118,7 +119,7 @@ class Torque(Drive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servo(Drive):
-    """Position servo, a spring and damper to the target; the command is the target position [rad]."""
+    """Position servo, a spring and damper to the target; the command is the target position [rad], and its rate [rad/s]."""
 
     unit = "rad"
     commands_position = True
@@ -126,7 +127,7 @@ class Servo(Drive):
     stiffness: NotNegative
     """Torque per position error [N·m/rad]."""
     damping: NotNegative
-    """Torque per speed [N·m·s/rad]."""
+    """Torque per speed relative to the target [N·m·s/rad]."""
     limit: Limit = math.inf
     """Highest torque, either way [N·m]."""
 
@@ -134,7 +135,7 @@ class Servo(Drive):
         check_fields(self)
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """τ = k (command − q) − d q̇, within the limit."""
+        """τ = k (r − q) + d (ṙ − q̇), within the limit."""
         return bounded(self.stiffness * (command - q) - self.damping * qd, -self.limit, self.limit)
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:

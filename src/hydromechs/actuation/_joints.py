@@ -55,7 +55,9 @@ def _turned(joint: JointNow) -> Array:
 class JointDrive(Component):
     """A drive in a joint; in a ball joint, one for each axis of the body that it carries.
 
-    The command of a servo in a ball joint is the rotation vector of its target; its error is the rotation from here to there.
+    A drive that is told positions follows a target that moves between two commands, r(t) = command + rate (t − at): the held
+    inputs "rate" and "at" say how fast, and when the target is at the commanded position; the rate is 0 unless set.
+    In a ball joint the command is the rotation vector of a target at rest; its error is the rotation from here to there.
     """
 
     kind = "actuator"
@@ -87,7 +89,7 @@ class JointDrive(Component):
         return [f"{self.name}.{axis}" if axis else self.name for axis in _axes(model.joint_part(self.joint))]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """The command, for each axis; at rest a servo's is the joint's position."""
+        """The command, for each axis; at rest a servo's is the joint's position, whose rate and time it is told, too."""
         part = model.joint_part(self.joint)
         out = []
         for k, axis in enumerate(_axes(part)):
@@ -96,7 +98,13 @@ class JointDrive(Component):
             if isinstance(part.joint, joints.Prismatic):
                 unit = {"rad": "m", "N m": "N"}.get(unit, unit)
             out.append(Slot(axis, start, unit, limits=self.drive.limits))
+        if self._follows(part):
+            out += [Slot("rate", unit=f"{unit}/s", held=True), Slot("at", unit="s", held=True)]
         return out
+
+    def _follows(self, part: JointPart) -> bool:
+        """Whether its target can move between two commands."""
+        return self.drive.commands_position and not isinstance(part.joint, joints.Ball)
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Force, rates of the drive's states, and the rotor's inertia."""
@@ -104,6 +112,10 @@ class JointDrive(Component):
         axes = _axes(joint.part)
         commands = [u[axis] for axis in axes]
         at: list[Scalar] = [joint.q[0]]
+        speed = joint.v
+        if self._follows(joint.part):
+            commands = [commands[0] + u["rate"] * (now.t - u["at"])]
+            speed = joint.v - u["rate"]
         if len(axes) == 3:
             at = [0.0, 0.0, 0.0]
             if self.drive.commands_position:
@@ -113,7 +125,7 @@ class JointDrive(Component):
         rates: dict[str, Scalar] = {}
         for k, axis in enumerate(axes):
             x = [z[_named(axis, name)] for name in self.drive.states]
-            given = (commands[k], at[k], joint.v[k], x)
+            given = (commands[k], at[k], speed[k], x)
             tau.append(self.drive.force(*given))
             rates |= zip((_named(axis, name) for name in self.drive.states), self.drive.rates(*given), strict=True)
             saturated.append(self.drive.saturated(*given))

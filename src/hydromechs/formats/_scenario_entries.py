@@ -404,7 +404,15 @@ NavigationEntry = entry(Navigation)
 
 _MODEL = Swap(
     fields=("model", "source"),
-    keys={"model": Key(str, "Name of a library model, or path of a model file relative to the scenario file.")},
+    keys={
+        "model": Key(str, "Name of a library model, or path of a model file relative to the scenario file.", None),
+        "plant": Key(
+            str,
+            "In place of model: name of a library vehicle with its actuators, or path of a scenario file of one model, whose "
+            "thrusters and joints come with it; what thrusters and joints of this file say goes first.",
+            None,
+        ),
+    },
     read=lambda given: given,
     write=lambda start: {"model": start.source},
 )
@@ -459,7 +467,12 @@ ModelStartEntry = _entry(
     ModelStart,
     swaps=[_MODEL, _TURNED, _JOINTS],
     types={"joint_velocities": mapping_of(_VELOCITY)},
-    config=ConfigDict(json_schema_extra={"not": {"required": ["rpy_deg", "quaternion"]}}),
+    config=ConfigDict(
+        json_schema_extra={
+            "not": {"required": ["rpy_deg", "quaternion"]},
+            "oneOf": [{"required": ["model"]}, {"required": ["plant"]}],
+        }
+    ),
     block=True,
 )
 EventEntry = _entry(Event)

@@ -17,7 +17,7 @@ from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
-from hydromechs.scenario import ModelStart, Scenario
+from hydromechs.scenario import ModelStart, Scenario, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import is_path
 
@@ -40,23 +40,30 @@ ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "accel
 """Quantities that every scenario has."""
 
 
-def load_scenario_file(path: str | Path, library: Callable[[str], Model] | None = None) -> Scenario:
+def load_scenario_file(
+    path: str | Path, library: Callable[[str], Model] | None = None, plants: Callable[[str], Scenario] | None = None
+) -> Scenario:
     """Read a scenario file.
 
     Args:
         path: The file; models and controllers that it names by path are looked for relative to its folder.
         library: Gives the library's models by name; `hydromechs.library.load_scenario` passes its own.
+        plants: Gives the library's vehicles by name, scenarios of one model with its actuators.
 
     Returns:
         The scenario; every fault of the file is listed in one `ScenarioError`.
     """
     path = Path(path)
     text = read_text(path, "scenario", ScenarioError)
-    return loads_scenario(text, str(path), path.parent, library)
+    return loads_scenario(text, str(path), path.parent, library, plants)
 
 
 def loads_scenario(
-    text: str, source: str = "<text>", folder: str | Path = ".", library: Callable[[str], Model] | None = None
+    text: str,
+    source: str = "<text>",
+    folder: str | Path = ".",
+    library: Callable[[str], Model] | None = None,
+    plants: Callable[[str], Scenario] | None = None,
 ) -> Scenario:
     """Read a scenario from the text of a scenario file.
 
@@ -65,6 +72,7 @@ def loads_scenario(
         source: Name of the text in messages.
         folder: Where relative paths of models and controllers start.
         library: Gives the library's models by name.
+        plants: Gives the library's vehicles by name.
 
     Returns:
         The scenario; every fault of the text is listed in one `ScenarioError`.
@@ -74,14 +82,23 @@ def loads_scenario(
         if "hydromechs" in document.data and "hydromechs_scenario" not in document.data:
             words = "this is a model file; a scenario file begins with 'hydromechs_scenario: 1'"
             raise ScenarioError(source, [Fault(("hydromechs",), words, line=document.line(("hydromechs",)))])
-        return _Reader(document, source, Path(folder), library).scenario()
+        return _Reader(document, source, Path(folder), library, plants).scenario()
 
 
 class _Reader:
     """Collects the faults of one document on the way to its scenario."""
 
-    def __init__(self, document: Document, source: str, folder: Path, library: Callable[[str], Model] | None) -> None:
-        self.document, self.source, self.folder, self.library = document, source, folder, library
+    def __init__(
+        self,
+        document: Document,
+        source: str,
+        folder: Path,
+        library: Callable[[str], Model] | None,
+        plants: Callable[[str], Scenario] | None,
+    ) -> None:
+        self.document, self.source, self.folder, self.library, self.plants = document, source, folder, library, plants
+        self.equipped: dict[int, Scenario] = {}
+        """Vehicles with their actuators, by their index among the models that are left."""
         self.data: dict[str, Any] = document.data
         self.faults: list[Fault] = []
         self.broken: set[str] = set()
@@ -180,7 +197,7 @@ class _Reader:
         plain = ("name", "title", "description", "external", "commands", "step", "record", "duration", "seed")
         fields = {
             **{name: getattr(file, name) for name in plain},
-            "models": [m for m in (self._start(self._index("models", i), e) for i, e in enumerate(file.models)) if m],
+            "models": self._models(file),
             "environment": None if file.environment is None else self._made(("environment",), file.environment),
             "terrain": self._items("terrain", file.terrain, lambda path, entry: self._solid(path, entry, materials)),
             "touching": touching.get("points", ()),
@@ -199,6 +216,7 @@ class _Reader:
             **self._actuation(file),
         }
         fields["environment"] = fields["environment"] or Environment()
+        self._equip(fields)
         if "models" in self.broken:
             return None
         try:
@@ -229,7 +247,25 @@ class _Reader:
                 out.append(item)
         return out
 
-    def _start(self, i: int, entry: Entry) -> ModelStart | None:
+    def _models(self, file: Any) -> list[ModelStart]:
+        out: list[ModelStart] = []
+        for i, entry in enumerate(file.models):
+            start = self._start(self._index("models", i), entry, len(out))
+            out += [] if start is None else [start]
+        return out
+
+    def _equip(self, fields: dict[str, Any]) -> None:
+        """Add the actuators of vehicles that come with them; what the file itself says of a thruster or joint stays."""
+        names = start_names(fields["models"])
+        for k, vehicle in self.equipped.items():
+            before = f"{names[k]}." if len(names) > 1 else ""
+            have = {t.name for t in fields["thrusters"]}
+            own = [replace(t, name=before + t.name, frame=before + t.frame) for t in vehicle.thrusters]
+            fields["thrusters"] = [*fields["thrusters"], *(t for t in own if t.name not in have)]
+            for key in ("drives", "friction", "stops"):
+                fields[key] = {before + name: x for name, x in getattr(vehicle, key)} | fields[key]
+
+    def _start(self, i: int, entry: Entry, k: int) -> ModelStart | None:
         fields, path = fields_of(entry), ("models", i)
         quaternion = self._turned(path, fields)
         turns = {name: x for name, x in fields.get("joints", {}).items() if isinstance(x, dict)}
@@ -239,13 +275,44 @@ class _Reader:
                 where = (*path, "joints", name)
                 self._add(Fault(where, f"{dotted(where)} is {{}}, must have rpy_deg or quaternion"))
         self.places["models", i, "orientation"] = (*path, "quaternion")
-        reference = fields.pop("model")
+        given = {key: fields.pop(key) for key in ("model", "plant") if fields.get(key) is not None}
+        if len(given) != 1:
+            remedy = "give one of them: a model, or as plant a vehicle with its actuators"
+            has = "both model and plant" if given else "neither model nor plant"
+            self._add(Fault(path, f"{dotted(path)} has {has}; {remedy}", remedy=remedy))
+            return None
+        ((key, reference),) = given.items()
         named = not is_path(reference)
         source = reference if named else str((self.folder / reference).absolute())
-        model = self._model((*path, "model"), source, named)
-        if model is None:
-            return None
+        if key == "plant":
+            vehicle = self._vehicle((*path, key), source, named)
+            if vehicle is None:
+                return None
+            self.equipped[k] = vehicle
+            model, source = vehicle.models[0].model, vehicle.models[0].source or source
+        else:
+            found = self._model((*path, key), source, named)
+            if found is None:
+                return None
+            model = found
         return self._make(path, ModelStart, {**fields, "model": model, "source": source, "orientation": quaternion})
+
+    def _vehicle(self, path: tuple, source: str, named: bool) -> Scenario | None:
+        """The vehicle with its actuators that a file or the library has under a name; None where a fault is reported."""
+        try:
+            if named and self.plants is None:
+                raise ScenarioError(source, ["there is no library here; give the path of a .yaml file"])
+            read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants)
+            vehicle = read(source)  # type: ignore[misc]  # as the line above
+            if len(vehicle.models) == 1:
+                return vehicle
+            words = [f"it has {len(vehicle.models)} models, must have one"]
+        except ScenarioError as e:
+            words = list(e.problems)
+        self.broken.add("models")
+        for text in words:
+            self._add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
+        return None
 
     def _turned(self, path: tuple, fields: dict[str, Any]) -> list[float] | None:
         """The quaternion of what a file gives as rpy_deg or quaternion, which are taken out of `fields`; None for neither."""

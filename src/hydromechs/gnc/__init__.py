@@ -2,20 +2,45 @@
 
 from . import navigation, sensors
 from ._carry import CarryLoad
+from ._cartesian import CartesianMotion
+from ._inverse_kinematics import damped_inverse, reach_pose
+from ._joint_control import ComputedTorque, JointControl
+from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
 from ._navigated import Navigated
 from ._pose_control import FollowPath, HoldPose
 from ._reference import JointMotion, Waypoints
+from ._registry import CONTROLLERS
+from ._speed_control import LqrSpeed
+from ._speed_path import LqrFollowPath, LqrHoldPose
+from ._task_priority import TaskPriority, prioritised
+from ._together import Together
 from .navigation import ErrorStateFilter, Navigation
 
 __all__ = [
+    "CONTROLLERS",
     "CarryLoad",
+    "CartesianMotion",
+    "ComputedTorque",
     "ErrorStateFilter",
     "FollowPath",
     "HoldPose",
+    "JointControl",
     "JointMotion",
+    "LoopMargins",
+    "LqrDesign",
+    "LqrFollowPath",
+    "LqrHoldPose",
+    "LqrSpeed",
     "Navigated",
     "Navigation",
+    "TaskPriority",
+    "Together",
     "Waypoints",
+    "damped_inverse",
+    "loop_margins",
     "navigation",
+    "prioritised",
+    "reach_pose",
     "sensors",
+    "servo_lqr",
 ]

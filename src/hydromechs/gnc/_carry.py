@@ -15,7 +15,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import cross, ldl, quaternion_matrix
 from hydromechs.values import Array, Scalar, positive
 
-from ._pose_control import pose_error, pose_waypoints
+from ._pose_control import POSE, pose_error, pose_waypoints
 
 __all__ = ["CarryLoad"]
 
@@ -29,8 +29,8 @@ def carry_law(
     q: Array,
     v: Array,
     reference: Array,
-) -> Array:
-    """Joint torques that move a held load along its reference, shape (nv,), zero where nothing is driven.
+) -> tuple[Array, Array]:
+    """Joint torques that move a held load along its reference, shape (nv,), zero where nothing is driven, and its error (6,).
 
     a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse dynamics, with
     the force that the load needs shared among the grasps with the least sum of squares.
@@ -74,13 +74,14 @@ def carry_law(
         for i in dofs:
             out[i] = tau[i] - g.J[:, i] @ f
         start += len(g.bias)
-    return np.array(out)
+    return np.array(out), np.concatenate([reference[0, :3] - q[iq : iq + 3], e[3:]])
 
 
 class CarryLoad(Controller):
     """Moves a load that several arms hold along waypoints, by computed torques. A controller.
 
-    Every arm holds the load by one grasp in all six directions and has six torque-driven joints (or more).
+    Every arm holds the load by one grasp in all six directions and has six torque-driven joints (or more). Its signals are
+    reference and error of the load's pose, as those of `FollowPath`.
 
     Args:
         load: Name of the load's body.
@@ -135,22 +136,22 @@ class CarryLoad(Controller):
             arms.append(sorted(dofs))
         if not grasps:
             raise ValueError(f"nothing holds {self.load!r}; name it as `held` in a grasp")
-        self._out = [(simulation.actuators.index(name), i) for name, i in driven.items()]
+        self._out = driven
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("reference", (3, 6)))
         recipe = compiler.Recipe(
             "carry_law",
             lambda **arrays: carry_law(model, load, grasps, arms, self.gains, **arrays),
             tuple(compiler.Argument(*a) for a in arguments),
-            (compiler.Argument("tau", (model.nv,)),),
+            (compiler.Argument("tau", (model.nv,)), compiler.Argument("error", (6,))),
             None,
         )
         self._law = compiler.Compiled(recipe, 1, 1)
         self._law.code(1)
+        self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 
-    def __call__(self, state: State) -> np.ndarray:
+    def __call__(self, state: State) -> dict[str, float]:
         """Torques at a `state`; all other commands stay."""
-        (tau,) = self._law.single_results(state.q, state.v, np.array(self.path(state.t)))
-        out = state.command.copy()
-        for k, i in self._out:
-            out[k] = tau[i]
-        return out
+        reference = np.array(self.path(state.t))
+        tau, e = self._law.single_results(state.q, state.v, reference)
+        self.signal_values = np.concatenate([reference[0], e])
+        return {name: float(tau[i]) for name, i in self._out.items()}

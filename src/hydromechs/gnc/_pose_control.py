@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.actuation import Allocator, Thruster, allocation_matrix
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.equations import damping_force, mass_matrix, restoring_force
-from hydromechs.model import Model, State, joints
+from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
 from hydromechs.values import Array, Scalar, floats, number, positive
 
 from ._reference import JointMotion, Waypoints, listed_waypoints
+from ._vehicle import Vehicle
 
 __all__ = ["FollowPath", "HoldPose"]
 
 WAYPOINT = {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
 """Keys of a waypoint."""
+POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
+"""Parts of a pose in signals, and their units."""
 
 
 def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
@@ -104,7 +106,8 @@ class FollowPath(Controller):
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
     the model's initial configuration, g weight and buoyancy at the present configuration, D the damping of still water at the
     speed of the reference. The integral takes out the current; it waits while thrusters saturate. Thrusts come from bounded
-    least squares.
+    least squares. Its signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the
+    rotation vector to the reference, in body axes), and those of `JointMotion` for the arm.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
@@ -153,22 +156,9 @@ class FollowPath(Controller):
         Args:
             simulation: The simulation that it will control.
         """
-        model, plant = simulation.model, simulation.plant
-        free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
-        name = self.body or (free[0] if free else None)
-        if name is None or name not in free:
-            raise ValueError(
-                f"pose control needs a body with a free joint, got {name!r}; there are {', '.join(free) or 'none'}"
-            )
-        i = model.body_index(name)
-        rigid = _fixed_to(model, i)
-        on = [c for c in plant.components if isinstance(c, Thruster) and model.locate(c.frame).body in rigid]
-        if not on:
-            raise ValueError(f"pose control needs thrusters on {name!r} or on bodies fixed to it; there are none")
-        limits = np.array([t.curve.limits for t in on])
-        self._curves = [(simulation.actuators.index(t.name), t.curve.inverse) for t in on]
-        self._allocator = Allocator(allocation_matrix(model, on, name), limits[:, 0], limits[:, 1])
-        at = model.v_slices[i]
+        model = simulation.model
+        self._vehicle = Vehicle(simulation, self.body)
+        i, at = self._vehicle.body, self._vehicle.v
         inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))
         recipe = Recipe(
@@ -181,22 +171,23 @@ class FollowPath(Controller):
         self._law = Compiled(recipe, 1, 1)
         self._law.code(1)
         self.memory = np.zeros(6)
-        self._joints: list[int] = []
+        self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
         if self.arm is not None:
             self.arm.start(simulation)
-            self._joints = [simulation.actuators.index(joint) for joint in self.arm.names]
+            self.signals |= self.arm.signals
 
-    def __call__(self, state: State) -> np.ndarray:
+    def __call__(self, state: State) -> dict[str, float]:
         """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
-        wrench, e = self._law.single_results(state.q, state.v, self.memory, np.array(self.path(state.t)))
-        given = self._allocator(wrench)
-        if not given.saturated.any():
+        reference = np.array(self.path(state.t))
+        wrench, e = self._law.single_results(state.q, state.v, self.memory, reference)
+        self.signal_values = np.concatenate([reference[0], e])
+        push = self._vehicle.push(wrench)
+        if not push.saturated:
             self.memory = self.memory + self.period * e
-        out = state.command.copy()
-        for (k, inverse), force in zip(self._curves, given.forces.tolist(), strict=True):
-            out[k] = inverse(force)
+        out = push.commands
         if self.arm is not None:
-            out[self._joints] = self.arm.path(state.t).position
+            out |= self.arm(state)
+            self.signal_values = np.concatenate([self.signal_values, self.arm.signal_values])
         return out
 
 
@@ -244,15 +235,6 @@ class HoldPose(FollowPath):
         *place, _, _, heading = self.path.points[0].tolist()
         at = ", ".join(f"{x:g}" for x in place)
         return f"<HoldPose{of}: ({at}) m, heading {math.degrees(heading):g}°, every {self.period:g} s>"
-
-
-def _fixed_to(model: Model, body: int) -> set[int]:
-    """A body and those that are fixed to it."""
-    out = {body}
-    for i in range(model.nb):
-        if model.bodies[i].joint.nv == 0 and model.parent[i] in out:
-            out.add(i)
-    return out
 
 
 def _quaternion(rpy: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.model import State
+from hydromechs.model import State, joints
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.values import nearest, number, positive
 
@@ -77,6 +77,8 @@ class Waypoints:
 class JointMotion(Controller):
     """Moves servo-driven joints along waypoints. A controller.
 
+    Its signals are the reference and the error of each joint, as "reference.elbow" and "error.elbow".
+
     Args:
         waypoints: Mappings with a time "t" [s] and joint positions by name [rad or m]; all name the same joints.
         period: Time between two commands [s].
@@ -100,10 +102,54 @@ class JointMotion(Controller):
         Args:
             simulation: The simulation that it will control.
         """
-        for name in self.names:
-            if name not in simulation.actuators:
-                raise ValueError(f"joint {name!r} is not driven{nearest(name, simulation.actuators)}")
+        self._servos = Servos(simulation, self.names)
+        units = self._servos.units
+        self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
     def __call__(self, state: State) -> dict[str, float]:
-        """Target positions at the time of a `state`."""
-        return dict(zip(self.names, self.path(state.t).position.tolist(), strict=True))
+        """Target positions at the time of a `state`, and rates that take the targets to the next call's."""
+        here, there = self.path(state.t).position, self.path(state.t + self.period).position
+        self.signal_values = np.concatenate([here, here - self._servos.positions(state)])
+        return self._servos.commands(here, (there - here) / self.period, state.t)
+
+
+class Servos:
+    """The servos of some joints: the commands that they take, the positions that they hold.
+
+    Args:
+        simulation: The simulation that they are in.
+        names: Names of the joints.
+    """
+
+    def __init__(self, simulation: Simulation, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in simulation.actuators:
+                raise ValueError(f"joint {name!r} is not driven{nearest(name, simulation.actuators)}")
+        parts = [simulation.model.joint_part(name) for name in names]
+        self.names = tuple(names)
+        self.units = {p.name: "m" if isinstance(p.joint, joints.Prismatic) else "rad" for p in parts}
+        """Unit of each joint's position."""
+        self._at = [p.q.start for p in parts]
+        self._commands = [simulation.actuators.index(name) for name in names]
+        self._follow = [f"{name}.rate" in simulation.plant.layout.held for name in names]
+
+    def positions(self, state: State) -> np.ndarray:
+        """Positions of the joints [rad or m], shape (n,)."""
+        return state.q[self._at]
+
+    def targets(self, state: State) -> np.ndarray:
+        """Commanded positions of the joints [rad or m], shape (n,)."""
+        return state.command[self._commands]
+
+    def commands(self, position: np.ndarray, rate: np.ndarray, t: float) -> dict[str, float]:
+        """Commands for targets that are somewhere at a time and move on from there.
+
+        Args:
+            position: Targets at the time [rad or m], shape (n,).
+            rate: Their rates [rad/s or m/s], shape (n,).
+            t: The time [s].
+        """
+        out: dict[str, float] = {}
+        for name, follows, r, rd in zip(self.names, self._follow, position.tolist(), rate.tolist(), strict=True):
+            out |= {name: r, f"{name}.rate": rd, f"{name}.at": t} if follows else {name: r}
+        return out

@@ -15,12 +15,15 @@ from ._generators import random_tree, serial_chain, star
 
 if TYPE_CHECKING:
     from hydromechs.scenario import Scenario
+    from hydromechs.simulation import Plant
 
 __all__ = [
     "load",
+    "load_plant",
     "load_scenario",
     "model_path",
     "names",
+    "plant_names",
     "random_tree",
     "scenario_file",
     "scenario_names",
@@ -97,4 +100,29 @@ def load_scenario(source: str | os.PathLike) -> Scenario:
     """
     from hydromechs.formats import load_scenario_file  # needs the simulation
 
-    return load_scenario_file(scenario_file(source), load)
+    return load_scenario_file(scenario_file(source), load, _vehicle)
+
+
+def plant_names() -> tuple[str, ...]:
+    """Names of the library's vehicles that have actuators."""
+    return _names("vehicles")
+
+
+def _vehicle(name: str) -> Scenario:
+    """The scenario, without a mission, that has a vehicle with its actuators."""
+    from hydromechs.formats import load_scenario_file
+
+    if name not in plant_names():
+        raise ScenarioError(name, [f"there is no library vehicle {name!r}; there are {', '.join(plant_names())}"])
+    return load_scenario_file(str(files(__package__) / "vehicles" / f"{name}.yaml"), load, _vehicle)
+
+
+def load_plant(source: str | os.PathLike) -> Plant:
+    """A vehicle with its actuators, in still water: `hydromechs.Simulation(load_plant("tiburon_titan2"))` runs.
+
+    Args:
+        source: One of `plant_names()`, or the path of a scenario file, whose plant is given.
+    """
+    if isinstance(source, str) and not any(c in source for c in "./\\"):
+        return _vehicle(source).plant
+    return load_scenario(source).plant

@@ -70,13 +70,15 @@ class State:
     """Inputs that events and the caller set: external wrenches, switches, shape (nh,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """What the controller remembers, shape (nm,)."""
+    signal: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Signals of the controller at its last call, NaN before the first, shape (ns,)."""
     parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Values of the model's open parameters, one after another, shape (np,)."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
             return NotImplemented
-        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name), equal_nan=True) for f in fields(self))
 
     __hash__ = None  # type: ignore[assignment]  # its arrays can be changed
 

@@ -53,7 +53,7 @@ class Slot(NamedTuple):
     unit: str = "1"
     """Unit, as "N"."""
     held: bool = False
-    """Of an input: set by events and by the caller (a switch, an external force), not a command of a controller."""
+    """Of an input: not one of the commands, but set by name (a switch, an external force, the rate of a target)."""
     limits: tuple[float, float] = (-math.inf, math.inf)
     """Of a command: the lowest and the highest that mean something; others are refused or told."""
 

@@ -1,6 +1,6 @@
 """A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
 
-from ._assemble import ModelStart, assemble
+from ._assemble import ModelStart, assemble, start_names
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import trial_faults
 from ._run import RunInterrupted, RunResult, run_scenario
@@ -17,5 +17,6 @@ __all__ = [
     "assemble",
     "code_faults",
     "run_scenario",
+    "start_names",
     "trial_faults",
 ]

@@ -28,12 +28,7 @@ from ._assemble import pairs
 
 __all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec", "code_fault"]
 
-CONTROLLERS: dict[str, type[Controller]] = {
-    "hold_pose": gnc.HoldPose,
-    "follow_path": gnc.FollowPath,
-    "joint_motion": gnc.JointMotion,
-    "carry_load": gnc.CarryLoad,
-}
+CONTROLLERS = gnc.CONTROLLERS
 """Controllers of the library by name."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -223,7 +223,7 @@ class Scenario:
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
         plant, method = (self.plant, self.integrator) if self.engine is None else self.engine.on(self.plant, self.start)
-        return Simulation(
+        sim = Simulation(
             plant,
             controller=self.control(),
             events=self.events,
@@ -233,6 +233,10 @@ class Scenario:
             state=self.start,
             commands=dict(self.commands),
         )
+        faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signals are known now
+        if faults:
+            raise ScenarioError(self.name, [f.text for f in faults], [f.path for f in faults])
+        return sim
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
@@ -364,12 +368,23 @@ def _actuators(scenario: Scenario, model: Model) -> list[str]:
     return [s.full_name(c.name) for c in acting for s in c.inputs(model) if not s.held]
 
 
-def _quantity_faults(scenario: Scenario, plant: Plant, judged: Callable[[tuple[str, ...] | None], bool]) -> list[Fault]:
-    """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`."""
-    labels, out = coordinates(plant), []
-    for key, kind, variables in (("events", "event", watchable(plant)), ("checks", "check", quantities(plant))):
+def _quantity_faults(
+    scenario: Scenario,
+    plant: Plant,
+    judged: Callable[[tuple[str, ...] | None], bool],
+    signals: Mapping[str, str] | None = None,
+) -> list[Fault]:
+    """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`.
+
+    Signals of a controller are judged only where they are given: it says which there are when it has started.
+    """
+    labels, out = coordinates(plant, signals), []
+    both = (("events", "event", watchable(plant, signals)), ("checks", "check", quantities(plant, signals)))
+    for key, kind, variables in both:
         for i, item in enumerate(getattr(scenario, key)):
-            if not judged(variables.get(item.quantity.partition(".")[0])):
+            head = item.quantity.partition(".")[0]
+            later = head == "signal" and scenario.controller is not None and signals is None
+            if later or not judged(variables.get(head)):
                 continue
             try:
                 find_quantity(item.quantity, variables, labels)

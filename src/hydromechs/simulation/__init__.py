@@ -32,6 +32,8 @@ _LATER = {  # compile with CasADi and LLVM
     "step_limit": "._stiffness",
     "step_faults": "._stiffness",
     "stiff_modes": "._stiffness",
+    "Trim": "._trim",
+    "trim": "._trim",
     "watchable": "._events",
 }
 
@@ -49,6 +51,7 @@ __all__ = [
     "Run",
     "Simulation",
     "TracedController",
+    "Trim",
     "as_controller",
     "components_of",
     "coordinates",
@@ -65,6 +68,7 @@ __all__ = [
     "step_faults",
     "step_limit",
     "stiff_modes",
+    "trim",
     "watchable",
 ]
 

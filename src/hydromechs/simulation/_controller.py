@@ -19,10 +19,10 @@ from ._plant import Plant
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
-__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller", "own_controller"]
+__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller", "own_controller", "signals_of"]
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
-"""Commands by actuator name (those not named stay), or all of them in order, or None for no change."""
+"""Commands by actuator name, held inputs too (those not named stay), or all commands in order, or None for no change."""
 
 
 class Controller(abc.ABC):
@@ -176,3 +176,16 @@ def own_controller(controller: Controller | None) -> Controller | None:
             f"controller {type(controller).__name__} cannot be copied for the simulation: {error}; "
             "open files and devices in its start, which is called on the copy"
         ) from error
+
+
+def signals_of(controller: Controller, signals: Mapping[str, str]) -> np.ndarray:
+    """Values of a controller's signals, a copy, shape (ns,).
+
+    Args:
+        controller: The controller.
+        signals: Its signals as they were when it had started.
+    """
+    values = np.array(controller.signal_values, dtype=float)
+    if values.shape != (len(signals),):
+        raise ValueError(f"signal_values must have shape ({len(signals)},) ({', '.join(signals)}), got {values.shape}")
+    return values

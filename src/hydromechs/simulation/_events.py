@@ -80,19 +80,20 @@ class Event:
         return dict.fromkeys(self.release, 0.0) | dict.fromkeys(self.grasp, 1.0)
 
 
-def watchable(plant: Plant) -> dict[str, tuple[str, ...]]:
-    """Dimensions of the quantities that an event can watch: all that do not need the start of the run."""
-    return {name: dims for name, dims in quantities(plant).items() if name != "energy_residual"}
+def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Dimensions of the quantities that an event can watch: all that do not need the start of the run; see `quantities`."""
+    return {name: dims for name, dims in quantities(plant, signals).items() if name != "energy_residual"}
 
 
-def check_events(events: Sequence[Event], plant: Plant) -> None:
+def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str]) -> None:
     """Raise `KeyError` where an event names a quantity, or something to act on, that the plant does not have.
 
     Args:
         events: The events.
         plant: What is simulated.
+        signals: Signals of its controller, name to unit.
     """
-    variables, labels = watchable(plant), coordinates(plant)
+    variables, labels = watchable(plant, signals), coordinates(plant, signals)
     wrenches, switches = wrench_places(plant), switch_places(plant)
     for event in events:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -62,8 +62,13 @@ def _entries(plant: Plant) -> dict[str, list[str]]:
     return {kind: list(names) for kind, names in out.items()}
 
 
-def coordinates(plant: Plant) -> dict[str, list[str]]:
-    """Names along each dimension of a recording."""
+def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, list[str]]:
+    """Names along each dimension of a recording.
+
+    Args:
+        plant: What is simulated.
+        signals: Signals of its controller, name to unit; none unless given.
+    """
     names_q, names_v = plant.model.coordinate_names
     return {
         "body": list(plant.model.body_names),
@@ -76,11 +81,17 @@ def coordinates(plant: Plant) -> dict[str, list[str]]:
         "cause": list(plant.layout.causes),
         "internal": list(plant.layout.states),
         "held": list(plant.layout.held),
+        **({"channel": list(signals)} if signals else {}),
     }
 
 
-def schema(plant: Plant) -> list[Variable]:
-    """The variables of a recording of this plant."""
+def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Variable]:
+    """The variables of a recording of this plant.
+
+    Args:
+        plant: What is simulated.
+        signals: Signals of its controller, name to unit; none unless given.
+    """
 
     def variable(name: str, dims: Sequence[str], units: str, long_name: str, dtype: str = "float64") -> Variable:
         return Variable(name=name, dims=("time", *dims), units=units, long_name=long_name, dtype=dtype)
@@ -128,7 +139,10 @@ def schema(plant: Plant) -> list[Variable]:
     if plant.layout.states:
         out.append(variable("internal_state", ("internal",), "N, A, Pa, m, J", "internal states of components, and work"))
     if plant.layout.held:
-        out.append(variable("held_input", ("held",), "N, N m, 1", "inputs that events and the caller set"))
+        units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if s.held))
+        out.append(variable("held_input", ("held",), units, "inputs that are held until they are set"))
+    if signals:
+        out.append(variable("signal", ("channel",), ", ".join(dict.fromkeys(signals.values())), "signal of the controller"))
     _check_outputs(plant, {v.name for v in out})
     out[of_components:of_components] = [
         variable(o.name, (kind, *([o.dimension] if o.labels else [])), o.units, o.long_name, o.dtype)
@@ -137,9 +151,9 @@ def schema(plant: Plant) -> list[Variable]:
     return out
 
 
-def quantities(plant: Plant) -> dict[str, tuple[str, ...]]:
-    """Dimensions of all that is recorded, without time, and of time itself, for `recording.find_quantity`."""
-    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant)}}
+def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Dimensions of all that is recorded, without time, and of time itself, for `recording.find_quantity`; see `schema`."""
+    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}}
 
 
 def _check_outputs(plant: Plant, recorded: set[str]) -> None:
@@ -186,7 +200,8 @@ def observed(
     }
     entries = _entries(plant)
     for name, (kind, o) in _outputs(plant).items():
-        empty = np.full(len(o.labels), np.nan) if o.labels else np.nan
+        none = np.nan if o.dtype.startswith("float") else 0.0
+        empty = np.full(len(o.labels), none) if o.labels else none
         rows: dict[str, Scalar | Array] = dict.fromkeys(entries[kind], empty)
         for c, recorded in zip(plant.components, e.outputs, strict=True):
             if name in recorded:

@@ -28,7 +28,8 @@ Waves: TypeAlias = tuple[WaveComponents, Array]
 
 COMPONENTS = "components; derive a class of your own from hydromechs.Component"
 """What components must be."""
-DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held", "constraint_group"}
+DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
+DIMENSIONS |= {"constraint_group", "channel"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""

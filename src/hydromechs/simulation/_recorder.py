@@ -35,6 +35,7 @@ class Recorder:
         every: Time between two samples [s].
         path: Folder on disk to write to; in memory if None.
         attrs: Attributes of the recording.
+        signals: Signals of the controller, name to unit.
     """
 
     def __init__(
@@ -44,21 +45,25 @@ class Recorder:
         every: float,
         path: str | os.PathLike[str] | None,
         attrs: Mapping[str, Any],
+        signals: Mapping[str, str],
     ) -> None:
         self.plant, self.observer, self.every = plant, observer, every
         own = {"model": plant.model.name, "axes": plant.model.world.axes, "seed": plant.seed}
         if plant.layout.commands:
             units = zip(plant.layout.commands, plant.layout.input_slots, strict=False)
             own["command_units"] = {name: slot.unit for name, slot in units}
-        self.variables = schema(plant)
-        contents = (self.variables, coordinates(plant), own | dict(attrs))
+        own |= {"signal_units": dict(signals)} if signals else {}
+        self.variables = schema(plant, signals)
+        contents = (self.variables, coordinates(plant, signals), own | dict(attrs))
         self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)
         """Takes the samples, block by block."""
         self.sample_size = 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         """Size of one sample [bytes]."""
         self.free_forces = FreeForces(plant.group_names)
         """Constraint forces that were set to 0, in the samples that are handed on."""
-        self._rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        self.signal = np.full(len(signals), np.nan)
+        """Values of the signals that hold now, shape (ns,)."""
+        self._rows: list[tuple[np.ndarray, ...]] = []
         self._count, self._flushed = 0, time.perf_counter()
         self._orientation: np.ndarray | None = None
         self._start: dict[str, Any] | None = None
@@ -83,7 +88,7 @@ class Recorder:
             x: Velocities and internal states, shape (n, nv + nz).
             inputs: Inputs, shape (nu,).
         """
-        self._rows.append((np.array(times), np.array(q), np.array(x), inputs.copy()))
+        self._rows.append((np.array(times), np.array(q), np.array(x), inputs.copy(), self.signal))
         self._count += len(times)
         self._newest = float(times[-1])
 
@@ -99,16 +104,19 @@ class Recorder:
         if not self._count:
             return
         times, q, x = (np.concatenate([row[k] for row in self._rows]) for k in range(3))
-        inputs = np.repeat([row[3] for row in self._rows], [len(row[0]) for row in self._rows], axis=0)
+        counts = [len(row[0]) for row in self._rows]
+        inputs, signal = (np.repeat([row[k] for row in self._rows], counts, axis=0) for k in (3, 4))
         self._rows, self._count = [], 0
         with np.errstate(all="ignore"):  # the last samples before a run diverges may be huge
-            block = self._block(times, q, x, inputs)
+            block = self._block(times, q, x, inputs, signal)
         self.sink.append(block)
         if self.plant.constrained:
             self.free_forces.look(times, block["constraint_free"])
         self._flushed = time.perf_counter()
 
-    def _block(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> dict[str, np.ndarray]:
+    def _block(
+        self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray, signal: np.ndarray
+    ) -> dict[str, np.ndarray]:
         """All variables of samples."""
         layout, nv = self.plant.layout, self.plant.model.nv
         names = [a.name for a in self.observer.recipe.outputs]
@@ -117,7 +125,7 @@ class Recorder:
         self._orientation = got["orientation"][-1]
         na, nh = len(layout.commands), len(layout.held)
         got |= {"time": times, "q": q, "v": x[:, :nv], "internal_state": x[:, nv:]}
-        got |= {"command": inputs[:, :na], "held_input": inputs[:, na : na + nh]}
+        got |= {"command": inputs[:, :na], "held_input": inputs[:, na : na + nh], "signal": signal}
         causes = layout.causes
         work = x[:, x.shape[1] - len(causes) :].copy()
         if self._start is None:

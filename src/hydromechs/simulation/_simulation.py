@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hydromechs import contact, dynamics
+from hydromechs import contact
 from hydromechs.actuation import Thruster, drives
 from hydromechs.equations import configuration, model_of
 from hydromechs.errors import FieldError, SimulationDiverged
@@ -34,7 +34,7 @@ from hydromechs.values import floats, instances, nearest, positive
 from ._build import components_of
 from ._clock import Clock, size_faults
 from ._closing import closed, switched_off
-from ._controller import Commands, Controller, as_controller, own_controller
+from ._controller import Commands, Controller, as_controller, own_controller, signals_of
 from ._events import Event, Watched, check_events, first_crossings
 from ._held import switch_places, wrench_places
 from ._observe import coordinates, quantities, quaternions
@@ -43,7 +43,7 @@ from ._programs import PlantPrograms
 from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Log, Run
-from ._stiffness import step_faults
+from ._stiffness import runaway, step_faults
 
 __all__ = ["Simulation"]
 
@@ -166,8 +166,6 @@ class Simulation:
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
         self._ranges = CommandRanges(self.plant.layout)
-        self._quantities = quantities(self.plant)
-        check_events(self.events, self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
         self._first = self.model.initial() if state is None else state
@@ -178,8 +176,12 @@ class Simulation:
         if self.controller is not None:
             self.controller.start(self)
             self._first_memory = np.array(self.controller.memory, dtype=float)
+        self.signals: dict[str, str] = {} if self.controller is None else dict(self.controller.signals)
+        """Signals of the controller, name to unit."""
+        self._quantities = quantities(self.plant, self.signals)
+        check_events(self.events, self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
-        self._command, self._held = np.zeros(0), np.zeros(0)
+        self._command, self._held, self._signal = np.zeros(0), np.zeros(0), np.zeros(0)
         self.reset()
 
     # -- construction -------------------------------------------------------------------------------------------------------
@@ -233,6 +235,7 @@ class Simulation:
             "command": layout.start(layout.input_slots[:na], q),
             "held": layout.start(layout.input_slots[na:], q),
             "parameters": self._first_parameters,
+            "signal": np.full(len(self.signals), np.nan),
         }
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
         for name, default in defaults.items():
@@ -244,7 +247,7 @@ class Simulation:
                 raise ValueError(
                     f"state.{name} must have shape {shape}, got {np.shape(values[name])}; is it of another simulation?"
                 )
-            if not np.isfinite(values[name]).all():
+            if name != "signal" and not np.isfinite(values[name]).all():
                 raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
         if rounding(given.t) > LATEST * self.step_size:
             latest = LATEST * self.step_size / rounding(1.0)
@@ -267,6 +270,8 @@ class Simulation:
             raise
         if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
+            self._signal = np.array(values["signal"])
+            self.controller.signal_values = self._signal.copy()
         return self.state
 
     @property
@@ -283,6 +288,7 @@ class Simulation:
             held=self._held.copy(),
             memory=memory,
             parameters=self.plant.parameter_values(self.parameters),
+            signal=self._signal.copy(),
         )
 
     @state.setter
@@ -291,7 +297,7 @@ class Simulation:
 
     @property
     def command(self) -> np.ndarray:
-        """Commands of the actuators that are held now, shape (na,). Set them by name or in order."""
+        """Commands of the actuators now, shape (na,). Set them in order, or by name, which may be a held input's, too."""
         return self._command.copy()
 
     @command.setter
@@ -303,6 +309,11 @@ class Simulation:
         """Set commands; what to say of those that are outside of their range for the first time."""
         if command is None:
             return []
+        if isinstance(command, Mapping):
+            held = {name: x for name, x in command.items() if name in self.plant.layout.held}
+            if held:
+                self.held = held
+                command = {name: x for name, x in command.items() if name not in held}
         self._command = input_values(command, self._command, self.actuators, "actuator", self._at.t)
         return self._ranges.look(self._command)
 
@@ -423,7 +434,8 @@ class Simulation:
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
         own = {"integrator": self.method.name, "step": self.step_size}
-        recording = Recorder(self.plant, self._programs.observer, self.record, path, own | dict(attrs or {}))
+        own |= dict(attrs or {})
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
         size = recording.sample_size * duration / self.record
         if path is None and size > LARGE:
             text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
@@ -459,6 +471,7 @@ class Simulation:
     ) -> str | None:
         """The loop of a run; why it stopped before its time, or None."""
         self._control(log)
+        recording.signal = self._signal
         recording.sample(self._at, self._inputs(self._at.t)[0])
         while True:
             before = self._at
@@ -472,6 +485,7 @@ class Simulation:
             if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
                 return stopped  # at the end the controller is not asked: the next run asks
             self._control(log)
+            recording.signal = self._signal
 
     def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> tuple[float, float]:
         """Close the recording; seconds that the run took, and simulated over real time."""
@@ -497,6 +511,7 @@ class Simulation:
         if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
                 said = self._set_command(self.controller(self.state))
+                self._signal = signals_of(self.controller, self.signals)
             except Exception as error:
                 error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
                 raise
@@ -538,22 +553,15 @@ class Simulation:
 
     def _value_of(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""
-        head, index = find_quantity(name, self._quantities, coordinates(self.plant))
+        head, index = find_quantity(name, self._quantities, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
         return lambda at: float(self._observed(at)[head][index])
 
     def _diverged(self, reason: str) -> SimulationDiverged:
-        """What to say of a run whose numbers are not finite any more; its quaternions may be off unit length."""
-        nv = self.model.nv
-        with np.errstate(all="ignore"):
-            V = np.array(dynamics.kinematics(self.model, self._at.q, self._at.x[:nv]).V, dtype=float)
-            k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
-            linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
-        advice = step_faults(self.plant, self.model.initial().q, self.method, self.step_size)
-        fastest = f"body {self.model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
+        """What to say of a run whose numbers are not finite any more."""
         error = SimulationDiverged(
-            f"t = {self._at.t:.6g} s: {reason}; {fastest}; {advice[0] if advice else self.method.remedy(self.step_size)}"
+            f"t = {self._at.t:.6g} s: {reason}; {runaway(self.plant, self._at, self.method, self.step_size)}"
         )
         error.state = self.state
         return error
@@ -577,6 +585,7 @@ class Simulation:
             "held_input": self._held.copy(),
             "work": work,
             "energy_residual": np.asarray(np.nan),
+            "signal": self._signal.copy(),
         }
         return {name: got[name] for name in self._quantities if name != "time"}
 

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from hydromechs import dynamics, equations
-from hydromechs.integrators import Integrator
+from hydromechs.integrators import Integrator, Point
 from hydromechs.model.component import Mode
 from hydromechs.values import Array
 
 from ._plant import Plant
 
-__all__ = ["step_faults", "step_limit", "stiff_modes"]
+__all__ = ["runaway", "step_faults", "step_limit", "stiff_modes"]
 
 IMPACT = 3.0
 """Largest h |λ| of a mode that begins with an impact, also for methods that are stable beyond."""
@@ -81,3 +81,22 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list
         f"below {limit:.2g} s; take a shorter step, soften it, or use the integrator linearly_implicit"
         for limit, m in worst[:5]
     ] + ([f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else [])
+
+
+def runaway(plant: Plant, at: Point, method: Integrator, step: float) -> str:
+    """What moves fastest in a run that diverges, and what to do, in words.
+
+    Args:
+        plant: What is simulated.
+        at: The last finite point; its quaternions may be off unit length.
+        method: The integrator.
+        step: Its step [s].
+    """
+    model = plant.model
+    with np.errstate(all="ignore"):
+        V = np.array(dynamics.kinematics(model, at.q, at.x[: model.nv]).V, dtype=float)
+        k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
+        linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
+    fastest = f"body {model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
+    advice = step_faults(plant, model.initial().q, method, step)
+    return f"{fastest}; {advice[0] if advice else method.remedy(step)}"

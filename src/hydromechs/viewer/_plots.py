@@ -168,6 +168,22 @@ def _unwrapped(angle: np.ndarray) -> np.ndarray:
     return np.unwrap(angle) if np.isfinite(angle).all() else angle
 
 
+def _references(ds: xarray.Dataset, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """References that a controller has recorded, by name."""
+    known = _names(ds, "channel")
+    return {n: ds["signal"].sel(channel=f"reference.{n}").values for n in names if f"reference.{n}" in known}
+
+
+def _led(ds: xarray.Dataset, body: str) -> bool:
+    """Whether the reference of a pose that a controller has recorded is that of a body."""
+    known = _names(ds, "channel")
+    if not {f"{kind}.{x}" for kind in ("reference", "error") for x in "xyz"} <= set(known):
+        return False
+    first = ds["signal"].isel(time=0)
+    off = [float(first.sel(channel=f"reference.{x}") - first.sel(channel=f"error.{x}")) for x in "xyz"]
+    return bool(np.allclose(off, ds["position"].sel(body=body).isel(time=0).values, atol=1e-6))
+
+
 def _path(ds: xarray.Dataset, out: Path) -> bool:
     """Plan view at the left, depth over time at the right."""
     shown = free_bodies(ds) or [b for b in [_shown_body(ds)] if b]
@@ -178,10 +194,15 @@ def _path(ds: xarray.Dataset, out: Path) -> bool:
     with figure(out, height=4.0) as fig:
         plan, section = fig.subplots(1, 2, width_ratios=[1.0, 1.15])
         depths = {body: depth(ds, body) for body in shown[:MOST_CURVES]}
+        led: dict[str, np.ndarray] = {}
         for k, body in enumerate(depths):
             p = ds["position"].sel(body=body)
             x, y = p.sel(xyz=right).values, p.sel(xyz=up).values
             plan.plot(x, y, color=COLOURS[k % len(COLOURS)], label=body)
+            if _led(ds, body):
+                way = _references(ds, "xyz")
+                plan.plot(way[right], way[up], ":", color=COLOURS[k % len(COLOURS)], lw=1.0, label="reference")
+                led[body] = way["z"] if ned else -way["z"]
             plan.plot(x[0], y[0], "o", ms=7, mfc="white", mec=COLOURS[k % len(COLOURS)], mew=1.6, zorder=3)
             plan.plot(x[-1], y[-1], "s", ms=7, color=COLOURS[k % len(COLOURS)], mec="white", zorder=3)
         plan.plot([], [], "o", ms=6, mfc="white", mec=GREY, mew=1.4, label="start")
@@ -190,7 +211,7 @@ def _path(ds: xarray.Dataset, out: Path) -> bool:
         plan.set(title="Seen from above", xlabel=f"{right}: {'east' if right == 'y' or not ned else 'north'} [m]")
         plan.set_ylabel(f"{up}: north [m]")
         plan.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=3)
-        curves(section, time, depths, legend=False)
+        curves(section, time, depths, legend=False, references=led)
         _span(section, 0.1)
         section.invert_yaxis()
         low, high = sorted(section.get_ylim())
@@ -225,7 +246,9 @@ def _attitude(ds: xarray.Dataset, out: Path) -> bool:
         panels = time_panels(fig, [(f"Attitude of {body}", "angle [deg]") for body in shown], time)
         for ax, body in zip(panels, shown, strict=True):
             angles = np.degrees(roll_pitch_yaw(ds["orientation"].sel(body=body).values))
-            curves(ax, time, dict(zip(("roll", "pitch", "yaw"), angles.T, strict=True)))
+            names = ("roll", "pitch", "yaw")
+            wanted = {n: np.degrees(x) for n, x in _references(ds, names).items()} if _led(ds, body) else {}
+            curves(ax, time, dict(zip(names, angles.T, strict=True)), references=wanted)
             _span(ax, 0.1)
     return True
 
@@ -263,7 +286,8 @@ def _joints(ds: xarray.Dataset, out: Path) -> bool:
         rest = "" if len(keep) == len(names) else f" (the {len(keep)} fastest of {len(names)})"
         panels = time_panels(fig, [(part[2] + rest, part[3]) for part in parts], time)
         for k, (ax, part) in enumerate(zip(panels, parts, strict=True)):
-            curves(ax, time, {n: series[part[0]][n] for n in keep}, legend=k == 0)
+            wanted = _references(ds, keep) if part[0] == "q" else {}
+            curves(ax, time, {n: series[part[0]][n] for n in keep}, legend=k == 0, references=wanted)
     return True
 
 
@@ -285,15 +309,14 @@ def _commands(ds: xarray.Dataset, out: Path) -> bool:
 
 
 def _small_panels(ds: xarray.Dataset, out: Path, name: str, heading: str) -> bool:
-    time, names = ds["time"].values, _names(ds, "actuator")
+    time, names, dofs = ds["time"].values, _names(ds, "actuator"), _names(ds, "dof")
     saturated = ds["saturated"].values.astype(bool) if _has(ds, "saturated") else np.zeros((len(time), len(names)), bool)
     shares = 100.0 * saturated.mean(axis=0)
-    thrusters = sum(1 for n in names if n not in _names(ds, "dof"))
     with figure(out, height=0.9 + 1.45 * -(-len(names) // 3)) as fig:
         fig.suptitle(heading, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         for k, (ax, label) in enumerate(zip(grid_panels(fig, names, time), names, strict=True)):
             values = ds[name].sel(actuator=label).values
-            curves(ax, time, {label: values}, colours={label: COLOURS[0] if k < thrusters else COLOURS[2]})
+            curves(ax, time, {label: values}, colours={label: COLOURS[2] if label in dofs else COLOURS[0]})
             if shares[k] > 0:
                 shade(ax, time, saturated[:, k])
                 share = "< 1" if shares[k] < 1 else f"{shares[k]:.0f}"

@@ -123,12 +123,17 @@ def curves(
     *,
     legend: bool = True,
     colours: Mapping[str, str] | None = None,
+    references: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Draw named curves; more than one get a legend at the right of the panel."""
+    """Draw named curves, with references of the same name dotted; more than one get a legend at the right of the panel."""
     for k, (name, values) in enumerate(series.items()):
         colour = (colours or {}).get(name, COLOURS[k % len(COLOURS)])
         style = "-" if k < len(COLOURS) else "--"
         ax.plot(*thinned(time, np.asarray(values, dtype=float)), style, color=colour, label=name)
+        if references and name in references:
+            ax.plot(*thinned(time, references[name]), ":", color=colour, lw=1.0)
+    if references:
+        ax.plot([], [], ":", color=GREY, lw=1.0, label="reference")
     if legend and len(series) > 1:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
     keep_scale(ax)

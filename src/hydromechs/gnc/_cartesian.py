@@ -1,0 +1,126 @@
+"""Cartesian control of a tool on a moving base, by damped least-squares inverse kinematics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs.model import Model, State
+from hydromechs.simulation import Controller, Simulation
+from hydromechs.spatial import matrix_from_rpy
+from hydromechs.values import nearest, positive
+
+from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
+from ._reference import Servos
+from ._tool_path import ToolPath
+
+__all__ = ["CartesianMotion"]
+
+
+def joint_limits(model: Model, names: Sequence[str]) -> np.ndarray:
+    """Lowest and highest position of joints [rad or m], shape (n, 2)."""
+    return np.array([getattr(model.joint_part(n).joint, "limits", None) or (-np.inf, np.inf) for n in names]).reshape(-1, 2)
+
+
+def joint_rates(J: np.ndarray, wanted: np.ndarray, q: np.ndarray, limits: np.ndarray, rate: float, period: float) -> np.ndarray:
+    """Rates of joints that give a tool its velocity, within limits of position and rate [rad/s or m/s], shape (n,).
+
+    A joint that would leave its limits within a period keeps still, and the others do its part.
+
+    Args:
+        J: Jacobian of the tool for these joints, shape (m, n).
+        wanted: Velocity that the joints should give the tool, shape (m,).
+        q: Targets of the joints so far, shape (n,).
+        limits: Lowest and highest positions, shape (n, 2).
+        rate: Highest rate [rad/s or m/s].
+        period: Time for which the rates hold [s].
+    """
+    free = np.ones(len(q), bool)
+    out = np.zeros(len(q))
+    for _ in range(len(q)):
+        out = np.zeros(len(q))
+        out[free] = damped_inverse(J[:, free]) @ wanted
+        out *= min(1.0, rate / max(float(np.abs(out).max()), 1e-300))
+        there = q + period * out
+        leaving = free & (((there < limits[:, 0]) & (out < 0.0)) | ((there > limits[:, 1]) & (out > 0.0)))
+        if not leaving.any():
+            break
+        free &= ~leaving
+    return np.where(free, out, 0.0)
+
+
+class CartesianMotion(Controller):
+    """Leads a tool along waypoints in the world with servo-driven joints, while the base moves as it likes. A controller.
+
+        q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
+
+    J is the tool's Jacobian for the arm's joints, J⁺ its damped inverse, J_b v_b the velocity that the vehicle and other joints
+    give it. The joints' targets are integrated; so the servos' sag under load is taken out, too. Its signals are reference and
+    error of the tool, as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes.
+
+    Args:
+        frame: Name of the tool's frame, or of a body.
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg of its axes.
+        swings: Sinusoids besides: mappings with t [s], travel from end to end (3,) [m], period [s], cycles.
+        directions: What is controlled, of x, y, z, rx, ry, rz in the world; x, y, z unless given.
+        joints: Names of the joints that move; all servo-driven ones between the tool and the root unless given.
+        stiffness: κ, the rate at which errors die away [1/s].
+        rate: Highest rate of a joint [rad/s or m/s].
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self,
+        *,
+        frame: str,
+        waypoints: Sequence[Mapping[str, Any]],
+        swings: Sequence[Mapping[str, Any]] = (),
+        directions: Sequence[str] = ("x", "y", "z"),
+        joints: Sequence[str] | None = None,
+        stiffness: float = 2.0,
+        rate: float = 1.0,
+        period: float = 0.02,
+    ) -> None:
+        for name in directions:
+            if name not in DIRECTIONS:
+                raise ValueError(f"directions has {name!r}{nearest(str(name), DIRECTIONS)}")
+        self.frame, self.path, self.joints = frame, ToolPath(waypoints, swings), joints
+        self.rows = [DIRECTIONS.index(name) for name in directions]
+        self.stiffness, self.rate = positive(stiffness, "stiffness"), positive(rate, "rate")
+        self.period = positive(period, "period")
+
+    def start(self, simulation: Simulation) -> None:
+        """Look up the arm and compile its kinematics.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        model = simulation.model
+        self._tool = Tool(model, self.frame)
+        names = [n for n in self._tool.chain if n in simulation.actuators] if self.joints is None else list(self.joints)
+        if not names:
+            raise ValueError(f"cartesian control of {self.frame!r}: no joint between it and the root is driven; give it servos")
+        self._servos = Servos(simulation, names)
+        self._iv = [model.joint_part(n).v.start for n in names]
+        self._limits = joint_limits(model, names)
+        self.memory = np.full(len(names), np.nan)
+        shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in self.rows}
+        self.signals = {f"{kind}.{self.frame}.{x}": unit for kind in ("reference", "error") for x, unit in shown.items()}
+
+    def __call__(self, state: State) -> dict[str, float]:
+        """Targets of the servos at a `state`, and their rates."""
+        if np.isnan(self.memory).any():  # the first call: from where the servos are told to be
+            self.memory = self._servos.targets(state)
+        wanted, rate, _ = self.path(state.t)
+        pose = self._tool(state.q)
+        off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))
+        others = state.v.copy()
+        others[self._iv] = 0.0
+        V = (rate + self.stiffness * off - pose.J @ others)[self.rows]
+        qd = joint_rates(pose.J[self.rows][:, self._iv], V, self.memory, self._limits, self.rate, self.period)
+        out = self._servos.commands(self.memory, qd, state.t)
+        self.memory = self.memory + self.period * qd
+        self.signal_values = np.concatenate([wanted[self.rows], off[self.rows]])
+        return out

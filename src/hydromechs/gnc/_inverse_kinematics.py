@@ -1,0 +1,159 @@
+"""Inverse kinematics: damped least squares, where the damping grows only near singular configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.dynamics import jacobian as body_jacobian
+from hydromechs.dynamics import kinematics
+from hydromechs.model import Model, State
+from hydromechs.spatial import quaternion_from_matrix, rotation_between
+from hydromechs.values import Array
+
+__all__ = ["DIRECTIONS", "Tool", "ToolPose", "damped_inverse", "pose_off", "reach_pose"]
+
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+"""Directions of a tool in the world: along and about the world's axes."""
+
+
+def damped_inverse(J: np.ndarray, *, damping: float = 0.02, threshold: float = 0.05) -> np.ndarray:
+    """J⁺ = Σ σ/(σ² + λ²) v uᵀ over the singular values σ of J, shape (n, m).
+
+        λ² = λ_0² (1 − (σ_min/σ_0)²) for σ_min < σ_0, else 0
+
+    (Nakamura and Hanafusa 1986 for the damping, Chiaverini et al. 1994 for its size): exact away from singular configurations,
+    and rates stay below 1/(2 λ) per error near them.
+
+    Args:
+        J: Jacobian, shape (m, n).
+        damping: λ_0.
+        threshold: σ_0, singular value below which the damping grows.
+    """
+    if not J.size:
+        return J.T.copy()
+    u, sizes, vt = np.linalg.svd(J, full_matrices=False)
+    least = float(sizes[-1]) if J.shape[0] <= J.shape[1] else 0.0
+    squared = damping**2 * (1.0 - (least / threshold) ** 2) if least < threshold else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = np.where(sizes > 0.0, sizes / (sizes**2 + squared), 0.0)
+    return (vt.T * factors) @ u.T
+
+
+class ToolPose(NamedTuple):
+    """A frame of the mechanism at one state."""
+
+    R: np.ndarray
+    """Its axes in the world, shape (3, 3)."""
+    p: np.ndarray
+    """Its origin in the world [m], shape (3,)."""
+    J: np.ndarray
+    """Jacobian of its velocity in world axes, J v = (ṗ, ω), shape (6, nv)."""
+
+
+class Tool:
+    """A frame whose motion is controlled, with its kinematics compiled.
+
+    Args:
+        model: The mechanism.
+        frame: Name of a frame or body.
+    """
+
+    def __init__(self, model: Model, frame: str) -> None:
+        self.model, self.frame = model, frame
+        place = model.locate(frame)
+        self.body = place.body
+        """Index of its body."""
+
+        def pose(q: Array) -> tuple[Array, Array, Array]:
+            kin = kinematics(model, q, np.zeros(model.nv))
+            R = kin.R_WB[place.body]
+            J = body_jacobian(model, kin, place.body, place.p)  # in body axes
+            return R @ place.R, kin.p_WB[place.body] + R @ place.p, np.concatenate([R @ J[:3], R @ J[3:]])
+
+        outputs = (Argument("R", (3, 3)), Argument("p", (3,)), Argument("J", (6, model.nv)))
+        self._code = Compiled(Recipe("tool", pose, (Argument("q", (model.nq,)),), outputs, None), 1, 1)
+        self._code.code(1)
+
+    def __call__(self, q: np.ndarray) -> ToolPose:
+        """Where it is at a configuration, shape (nq,)."""
+        return ToolPose(*self._code.single_results(np.asarray(q, dtype=float)))
+
+    @property
+    def chain(self) -> list[str]:
+        """Names of the joints with one degree of freedom between the tool and the root, root first."""
+        out, body = [], self.body
+        while body >= 0:
+            name = self.model.body_names[body]
+            if self.model.bodies[body].joint.nv == 1:
+                out.append(name)
+            body = self.model.parent[body]
+        return out[::-1]
+
+
+def pose_off(pose: ToolPose, position: np.ndarray, R: np.ndarray | None) -> np.ndarray:
+    """Error of a pose in world axes: place, and the rotation vector to the wanted axes (0 where there are none), shape (6,)."""
+    turn = np.zeros(3)
+    if R is not None:
+        turn = pose.R @ np.array(rotation_between(quaternion_from_matrix(pose.R), quaternion_from_matrix(R)), dtype=float)
+    return np.concatenate([position - pose.p, turn])
+
+
+def reach_pose(
+    model: Model,
+    frame: str,
+    position: Sequence[float],
+    *,
+    axes: np.ndarray | None = None,
+    state: State | None = None,
+    joints: Sequence[str] | None = None,
+    tolerance: float = 1e-10,
+    steps: int = 200,
+) -> tuple[np.ndarray, float]:
+    """A configuration in which a frame is at a place, and the error that is left [m, rad].
+
+    By damped Newton steps (Levenberg, Marquardt) from a state; joints stay within the model's limits. Where the place cannot be
+    reached, the configuration is one that comes as near as any close to it.
+
+    Args:
+        model: The mechanism.
+        frame: Name of the frame.
+        position: Where it should be, in world axes [m], shape (3,).
+        axes: Its axes in the world there, shape (3, 3); any unless given.
+        state: Where to start; the model's initial state unless given. All but `joints` stay as they are there.
+        joints: Names of the joints that move; all with one degree of freedom between the frame and the root unless given.
+        tolerance: Error at which it stops [m, rad].
+        steps: Number of steps after which it gives up.
+    """
+    tool = Tool(model, frame)
+    names = tool.chain if joints is None else list(joints)
+    parts = [model.joint_part(name) for name in names]
+    iq, iv = [p.q.start for p in parts], [p.v.start for p in parts]
+    limits = np.array([getattr(p.joint, "limits", None) or (-np.inf, np.inf) for p in parts])
+    rows = list(range(3 if axes is None else 6))
+    q = np.array((model.initial() if state is None else state).q, dtype=float)
+    target = np.asarray(position, dtype=float)
+    pose = tool(q)
+    off = pose_off(pose, target, axes)[rows]
+    damping = 1e-3
+    for _ in range(steps):
+        if np.linalg.norm(off) < tolerance or damping > 1e12:
+            break
+        J = pose.J[rows][:, iv]
+        slope = J.T @ off
+        held = ((q[iq] <= limits[:, 0]) & (slope < 0.0)) | ((q[iq] >= limits[:, 1]) & (slope > 0.0))
+        J = np.where(held, 0.0, J)  # joints at a limit that would go on stay there
+        step = np.linalg.solve(J.T @ J + damping * np.eye(len(iv)), J.T @ off)
+        step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+        tried = q.copy()
+        tried[iq] = np.clip(q[iq] + step, limits[:, 0], limits[:, 1])
+        there = tool(tried)
+        left = pose_off(there, target, axes)[rows]
+        if np.linalg.norm(left) < np.linalg.norm(off):
+            q, pose, off, damping = tried, there, left, max(0.2 * damping, 1e-15)
+        else:
+            damping *= 8.0
+    return q, float(np.linalg.norm(off))

@@ -1,0 +1,196 @@
+"""Linear-quadratic design with integral action (servo LQR), its margins, and modes that cannot be controlled or seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+__all__ = ["LoopMargins", "LqrDesign", "loop_margins", "servo_lqr"]
+
+SMALL = 1e-8
+"""Smallest singular value, relative to the largest, of a mode that counts as controllable or observable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopMargins:
+    """Margins of one loop, broken at the plant's input while the others are closed."""
+
+    gain_db: float
+    """Smallest factor on its gain, up or down, that makes the system oscillate [dB]; infinite if none does."""
+    phase_deg: float
+    """Smallest phase lag that does so [°]; infinite if none does."""
+    crossover: float
+    """Frequency of that phase margin [rad/s]; NaN if there is none."""
+    return_difference: float
+    """Smallest |1 + L(iω)|: it alone promises 2 asin(½ |1 + L|) of phase."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LqrDesign:
+    """A servo LQR: u = K_x (x_ref − x) + K_i ∫(r − C x) dt for ẋ = A x + B u, and what it is worth."""
+
+    A: np.ndarray
+    """Shape (n, n)."""
+    B: np.ndarray
+    """Shape (n, m)."""
+    C: np.ndarray
+    """What follows references, y = C x, shape (p, n)."""
+    K_x: np.ndarray
+    """Shape (m, n)."""
+    K_i: np.ndarray
+    """Shape (m, p)."""
+    inputs: tuple[str, ...]
+    """Names of the inputs."""
+    margins: tuple[LoopMargins, ...] = ()
+    """Of each input's loop."""
+
+    @property
+    def poles(self) -> np.ndarray:
+        """Poles of the closed loop [rad/s], shape (n + p,)."""
+        A, B, _ = _augmented(self.A, self.B, self.C)
+        return np.linalg.eigvals(A - B @ np.hstack([self.K_x, -self.K_i]))
+
+    @property
+    def gain_margin_db(self) -> float:
+        """The smallest of all loops [dB]."""
+        return min(m.gain_db for m in self.margins)
+
+    @property
+    def phase_margin_deg(self) -> float:
+        """The smallest of all loops [°]."""
+        return min(m.phase_deg for m in self.margins)
+
+    def __str__(self) -> str:
+        rows = [f"{'loop':8} {'gain margin':>12} {'phase margin':>13} {'at':>12}"]
+        for name, m in zip(self.inputs, self.margins, strict=True):
+            rows.append(f"{name:8} {m.gain_db:9.1f} dB {m.phase_deg:11.1f} ° {m.crossover:6.2f} rad/s")
+        slowest = self.poles.real.max()
+        return "\n".join([*rows, f"slowest pole {slowest:.3g} 1/s, fastest {np.abs(self.poles).max():.3g} rad/s"])
+
+
+def _augmented(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """The plant with integrators ξ̇ = −C x of what follows references."""
+    n, m, p = A.shape[0], B.shape[1], C.shape[0]
+    return np.block([[A, np.zeros((n, p))], [-C, np.zeros((p, p))]]), np.vstack([B, np.zeros((p, m))]), n
+
+
+def _blind(A: np.ndarray, B: np.ndarray) -> list[tuple[complex, np.ndarray]]:
+    """Eigenvalues that are not stable, and left eigenvectors, of modes that B does not reach (Popov, Belevitch, Hautus)."""
+    out = []
+    scale = max(float(np.linalg.norm(A, 2)), 1e-12)
+    for pole in np.linalg.eigvals(A):
+        if pole.real < -SMALL * scale:
+            continue  # it dies away by itself
+        test = np.hstack([A - pole * np.eye(len(A)), scale * B / max(float(np.linalg.norm(B, 2)), 1e-300)])
+        left, sizes, _ = np.linalg.svd(test)
+        if sizes[-1] <= SMALL * scale:
+            out.append((complex(pole), left[:, -1].conj()))
+    return out
+
+
+def servo_lqr(
+    A: np.ndarray,
+    B: np.ndarray,
+    C: np.ndarray,
+    *,
+    state_limits: ArrayLike,
+    integral_limits: ArrayLike,
+    input_limits: ArrayLike,
+    states: Sequence[str],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+) -> LqrDesign:
+    """Gains that minimise ∫ (xᵀ Q x + ξᵀ Q_i ξ + uᵀ R u) dt with ẋ = A x + B u and ξ̇ = r − C x, by Bryson's rule.
+
+        Q = diag(1/x_max²),   Q_i = diag(1/ξ_max²),   R = diag(1/u_max²),   [K_x, −K_i] = R⁻¹ B̄ᵀ P,
+        Āᵀ P + P Ā − P B̄ R⁻¹ B̄ᵀ P + Q̄ = 0,     Ā = [[A, 0], [−C, 0]],   B̄ = [B; 0]
+
+    Args:
+        A: Shape (n, n).
+        B: Shape (n, m).
+        C: What follows references, shape (p, n).
+        state_limits: x_max, deviation of each state that is acceptable, infinite where any is, shape (n,).
+        integral_limits: ξ_max, the same of the integrals, shape (p,).
+        input_limits: u_max, the same of the inputs, shape (m,).
+        states: Names of the states, for messages.
+        inputs: Names of the inputs.
+        outputs: Names of what follows references.
+
+    Raises:
+        ValueError: A mode that does not die away cannot be controlled by the inputs, or does not show in the cost.
+    """
+    A_, B_, n = _augmented(A, B, C)
+    names = [*states, *(f"integral of {name}" for name in outputs)]
+    weights = 1.0 / np.concatenate([np.asarray(state_limits, dtype=float), np.asarray(integral_limits, dtype=float)])
+    faults = [("cannot be controlled: nothing acts on", *found) for found in _blind(A_, B_)]
+    faults += [("cannot be observed: no limit is given for", *found) for found in _blind(A_.T, np.diag(weights))]
+    if faults:
+        words, pole, vector = faults[0]
+        size = np.abs(vector)
+        parts = ", ".join(names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max())
+        rate = f"{pole.real:.3g}" + (f" ± {abs(pole.imag):.3g}i" if abs(pole.imag) > 1e-9 else "")
+        raise ValueError(f"the mode at {rate} 1/s {words} {parts}; leave it out of what is controlled, or add an actuator")
+    R = np.diag(1.0 / np.asarray(input_limits, dtype=float) ** 2)
+    P = scipy.linalg.solve_continuous_are(A_, B_, np.diag(weights**2), R)
+    K = np.linalg.solve(R, B_.T @ P)
+    return LqrDesign(A=A, B=B, C=C, K_x=K[:, :n], K_i=-K[:, n:], inputs=tuple(inputs))
+
+
+def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, points: int = 6000) -> tuple[LoopMargins, ...]:
+    """Margins of each input's loop, from its frequency response L_k(iω) with all other loops closed.
+
+    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist).
+
+    Args:
+        design: The gains and their plant.
+        lag: Time constant of the actuators [s].
+        delay: Dead time of the loop: half a period of a sampled controller, and more if it computes long [s].
+        points: Number of frequencies.
+    """
+    A, B, _ = _augmented(design.A, design.B, design.C)
+    K = np.hstack([design.K_x, -design.K_i])
+    m = B.shape[1]
+    poles = np.abs(np.linalg.eigvals(A - B @ K))
+    w = np.geomspace(
+        max(poles.min(), 1e-4) * 1e-3, max(poles.max(), 1.0 / max(lag, delay, 1e-6) if lag or delay else 0.0) * 1e2, points
+    )
+    actuator = np.exp(-1j * w * delay) / (1.0 + 1j * w * lag)
+    loop = K @ np.linalg.solve(
+        1j * w[:, None, None] * np.eye(len(A)) - A, np.broadcast_to(B.astype(complex), (points, *B.shape))
+    )
+    loop = loop * actuator[:, None, None]
+    out = []
+    for k in range(m):
+        rest = [i for i in range(m) if i != k]
+        L = loop[:, k, k].copy()
+        if rest:
+            closed = np.linalg.solve(np.eye(m - 1) + loop[:, rest][:, :, rest], loop[:, rest, k][:, :, None])[:, :, 0]
+            L -= np.einsum("wi,wi->w", loop[:, k, rest], closed)
+        out.append(_margins(w, L))
+    return tuple(out)
+
+
+def _margins(w: np.ndarray, L: np.ndarray) -> LoopMargins:
+    """Margins of one scalar loop from its frequency response."""
+
+    def crossings(f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at = np.flatnonzero(np.diff(np.sign(f)) != 0)
+        return at, f[at] / (f[at] - f[at + 1])
+
+    at, part = crossings(L.imag)
+    real = L.real[at] + part * (L.real[at + 1] - L.real[at])
+    gains = np.abs(20.0 * np.log10(-real[real < -1e-9])) if (real < -1e-9).any() else np.array([np.inf])
+    at, part = crossings(np.abs(L) - 1.0)
+    angle = np.angle(-(L[at] + part * (L[at + 1] - L[at])))  # from the negative real axis, above 0 where lag is left
+    phases = np.where(angle > 0.0, angle, angle + 2.0 * np.pi)
+    k = int(np.argmin(phases)) if len(phases) else -1
+    return LoopMargins(
+        gain_db=float(gains.min()),
+        phase_deg=float(np.degrees(phases[k])) if k >= 0 else np.inf,
+        crossover=float(w[at[k]]) if k >= 0 else np.nan,
+        return_difference=float(np.abs(1.0 + L).min()),
+    )

@@ -1,0 +1,316 @@
+"""Speed control of a vehicle by a servo LQR, designed from the compiled linearisation with the arm held still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Argument, Compiled, Recipe, jacobian_program, trace
+from hydromechs.dynamics import retract
+from hydromechs.equations import damping_force, inverse_dynamics, mass_matrix, restoring_force
+from hydromechs.model import Model, State
+from hydromechs.simulation import Controller, Simulation
+from hydromechs.spatial import quaternion_matrix
+from hydromechs.values import Array, nearest, number, positive
+
+from ._lqr import LqrDesign, loop_margins, servo_lqr
+from ._reference import JointMotion, Waypoints
+from ._vehicle import Push, Vehicle
+
+__all__ = ["LqrSpeed", "SpeedLoop", "speed_design"]
+
+AXES = {"surge": "m/s", "sway": "m/s", "heave": "m/s", "roll": "rad", "pitch": "rad", "yaw_rate": "rad/s"}
+"""What follows references, with units: speeds in body axes, roll and pitch, the rate of yaw."""
+STATES = ("roll", "pitch", "surge", "sway", "heave", "roll rate", "pitch rate", "yaw rate")
+"""States of the design."""
+SHOWN = (2, 3, 4, 0, 1, 7)
+"""Which of them follow references."""
+FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
+"""Inputs of the design: forces and moments in body axes."""
+
+
+def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A (8, 8) and M (6, 6) of a vehicle at rest with all other joints held: ẋ = A x + [0; M⁻¹] δτ, x = (φ, θ, ν).
+
+    The rows and columns of the vehicle of `Dynamics.linearize`, without the compilation of all others: where v̇ = 0, the
+    derivatives of the accelerations are −M⁻¹ those of the forces that inverse dynamics finds, h(q ⊕ δ, ν).
+
+    Args:
+        model: The mechanism.
+        body: Index of the vehicle's body.
+        q: Configuration, shape (nq,).
+    """
+    at = model.v_slices[body]
+
+    def of_vehicle(x: Array) -> Array:
+        return np.array([x[k - at.start] if at.start <= k < at.stop else 0.0 for k in range(model.nv)])
+
+    def force(delta: Array, nu: Array) -> Array:
+        there = retract(model, q, of_vehicle(delta))
+        return inverse_dynamics(model, there, of_vehicle(nu), np.zeros(model.nv))[at]
+
+    program = jacobian_program(trace(force, {"delta": (6,), "nu": (6,)}, name="vehicle"), ("delta", "nu"))
+    code = Compiled(Recipe("vehicle", None, program.inputs, program.outputs, None), 1, 1, program)
+    stiffness, damping = code([np.zeros(6), np.zeros(6)])
+    M = np.array(mass_matrix(model, q), dtype=float)[at, at]
+    turning = np.hstack([np.zeros((2, 2)), np.eye(6)[3:5]])
+    return np.vstack([turning, -np.linalg.solve(M, np.hstack([stiffness[:, 3:5], damping]))]), M
+
+
+def speed_design(
+    simulation: Simulation,
+    vehicle: Vehicle,
+    *,
+    controlled: Sequence[str] = tuple(AXES),
+    bandwidth: float = 1.0,
+    integral: float = 1.0,
+    period: float = 0.05,
+) -> LqrDesign:
+    """The servo LQR of a vehicle's speeds, with its margins; the thrusters' lag and half a period of dead time count in them.
+
+    Bryson's rule: u_max is the wrench that the thrusters reach along each axis alone; the deviation that counts as much is what
+    that wrench changes in the time 1/ω against inertia, damping d and righting moment s, ν_max = u_max/(m ω + d) for speeds,
+    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω.
+
+    Args:
+        simulation: The simulation that the vehicle is in.
+        vehicle: The vehicle.
+        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate.
+        bandwidth: ω [rad/s].
+        integral: k; larger is weaker.
+        period: Time between two commands [s].
+    """
+    for name in controlled:
+        if name not in AXES:
+            raise ValueError(f"controlled has {name!r}{nearest(str(name), AXES)}")
+    A, M = linear_vehicle(simulation.model, vehicle.body, simulation.model.initial().q)
+    chosen = [list(AXES).index(name) for name in controlled]
+    reached = vehicle.B @ np.linalg.pinv(vehicle.B, rcond=1e-9)
+    B = np.vstack([np.zeros((2, 6)), np.linalg.solve(M, reached)])[:, chosen]
+    strength = np.maximum(vehicle.reach, 1e-9 * vehicle.reach.max())
+    forces, m = M @ A[2:], np.diag(M)
+    damping, righting = np.maximum(-np.diag(forces[:, 2:]), 0.0), np.maximum([-forces[3, 0], -forces[4, 1]], 0.0)
+    limits = np.concatenate([strength[3:5] / (m[3:5] * bandwidth**2 + righting), strength / (m * bandwidth + damping)])
+    C = np.eye(8)[[SHOWN[k] for k in chosen]]
+    try:
+        design = servo_lqr(
+            A,
+            B,
+            C,
+            state_limits=limits,
+            integral_limits=C @ limits * integral / bandwidth,
+            input_limits=strength[chosen],
+            states=STATES,
+            inputs=[FEEDBACK[k] for k in chosen],
+            outputs=list(controlled),
+        )
+    except ValueError as error:
+        raise ValueError(f"speed control of {vehicle.name!r}: {error}") from None
+    lag = max(t.time_constant for t in vehicle.thrusters)
+    return replace(design, margins=loop_margins(design, lag=lag, delay=0.5 * period))
+
+
+def speed_law(
+    model: Model, body: int, design: LqrDesign, chosen: Sequence[int], q: Array, v: Array, memory: Array, reference: Array
+) -> tuple[Array, Array]:
+    """Wrench in body axes, shape (6,), and error of what is controlled, shape (6,).
+
+        τ = K_x (x_ref − x) + K_i ξ + g(q_ref) + D(ν_ref),    ξ̇ = y_ref − y
+
+    g is weight and buoyancy at the attitude of the reference with the arm as it is, D the damping of still water at its speed.
+
+    Args:
+        model: The mechanism.
+        body: Index of the vehicle's body.
+        design: The gains.
+        chosen: Which of the six axes are controlled.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        memory: ξ, shape (6,).
+        reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
+    """
+    iq, iv = model.q_slices[body].start, model.v_slices[body].start
+    R = quaternion_matrix(q[iq + 3 : iq + 7])
+    roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    nu = v[iv : iv + 6]
+    y = np.array([nu[0], nu[1], nu[2], roll, pitch, nu[5]])
+    off = reference - y
+    e = np.array([off[k] if k in chosen else 0.0 for k in range(6)])
+    # states of what is not controlled have no reference: they are damped
+    wanted = [reference[k] if k in chosen else y[k] if k in (3, 4) else 0.0 for k in range(6)]
+    x_off = np.array(
+        [wanted[3] - roll, wanted[4] - pitch, *(wanted[k] - nu[k] for k in range(3)), -nu[3], -nu[4], wanted[5] - nu[5]]
+    )
+    force = design.K_x @ x_off + design.K_i @ np.array([memory[k] for k in chosen])
+    wrench = np.array([force[list(chosen).index(k)] if k in chosen else 0.0 for k in range(6)])
+    (cr, cp), (sr, sp) = np.cos(0.5 * reference[3:5]), np.sin(0.5 * reference[3:5])
+    level = np.concatenate([q[: iq + 3], np.array([cr * cp, sr * cp, cr * sp, -sr * sp]), q[iq + 7 :]])
+    steady = {0: wanted[0], 1: wanted[1], 2: wanted[2], 5: wanted[5]}
+    moving = np.array([steady.get(k - iv, 0.0) for k in range(model.nv)])
+    known = restoring_force(model, level) + damping_force(model, level, moving)
+    return wrench + known[iv : iv + 6], e
+
+
+class Driven(NamedTuple):
+    """What a speed loop does at one call."""
+
+    push: Push
+    """Commands of the thrusters."""
+    memory: np.ndarray
+    """The integrals after it, shape (6,)."""
+    error: np.ndarray
+    """Reference less present value of each axis, 0 where it is not controlled, shape (6,)."""
+
+
+class SpeedLoop:
+    """The inner loop of controllers: from references of speed and attitude to commands of thrusters.
+
+    Args:
+        simulation: The simulation that it controls.
+        body: Name of the vehicle's body; the first free one unless given.
+        controlled: As of `speed_design`.
+        bandwidth: As of `speed_design` [rad/s].
+        integral: As of `speed_design`.
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        body: str | None,
+        controlled: Sequence[str],
+        bandwidth: float,
+        integral: float,
+        period: float,
+    ) -> None:
+        self.vehicle, self.period = Vehicle(simulation, body), period
+        self.design = speed_design(
+            simulation, self.vehicle, controlled=controlled, bandwidth=bandwidth, integral=integral, period=period
+        )
+        """Gains, poles, margins."""
+        model, chosen = simulation.model, [list(AXES).index(name) for name in controlled]
+        arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (6,)))
+        recipe = Recipe(
+            "speed_law",
+            lambda **arrays: speed_law(model, self.vehicle.body, self.design, chosen, **arrays),
+            tuple(Argument(*a) for a in arguments),
+            (Argument("wrench", (6,)), Argument("error", (6,))),
+            None,
+        )
+        self._law = Compiled(recipe, 1, 1)
+        self._law.code(1)
+
+    def __call__(self, state: State, memory: np.ndarray, reference: np.ndarray) -> Driven:
+        """Commands at a `state`; the integrals wait while a thruster is at its limit.
+
+        Args:
+            state: The state, or an estimate of it.
+            memory: The integrals, shape (6,).
+            reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
+        """
+        wrench, e = self._law.single_results(state.q, state.v, memory, np.asarray(reference, dtype=float))
+        push = self.vehicle.push(wrench)
+        return Driven(push, memory if push.saturated else memory + self.period * e, e)
+
+
+class LqrSpeed(Controller):
+    """Keeps a vehicle at given speeds, level, by a servo LQR. A controller.
+
+        τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref),    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
+
+    The gains come from `speed_design`; `design` has them with poles and margins, and prints as a table. Its signals are
+    reference and error of each axis, as "reference.surge".
+
+    Args:
+        waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°], all 0
+            unless given; from each to the next smoothly.
+        arm: Waypoints of servo-driven joints, as `JointMotion` takes them; none unless given.
+        body: Name of the vehicle's body; the first free one unless given.
+        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all unless given.
+        bandwidth: ω of the design [rad/s].
+        integral: k of the design; larger is weaker.
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self,
+        *,
+        waypoints: Sequence[Mapping[str, Any]],
+        arm: Sequence[Mapping[str, float]] = (),
+        body: str | None = None,
+        controlled: Sequence[str] = tuple(AXES),
+        bandwidth: float = 1.0,
+        integral: float = 1.0,
+        period: float = 0.05,
+    ) -> None:
+        self.path = self._path(waypoints)
+        self.body, self.controlled, self.period = body, tuple(controlled), positive(period, "period")
+        self.bandwidth, self.integral = positive(bandwidth, "bandwidth"), positive(integral, "integral")
+        self.arm = JointMotion(waypoints=arm, period=period) if arm else None
+        self.memory = np.zeros(6)
+        """Integrals of the errors of the six axes, shape (6,)."""
+
+    def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
+        """The reference over time."""
+        return speed_waypoints(waypoints)
+
+    @property
+    def design(self) -> LqrDesign:
+        """Gains, poles and margins, once it has started."""
+        return self._loop.design
+
+    def start(self, simulation: Simulation) -> None:
+        """Design the gains and compile the law.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        self._loop = SpeedLoop(simulation, self.body, self.controlled, self.bandwidth, self.integral, self.period)
+        self.memory = np.zeros(6)
+        self.signals = self._channels()
+        if self.arm is not None:
+            self.arm.start(simulation)
+            self.signals |= self.arm.signals
+
+    def _channels(self) -> dict[str, str]:
+        return {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in AXES.items()}
+
+    def __call__(self, state: State) -> dict[str, float]:
+        """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
+        reference, shown = self._reference(state)
+        driven = self._loop(state, self.memory, reference)
+        self.memory = driven.memory
+        out = driven.push.commands
+        shown = named("reference", AXES, reference) | named("error", AXES, driven.error) | shown
+        self.signal_values = np.array(list(shown.values()))
+        if self.arm is not None:
+            out |= self.arm(state)
+            self.signal_values = np.concatenate([self.signal_values, self.arm.signal_values])
+        return out
+
+    def _reference(self, state: State) -> tuple[np.ndarray, dict[str, float]]:
+        """References of the six axes, shape (6,), and signals besides them."""
+        return self.path(state.t).position, {}
+
+
+def named(kind: str, parts: Iterable[str], values: Iterable[float]) -> dict[str, float]:
+    """Values of signals "kind.part" by name."""
+    return {f"{kind}.{part}": float(value) for part, value in zip(parts, values, strict=True)}
+
+
+KEYS = {"surge": 1.0, "sway": 1.0, "heave": 1.0, "roll_deg": np.pi / 180, "pitch_deg": np.pi / 180, "yaw_rate_deg": np.pi / 180}
+"""Keys of a waypoint of speeds, and their units in SI."""
+
+
+def speed_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
+    """A path of the six axes from waypoints as `LqrSpeed` takes them."""
+    rows, times = [], []
+    for k, w in enumerate(waypoints):
+        if not isinstance(w, Mapping) or set(w) - {"t", *KEYS}:
+            raise ValueError(f"waypoint {k} is {w!r}, may have t, {', '.join(KEYS)}")
+        rows.append([number(w.get(key, 0.0), f"{key} of waypoint {k}") * unit for key, unit in KEYS.items()])
+        times.append(number(w.get("t", 0.0), f"t of waypoint {k}"))
+    return Waypoints(times, rows)

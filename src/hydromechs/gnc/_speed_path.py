@@ -1,0 +1,84 @@
+"""Position and heading held or led along a path, as an outer loop around the speed control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs.model import State
+from hydromechs.simulation import Simulation
+from hydromechs.spatial import quaternion_matrix
+from hydromechs.values import positive
+
+from ._pose_control import POSE, pose_waypoints
+from ._reference import Waypoints
+from ._speed_control import LqrSpeed, named
+
+__all__ = ["LqrFollowPath", "LqrHoldPose"]
+
+
+class LqrFollowPath(LqrSpeed):
+    """Leads a vehicle along waypoints: an outer loop gives speeds to the servo LQR. A controller.
+
+        ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
+
+    The inner loop takes speeds over ground to their references without a lasting error, so the place is held in a current, too.
+    Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`.
+
+    Args:
+        waypoints: As of `FollowPath`.
+        stiffness: κ, the rate at which errors of place die away [1/s]; a third of the bandwidth unless given.
+        speed: v_max, highest speed of the approach besides that of the path [m/s].
+        options: As of `LqrSpeed`: arm, body, controlled, bandwidth, integral, period.
+    """
+
+    def __init__(
+        self, *, waypoints: Sequence[Mapping[str, Any]], stiffness: float | None = None, speed: float = 0.5, **options: Any
+    ) -> None:
+        super().__init__(waypoints=waypoints, **options)
+        self.stiffness = self.bandwidth / 3.0 if stiffness is None else positive(stiffness, "stiffness")
+        self.speed = positive(speed, "speed")
+
+    def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
+        return pose_waypoints(waypoints)
+
+    def start(self, simulation: Simulation) -> None:
+        """As of `LqrSpeed`.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        super().start(simulation)
+        self._at = self._loop.vehicle.q
+
+    def _channels(self) -> dict[str, str]:
+        return super()._channels() | {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
+
+    def _reference(self, state: State) -> tuple[np.ndarray, dict[str, float]]:
+        here, (wanted, rate, _) = state.q[self._at], self.path(state.t)
+        R = np.array(quaternion_matrix(here[3:]), dtype=float)
+        off = wanted[:3] - here[:3]
+        back = self.stiffness * off
+        back *= min(1.0, self.speed / max(float(np.linalg.norm(back)), 1e-300))
+        heading = np.arctan2(R[1, 0], R[0, 0])
+        turn = (wanted[5] - heading + np.pi) % (2.0 * np.pi) - np.pi  # the shorter way round
+        nu = R.T @ (rate[:3] + back)
+        roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+        reference = np.array([*nu, wanted[3], wanted[4], rate[5] + self.stiffness * turn])
+        off = [*off, wanted[3] - roll, wanted[4] - pitch, turn]
+        return reference, named("reference", POSE, wanted) | named("error", POSE, off)
+
+
+class LqrHoldPose(LqrFollowPath):
+    """Keeps a vehicle in its place by speed control with an outer loop. A controller.
+
+    Args:
+        position: Where, in world axes [m], shape (3,).
+        heading_deg: Heading [°].
+        options: As in `LqrFollowPath`: stiffness, speed, arm, body, controlled, bandwidth, integral, period.
+    """
+
+    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any) -> None:
+        super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)

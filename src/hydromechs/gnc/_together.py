@@ -1,0 +1,116 @@
+"""Several controllers side by side, each with its own rate and in its own time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs.integrators import is_multiple, whole_steps
+from hydromechs.model import State
+from hydromechs.simulation import Controller, Simulation
+from hydromechs.values import nearest, number, positive
+
+__all__ = ["Together"]
+
+KEYS = {"type", "parameters", "period", "name", "start", "end"}
+"""Keys of a part."""
+
+
+class Part:
+    """One of several controllers, and when it acts.
+
+    Args:
+        controller: The controller.
+        name: Put before its signals; nothing if empty.
+        start: Time from which it acts [s].
+        end: Time from which it does not any more [s].
+    """
+
+    def __init__(self, controller: Controller, name: str, start: float, end: float) -> None:
+        self.controller, self.name, self.start, self.end = controller, name, start, end
+
+    @property
+    def signals(self) -> dict[str, str]:
+        """Its signals with its name before them."""
+        before = f"{self.name}." if self.name else ""
+        return {before + name: unit for name, unit in self.controller.signals.items()}
+
+
+class Together(Controller):
+    """Several controllers side by side, one for the vehicle and one for the arm, or one after the other. A controller.
+
+    A part acts from `start` on until `end`; its commands then stay. Where two give the same command, that of the later in the
+    list counts. Its signals are those of the parts, NaN where a part does not act yet, and held where it does not any more.
+
+    Args:
+        parts: Controllers; or mappings with type (a short name), parameters, and any of period [s], name (put before its
+            signals, which must differ), start and end [s].
+        period: Time between two calls [s]; those of the parts, this one unless given, are whole multiples of it.
+    """
+
+    def __init__(self, *, parts: Sequence[Controller | Mapping[str, Any]], period: float = 0.05) -> None:
+        self.period = positive(period, "period")
+        self.parts = [self._part(k, part) for k, part in enumerate(parts)]
+        for part in self.parts:
+            whole_steps(part.controller.period, self.period, "period of a part")
+
+    def _part(self, k: int, given: Controller | Mapping[str, Any]) -> Part:
+        from ._registry import CONTROLLERS  # which has this class, too
+
+        if isinstance(given, Controller):
+            return Part(given, "", -np.inf, np.inf)
+        if not isinstance(given, Mapping) or set(given) - KEYS or "type" not in given:
+            raise ValueError(f"part {k} is {given!r}, must be a controller or have type, may have {', '.join(sorted(KEYS))}")
+        kind = given["type"]
+        if kind not in CONTROLLERS:
+            raise ValueError(f"part {k}: no controller {kind!r}{nearest(str(kind), CONTROLLERS)}")
+        parameters = {"period": given.get("period", self.period), **given.get("parameters", {})}
+        try:
+            made = CONTROLLERS[kind](**parameters)
+        except TypeError as error:
+            raise ValueError(f"part {k} ({kind}): {error}") from None
+        times = [
+            number(given[key], f"{key} of part {k}") if key in given else x for key, x in (("start", -np.inf), ("end", np.inf))
+        ]
+        return Part(made, str(given.get("name", "")), *times)
+
+    def start(self, simulation: Simulation) -> None:
+        """Start the parts.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        signals: dict[str, str] = {}
+        for part in self.parts:
+            part.controller.start(simulation)
+            twice = next((name for name in part.signals if name in signals), None)
+            if twice is not None:
+                raise ValueError(f"two parts have the signal {twice!r}; give one of them a name, as name: arm")
+            signals |= part.signals
+        self.signals = signals
+        self.memory = np.concatenate([np.zeros(0), *(p.controller.memory for p in self.parts)])
+        self._sizes = np.cumsum([len(p.controller.memory) for p in self.parts])[:-1]
+
+    def __call__(self, state: State) -> dict[str, float]:
+        """Commands of the parts whose time it is."""
+        out: dict[str, float] = {}
+        memories = np.split(self.memory, self._sizes)
+        shown: np.ndarray = self.signal_values  # type: ignore[has-type]  # the interface's
+        values = np.split(shown, np.cumsum([len(p.controller.signals) for p in self.parts])[:-1])
+        said: list[str] = []
+        for k, part in enumerate(self.parts):
+            if part.start <= state.t < part.end and is_multiple(state.t, part.controller.period, self.period):
+                part.controller.memory = memories[k]
+                given = part.controller(state)
+                if given is not None and not isinstance(given, Mapping):
+                    name = type(part.controller).__name__
+                    raise ValueError(f"part {k} ({name}) gives its commands in order; of several, each must give them by name")
+                out |= dict(given or {})
+                said += part.controller.messages
+                memories[k], values[k] = np.array(part.controller.memory), np.array(part.controller.signal_values)
+        self.memory = np.concatenate(memories)
+        self.signal_values = np.concatenate(values)
+        self.messages = said
+        return out

@@ -1,0 +1,245 @@
+"""Trim: where a plant is in equilibrium, and the commands that hold it there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.optimize
+
+from hydromechs import compiler, dynamics
+from hydromechs.actuation import ForceCurve, JointDrive, Thruster, ideal_curve
+from hydromechs.equations import mass_matrix
+from hydromechs.hydro import UniformFlow
+from hydromechs.model import Model, State, joints
+from hydromechs.model.component import Component
+from hydromechs.values import Array, nearest
+
+from ._evaluate import evaluate
+from ._plant import Plant
+
+__all__ = ["Trim", "trim"]
+
+TOLERANCE = 1e-8
+"""Largest acceleration of an equilibrium, and rate of an internal state relative to its size [m/s², rad/s², 1/s]."""
+WEAK = 1e-5
+"""Weight of the unknowns beside the accelerations, so that of many solutions the one with the least effort is found."""
+BLIND = 1e-9
+"""Part of the largest effect of any unknown below which none acts in a direction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trim:
+    """What `trim` found."""
+
+    converged: bool
+    """Whether all accelerations and rates of internal states vanish."""
+    state: State
+    """The state, with internal states and commands: a simulation can start from it."""
+    commands: dict[str, float]
+    """Commands by actuator, in their units."""
+    residual: dict[str, float]
+    """Acceleration that is left in each degree of freedom [m/s², rad/s²]."""
+    message: str
+    """Where it did not converge: what is left, and which actuators are at a limit."""
+
+
+def trim(
+    plant: Plant | Model,
+    *,
+    state: State | None = None,
+    commands: Mapping[str, float] | None = None,
+    free: Iterable[str] = (),
+) -> Trim:
+    """An equilibrium: configuration and commands for which all accelerations vanish.
+
+        v̇(q ⊕ δ, v, z, u) = 0,    ż(q ⊕ δ, v, z, u) = 0
+
+    for the displacements δ of the degrees of freedom that are `free`, the internal states z and the commands u that are not
+    given, by least squares on compiled derivatives; of many solutions that with the least thrust. Velocities are those of
+    `state`: a vehicle that drives on steadily is in equilibrium, too. Water moves as the plant says, if it does so steadily.
+
+    Args:
+        plant: What is to be balanced, with its actuators; a model alone has none.
+        state: Configuration and velocity that are wanted, the start for free ones; the model's initial ones unless given.
+        commands: Commands that are given, by actuator; all others are sought.
+        free: Degrees of freedom along which the configuration may change, as "vehicle.q" (pitch) or "elbow"; see
+            `model.coordinate_names[1]`. None unless given.
+
+    Returns:
+        The equilibrium, or how near to one it comes within the limits of the actuators.
+
+    Raises:
+        ValueError: The water is not steady, or nothing that may change acts in a direction that is out of balance.
+    """
+    plant = Plant(model=plant) if isinstance(plant, Model) else plant
+    return _Problem(plant, plant.model.initial() if state is None else state, dict(commands or {}), tuple(free)).solved()
+
+
+class _Problem:
+    """The equations of a trim, with plain thrust in newtons in place of the thrusters' curves and lags."""
+
+    def __init__(self, plant: Plant, state: State, given: dict[str, float], free: tuple[str, ...]) -> None:
+        environment = plant.environment
+        table = environment.current is not None and len(environment.current.times) > 1
+        unsteady = {"waves": environment.waves, "gusts": environment.gusts, "currents that change": table}
+        for what, there in unsteady.items():
+            if there:
+                raise ValueError(f"trim needs steady water, but there are {what}; leave them out of the plant's environment")
+        self.given_plant, self.start = plant, state
+        self.plant = replace(plant, components=tuple(_plain(c) for c in plant.components))
+        model, layout = self.plant.model, self.plant.layout
+        self.names = model.coordinate_names[1]
+        for name in free:
+            if name not in self.names:
+                raise KeyError(f"free: no degree of freedom {name!r}{nearest(name, self.names)}")
+        for name in given:
+            if name not in layout.commands:
+                raise KeyError(f"commands: no actuator {name!r}{nearest(name, layout.commands)}")
+        self.free = [self.names.index(name) for name in free]
+        self.sought = [k for k, name in enumerate(layout.commands) if name not in given]
+        self.nz = layout.nz - len(layout.causes)
+        data, _ = self.plant.data(UniformFlow(environment, plant.seed), 0.0, {})
+        self.inputs = np.concatenate([layout.start(layout.input_slots, state.q), data])
+        for name, value in given.items():
+            curve = self._curves.get(name)
+            self.inputs[layout.commands.index(name)] = value if curve is None else float(curve.steady(value))
+        if np.size(state.held):
+            self.inputs[len(layout.commands) : len(layout.commands) + len(state.held)] = state.held
+        self._compile()
+
+    @property
+    def _curves(self) -> dict[str, ForceCurve]:
+        """Curves of the thrusters, by name."""
+        return {c.name: c.curve for c in self.given_plant.components if isinstance(c, Thruster)}
+
+    def _compile(self) -> None:
+        plant, nz, model = self.plant, self.nz, self.plant.model
+        work = np.zeros(plant.layout.nz - nz)
+
+        def rates(q: Array, delta: Array, v: Array, z: Array, inputs: Array) -> Array:
+            e = evaluate(plant, 0.0, dynamics.retract(model, q, delta), v, np.concatenate([z, work]), inputs)
+            return np.concatenate([e.vdot, e.zdot[:nz]])
+
+        shapes = {"q": (model.nq,), "delta": (model.nv,), "v": (model.nv,), "z": (nz,), "inputs": (plant.layout.size,)}
+        program = compiler.trace(rates, shapes, name="trim", outputs=("rates",))
+        slopes = compiler.jacobian_program(program, ("delta", "z", "inputs"))
+        recipes = [compiler.Recipe(p.name, None, p.inputs, p.outputs, None) for p in (program, slopes)]
+        self._rates, self._slopes = (compiler.Compiled(r, 1, 1, p) for r, p in zip(recipes, (program, slopes), strict=True))
+
+    def _at(self, x: np.ndarray) -> list[np.ndarray]:
+        """Arguments of the programs for unknowns: free displacements, internal states, sought commands."""
+        nf, delta, inputs = len(self.free), np.zeros(self.plant.model.nv), self.inputs.copy()
+        delta[self.free] = x[:nf]
+        inputs[self.sought] = x[nf + self.nz :]
+        return [self.start.q, delta, self.start.v, x[nf : nf + self.nz], inputs]
+
+    def rates(self, x: np.ndarray) -> np.ndarray:
+        """Accelerations and rates of internal states, shape (nv + nz,)."""
+        return self._rates(self._at(x))[0]
+
+    def slopes(self, x: np.ndarray) -> np.ndarray:
+        """Their derivatives with respect to the unknowns."""
+        delta, z, inputs = self._slopes(self._at(x))
+        return np.hstack([delta[:, self.free], z, inputs[:, self.sought]])
+
+    def _limits(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Lowest, highest and typical values of the unknowns."""
+        layout, nf = self.plant.layout, len(self.free)
+        n = nf + self.nz + len(self.sought)
+        lower, upper, scale = np.full(n, -np.inf), np.full(n, np.inf), np.ones(n)
+        known = {c.name: c.curve.limits for c in self.plant.components if isinstance(c, Thruster)}
+        known |= {c.name: c.drive.limits for c in self.plant.components if isinstance(c, JointDrive)}
+        for i, k in enumerate(self.sought, nf + self.nz):
+            lower[i], upper[i] = known.get(layout.commands[k], (-np.inf, np.inf))
+            size = max(abs(lower[i]), abs(upper[i]))
+            scale[i] = size if np.isfinite(size) and size > 0.0 else 1.0
+        return lower, upper, scale
+
+    def solved(self) -> Trim:
+        """The solution; raises `ValueError` where there cannot be one."""
+        layout, nf = self.plant.layout, len(self.free)
+        lower, upper, scale = self._limits()
+        z0 = layout.start(layout.state_slots, self.start.q)
+        x0 = np.clip(np.concatenate([np.zeros(nf), z0, self.inputs[self.sought]]), lower, upper)
+        x = x0
+        if x.size:
+            still = np.diag(WEAK / scale)
+            found = scipy.optimize.least_squares(
+                lambda x: np.concatenate([self.rates(x), still @ (x - x0)]),
+                x0,
+                lambda x: np.vstack([self.slopes(x), still]),
+                bounds=(lower, upper),
+                x_scale=scale,
+                xtol=1e-14,
+                ftol=1e-14,
+                gtol=1e-14,
+            )
+            x = found.x
+            for _ in range(4):  # to the last digits, by the smallest change
+                x = np.clip(x - scale * (np.linalg.pinv(self.slopes(x) * scale, 1e-12) @ self.rates(x)), lower, upper)
+        left = self.rates(x)
+        off = np.abs(left) > TOLERANCE
+        converged = bool(np.isfinite(left).all() and not off.any())
+        return self._result(x, left, converged, "" if converged else self._words(x, left))
+
+    def _words(self, x: np.ndarray, left: np.ndarray) -> str:
+        """What cannot be balanced; raises where nothing acts against it."""
+        model, nv = self.plant.model, self.plant.model.nv
+        q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
+        M = np.array(mass_matrix(model, q), dtype=float)
+        lower, upper, _ = self._limits()
+        force = M @ left[:nv]
+        effect = np.zeros((nv, 1))
+        if x.size:  # within the limits, where commands have an effect
+            effect = np.abs(M @ self.slopes(np.clip(x, 0.5 * lower, 0.5 * upper))[:nv])
+        units = ["N" if self._linear(i) else "N·m" for i in range(nv)]
+        shown = [f"{name} ({f:.3g} {unit})" for name, f, unit in zip(self.names, force, units, strict=True)]
+        worst = [i for i in np.argsort(-np.abs(force)) if abs(force[i]) > 1e-3 * np.abs(force).max()]
+        unmoved = [i for i in worst if effect[i].max() <= BLIND * max(effect.max(), BLIND)]
+        if unmoved:
+            raise ValueError(
+                f"trim: nothing that may change acts in {', '.join(shown[i] for i in unmoved)}; add an actuator there, or let "
+                f"the configuration change, as free=[{self.names[unmoved[0]]!r}]"
+            )
+        at = len(self.free) + self.nz
+        sought = [self.plant.layout.commands[k] for k in self.sought]
+        bounds = zip(sought, x[at:], lower[at:], upper[at:], strict=True)
+        full = [name for name, value, a, b in bounds if min(value - a, b - value) < 1e-6 * min(b - a, 1e9)]
+        limits = f"; at their limits: {', '.join(full)}" if full else ""
+        return f"not in balance: {', '.join(shown[i] for i in worst)}{limits}"
+
+    def _linear(self, dof: int) -> bool:
+        return self.names[dof].rpartition(".")[2] in ("u", "v", "w") or any(
+            p.v.start == dof and isinstance(p.joint, joints.Prismatic) for p in self.plant.model.joint_parts.values()
+        )
+
+    def _result(self, x: np.ndarray, left: np.ndarray, converged: bool, message: str) -> Trim:
+        plant, model = self.given_plant, self.plant.model
+        _, delta, v, z, inputs = self._at(x)
+        layout, curves = plant.layout, self._curves
+        values = inputs[: len(layout.commands)]
+        thrust = dict(zip(layout.commands, values.tolist(), strict=True))
+        commands = {name: curves[name].inverse(x) if name in curves else x for name, x in thrust.items()}
+        inner = dict(zip(self.plant.layout.states, z.tolist(), strict=False))
+        names = layout.states[: len(layout.states) - len(layout.causes)]
+        states = [inner.get(name, thrust.get(name.rpartition(".")[0], 0.0)) for name in names]
+        state = State(
+            t=self.start.t,
+            q=np.array(dynamics.retract(model, self.start.q, delta), dtype=float),
+            v=np.array(v, dtype=float),
+            internal=np.array([*states, *[0.0] * len(layout.causes)]),
+            command=np.array(list(commands.values())),
+            held=inputs[len(values) : len(values) + len(layout.held)].copy(),
+        )
+        residual = dict(zip(self.names, left[: model.nv].tolist(), strict=True))
+        return Trim(converged=converged, state=state, commands=commands, residual=residual, message=message)
+
+
+def _plain(component: Component) -> Component:
+    """A thruster that gives the commanded thrust at once; others as they are."""
+    if not isinstance(component, Thruster):
+        return component
+    low, high = component.curve.limits
+    return replace(component, curve=ideal_curve(max(high, 0.0), max(-low, 0.0)), time_constant=0.0)

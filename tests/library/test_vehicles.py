@@ -1,0 +1,62 @@
+"""Library vehicles with their actuators, and scenario files that take them as a whole."""
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import library
+from hydromechs.formats import load_scenario_file, loads_scenario
+
+HEAD = "hydromechs_scenario: 1\nname: s\nduration: 1\nmodels:\n"
+
+
+@pytest.mark.parametrize("name", library.plant_names())
+def test_every_vehicle_has_actuators_in_six_directions(name):
+    plant = hm.load_plant(name)
+    thrusters = [c for c in plant.components if isinstance(c, hm.Thruster)]
+    vehicle = plant.model.bodies[plant.model.locate(thrusters[0].frame).body].name
+    assert np.linalg.matrix_rank(hm.actuation.allocation_matrix(plant.model, thrusters, vehicle)) >= 5
+    driven = [part.name for part in plant.model.joint_parts.values() if not isinstance(part.joint, hm.joints.Free)]
+    assert set(driven) <= set(plant.layout.commands)
+    assert np.isfinite(hm.Simulation(plant).run(0.2).state.q).all()
+
+
+def test_vehicles_are_named_where_there_is_none():
+    with pytest.raises(hm.ScenarioError, match="no library vehicle 'rov'; there are bluerov2_heavy_alpha5"):
+        hm.load_plant("rov")
+
+
+def test_a_scenario_takes_a_vehicle_and_changes_it():
+    text = HEAD + "  - plant: bluerov2_heavy_alpha5\njoints:\n  wrist: {drive: {torque: {limit: 1}}}\n"
+    scenario = loads_scenario(text, library=hm.load, plants=library._vehicle)
+    plain = hm.load_plant("bluerov2_heavy_alpha5")
+    assert len(scenario.thrusters) == 8 and scenario.plant.layout.commands == plain.layout.commands
+    assert dict(scenario.drives)["wrist"] == hm.drives.Torque(limit=1.0)
+    assert dict(scenario.drives)["elbow"] == hm.drives.Servo(stiffness=5.0, damping=0.2, limit=9.0)
+    two = loads_scenario(
+        HEAD + "  - {plant: bluerov2_heavy_alpha5, name: a}\n  - {plant: bluerov2_heavy_alpha5, name: b}\n",
+        library=hm.load,
+        plants=library._vehicle,
+    )
+    assert {"a.thruster_1", "b.thruster_8"} <= set(two.plant.layout.commands) and len(two.thrusters) == 16
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{position: [0, 0, 1]}", "models.0 has neither model nor plant; give one of them"),
+        ("{model: puma560, plant: dual_arm_rov}", "models.0 has both model and plant"),
+        ("{plant: puma560}", "models.0.plant: there is no library vehicle 'puma560'; there are"),
+        ("{plant: ./none.yaml}", "none.yaml"),
+    ],
+)
+def test_faults_of_vehicles_in_files(entry, message):
+    with pytest.raises((hm.ScenarioError, OSError), match=message):
+        loads_scenario(HEAD + f"  - {entry}\n", library=hm.load, plants=library._vehicle)
+
+
+def test_a_saved_scenario_has_the_actuators_of_its_vehicle(tmp_path):
+    scenario = hm.load_scenario("bluerov2_square")
+    hm.save_scenario(scenario, tmp_path / "s.yaml")
+    again = load_scenario_file(tmp_path / "s.yaml", hm.load)
+    assert again.plant.components == scenario.plant.components

@@ -1,0 +1,185 @@
+"""Servo LQR: poles, margins and linearisation by second methods, modes out of reach, and vehicles that follow speeds and hold places."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import hydromechs as hm
+from hydromechs.actuation import Thruster, ideal_curve
+from hydromechs.gnc import LqrFollowPath, LqrHoldPose, LqrSpeed, loop_margins, servo_lqr
+from hydromechs.gnc._speed_control import linear_vehicle, speed_design
+from hydromechs.gnc._vehicle import Vehicle
+from hydromechs.hydro import Current
+from hydromechs.model import added_mass, drag, joints
+
+FRAMES = {
+    "port": ((-0.3, -0.2, 0.02), (0.0, 0.0, 0.0)),
+    "starboard": ((-0.3, 0.2, 0.02), (0.0, 0.0, 0.0)),
+    "lateral": ((0.05, 0.0, 0.0), (0.0, 0.0, math.pi / 2)),
+    "bow": ((0.3, 0.0, 0.0), (0.0, math.pi / 2, 0.0)),
+    "left": ((-0.3, -0.2, 0.0), (0.0, math.pi / 2, 0.0)),
+    "right": ((-0.3, 0.2, 0.0), (0.0, math.pi / 2, 0.0)),
+}
+
+
+def vessel(arm=None, frames=FRAMES) -> hm.Model:
+    hull = hm.Body(
+        name="hull",
+        joint=joints.Free(),
+        inertia=hm.Inertia(mass=50.0, com=(0.01, 0.0, 0.03), tensor=(2.0, 3.0, 4.0, 0.1, 0.05, 0.0)),
+        hydro=hm.Hydro(
+            volume=0.05,
+            buoyancy_center=(0.0, 0.0, -0.03),
+            added_mass=added_mass.Diagonal((20.0, 40.0, 60.0, 1.0, 2.0, 3.0)),
+            drag=(drag.Damping(linear=(10.0, 20.0, 30.0, 1.0, 2.0, 3.0), quadratic=(50.0, 80.0, 90.0, 2.0, 3.0, 4.0)),),
+        ),
+        frames=tuple(hm.Frame(name, hm.Origin(*place)) for name, place in frames.items()),
+    )
+    if arm is None:
+        return hm.Model(name="vessel", bodies=[hull])
+    boom = hm.Body(
+        name="boom",
+        parent="hull",
+        joint=arm,
+        inertia=hm.Inertia(mass=3.0, com=(0.2, 0.05, 0.0), tensor=(0.02, 0.1, 0.1, 0.0, 0.0, 0.0)),
+        hydro=hm.Hydro(
+            volume=0.001, buoyancy_center=(0.2, 0.0, 0.0), added_mass=added_mass.Diagonal((0.1, 1.0, 1.0, 0.0, 0.1, 0.1))
+        ),
+    )
+    return hm.Model(name="vessel", bodies=[hull, boom])
+
+
+def thrusters(names=tuple(FRAMES), lag=0.1):
+    return [Thruster(name=n, frame=n, curve=ideal_curve(60.0, 60.0), time_constant=lag) for n in names]
+
+
+def simulation(controller, **options) -> hm.Simulation:
+    return hm.Simulation(vessel(), thrusters=thrusters(), controller=controller, step=5e-3, record=0.1, **options)
+
+
+def design():
+    """Two coupled axes, one of them with an oscillating, one with an unstable mode."""
+    A = np.array([[0.0, 1.0, 0.0], [-2.0, -0.1, 0.4], [0.0, 0.3, 0.2]])
+    B = np.array([[0.0, 0.0], [1.0, 0.2], [0.1, 2.0]])
+    C = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    names = dict(states=("a", "b", "c"), inputs=("f", "g"), outputs=("a", "c"))
+    return servo_lqr(A, B, C, state_limits=(0.5, 0.4, 0.3), integral_limits=(0.4, 0.3), input_limits=(2.0, 1.0), **names)
+
+
+def test_poles_are_the_stable_eigenvalues_of_the_hamiltonian():
+    d = design()
+    A = np.block([[d.A, np.zeros((3, 2))], [-d.C, np.zeros((2, 2))]])
+    B = np.vstack([d.B, np.zeros((2, 2))])
+    Q = np.diag(1.0 / np.array([0.5, 0.4, 0.3, 0.4, 0.3]) ** 2)
+    H = np.block([[A, -B @ np.diag([4.0, 1.0]) @ B.T], [-Q, -A.T]])
+    stable = sorted((x for x in np.linalg.eigvals(H) if x.real < 0.0), key=lambda x: (round(x.real, 9), x.imag))
+    found = sorted(d.poles, key=lambda x: (round(x.real, 9), x.imag))
+    assert np.allclose(found, stable, rtol=1e-9)
+
+
+def closed(d, lag, k, factor):
+    """Poles with actuators of a lag and a complex factor on the gain of one loop."""
+    n, p, m = 3, 2, 2
+    A = np.block([[d.A, np.zeros((n, p))], [-d.C, np.zeros((p, p))]])
+    B, K = np.vstack([d.B, np.zeros((p, m))]), np.hstack([d.K_x, -d.K_i]).astype(complex)
+    K[k] *= factor
+    whole = np.block([[A, B], [-K / lag, -np.eye(m) / lag]])
+    return np.linalg.eigvals(whole).real.max()
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_margins_are_where_the_poles_reach_the_axis(k):
+    """From the frequency response, and from the poles of the loop whose gain, or phase, is changed that much."""
+    d, lag = design(), 0.15
+    m = loop_margins(d, lag=lag, points=60000)[k]
+    assert closed(d, lag, k, 1.0) < 0.0
+    if math.isinf(m.gain_db):  # no factor does it
+        assert max(closed(d, lag, k, 10.0**x) for x in np.linspace(-4.0, 4.0, 81)) < 0.0
+    else:
+        up, down = 10.0 ** (m.gain_db / 20.0), 10.0 ** (-m.gain_db / 20.0)
+        assert min(abs(closed(d, lag, k, up)), abs(closed(d, lag, k, down))) < 1e-3
+        assert closed(d, lag, k, 0.98 * up) < 0.0 and closed(d, lag, k, 1.02 * down) < 0.0
+    turn = np.exp(-1j * np.radians(m.phase_deg))
+    assert abs(closed(d, lag, k, turn)) < 1e-3
+    assert closed(d, lag, k, np.exp(-0.98j * np.radians(m.phase_deg))) < 0.0
+    # the return difference promises less than there is, and of a state feedback without lag at least 60°
+    assert m.phase_deg >= math.degrees(2.0 * math.asin(0.5 * m.return_difference)) - 1e-6
+    ideal = loop_margins(d)[k]
+    assert ideal.return_difference >= 1.0 - 1e-9 and ideal.phase_deg >= 60.0
+
+
+def test_modes_out_of_reach_are_named():
+    A, names = np.diag([0.5, -1.0]), dict(states=("sway", "yaw"), inputs=("N",), outputs=("yaw",))
+    limits = dict(state_limits=(1.0, 1.0), integral_limits=(1.0,), input_limits=(1.0,))
+    with pytest.raises(ValueError, match=r"mode at 0\.5 1/s cannot be controlled: nothing acts on sway"):
+        servo_lqr(A, np.array([[0.0], [1.0]]), np.array([[0.0, 1.0]]), **limits, **names)
+    with pytest.raises(ValueError, match=r"mode at 0\.5 1/s cannot be observed: no limit is given for sway"):
+        servo_lqr(A, np.array([[1.0], [1.0]]), np.array([[0.0, 1.0]]), **{**limits, "state_limits": (np.inf, 1.0)}, **names)
+    few = thrusters(["port", "starboard", "lateral", "bow"])
+    with pytest.raises(
+        ValueError, match=r"speed control of 'hull': the mode at 0 1/s cannot be controlled: nothing acts on .*integral of"
+    ):
+        hm.Simulation(vessel(), thrusters=few, controller=LqrSpeed(waypoints=[{}]))
+
+
+def test_linearisation_with_the_arm_held_is_that_of_one_rigid_vehicle():
+    """And the vehicle's part of the compiled linearisation of all: M A with the arm's rows and columns left out."""
+    model = vessel(joints.Revolute(axis=(0, 1, 0.3), placement=hm.Origin((0.3, 0.1, 0.0))))
+    q = np.array([0, 0, 5.0, 1, 0, 0, 0, 0.0])
+    A, M = linear_vehicle(model, 0, q)
+    rigid = linear_vehicle(vessel(joints.Fixed(placement=hm.Origin((0.3, 0.1, 0.0)))), 0, q[:7])
+    tau = np.array(hm.inverse_dynamics(model, q, np.zeros(7), np.zeros(7)), dtype=float)
+    whole, _ = hm.compile(model).linearize(q, np.zeros(7), tau)
+    columns = [3, 4, *range(7, 13)]
+    part = np.linalg.solve(M, (np.array(hm.mass_matrix(model, q), dtype=float) @ whole[7:])[:6][:, columns])
+    for other in (rigid[0], np.vstack([whole[[3, 4]][:, columns], part])):
+        assert np.allclose(A, other, rtol=1e-9, atol=1e-9 * np.abs(A).max())
+    assert np.allclose(M, rigid[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", hm.library.plant_names())
+def test_margins_of_library_vehicles(name):
+    plant = hm.load_plant(name)
+    sim = hm.Simulation(plant)
+    design = speed_design(sim, Vehicle(sim, None))
+    assert design.gain_margin_db > 6.0 and design.phase_margin_deg > 30.0
+    assert design.poles.real.max() < -0.3
+
+
+def test_speeds_are_reached_without_a_lasting_error():
+    """In a current that the controller does not know; and the nonlinear loop decays as the slowest pole says."""
+    way = [{"t": 0.0}, {"t": 4.0, "surge": 0.4, "heave": 0.1, "yaw_rate_deg": 3.0}]
+    sim = simulation(LqrSpeed(waypoints=way), environment=hm.Environment(current=Current(velocity=(0.1, -0.1, 0.0))))
+    ds = sim.run(25.0).recording
+    assert sim.controller.design.gain_margin_db > 6.0 and sim.controller.design.phase_margin_deg > 30.0
+    assert "phase margin" in str(sim.controller.design)
+    V = ds.velocity.sel(body="hull").values[-1]
+    assert V[[0, 2]] == pytest.approx([0.4, 0.1], abs=0.01) and V[5] == pytest.approx(math.radians(3.0), abs=0.01)
+    assert abs(ds.signal.sel(channel=["error.roll", "error.pitch"]).values[-1]).max() < 0.01
+
+
+def test_a_place_is_held_in_a_current_and_a_path_followed():
+    water = hm.Environment(current=Current(velocity=(-0.2, 0.1, 0.0)))
+    sim = simulation(LqrHoldPose(position=(0.5, -0.3, 0.4), heading_deg=20.0, bandwidth=1.5), environment=water)
+    last = sim.run(25.0).recording.signal.isel(time=-1)
+    assert max(abs(float(last.sel(channel=f"error.{x}"))) for x in ("x", "y", "z", "yaw")) < 0.005
+    way = [{"t": 2.0, "position": (0, 0, 0)}, {"t": 14.0, "position": (2, 1, 0.5), "heading_deg": 90.0}]
+    ds = simulation(LqrFollowPath(waypoints=way, bandwidth=1.5)).run(18.0).recording
+    assert float(abs(ds.signal.sel(channel=["error.x", "error.y", "error.z"])).max()) < 0.2
+
+
+def test_a_small_change_decays_with_the_designed_poles():
+    """The nonlinear plant without lag, near rest, against expm of the closed loop."""
+    controller = LqrSpeed(waypoints=[{}], period=2e-3)
+    model = vessel()
+    state = model.initial()
+    state.v[:] = [1e-3, -2e-3, 1e-3, 1e-3, -1e-3, 2e-3]
+    sim = hm.Simulation(model, thrusters=thrusters(lag=0.0), controller=controller, state=state, step=2e-3, record=0.1)
+    v = sim.run(2.0).recording.v.values
+    d = sim.controller.design
+    A = np.block([[d.A - d.B @ d.K_x, d.B @ d.K_i], [-d.C, np.zeros((6, 6))]])
+    x = np.concatenate([[0.0, 0.0], state.v, np.zeros(6)])
+    exact = np.array([scipy.linalg.expm(A * t) @ x for t in 0.1 * np.arange(21)])[:, 2:8]
+    assert np.abs(v - exact).max() < 0.02 * np.abs(exact).max()  # sampled at 2 ms, quadratic drag of 1 % of the linear

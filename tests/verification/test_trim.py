@@ -1,0 +1,113 @@
+"""Equilibria against closed forms, and as starts of simulations that stay where they are."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.actuation import Thruster, drives, linear_curve
+from hydromechs.hydro import Current, Gusts
+from hydromechs.model import added_mass, drag, joints
+
+
+def vessel(weight=30.0, **options) -> hm.Model:
+    """A vehicle that weighs `weight` newtons in water, with drag and six thruster frames."""
+    frames = {
+        "surge": ((-0.3, 0.0, 0.0), (0.0, 0.0, 0.0)),
+        "sway": ((0.0, 0.0, 0.0), (0.0, 0.0, math.pi / 2)),
+        "bow": ((0.3, 0.0, 0.0), (0.0, math.pi / 2, 0.0)),
+        "stern": ((-0.3, 0.0, 0.0), (0.0, math.pi / 2, 0.0)),
+        "fore": ((0.3, 0.0, 0.0), (0.0, 0.0, math.pi / 2)),
+    }
+    hull = hm.Body(
+        name="hull",
+        joint=joints.Free(),
+        inertia=hm.Inertia(mass=50.0, com=(0.0, 0.0, 0.02), tensor=(2.0, 3.0, 4.0, 0.0, 0.0, 0.0)),
+        hydro=hm.Hydro(
+            volume=(50.0 - weight / 9.81) / 1025.0,
+            buoyancy_center=(0.0, 0.0, -0.03),
+            added_mass=added_mass.Diagonal((20.0, 40.0, 60.0, 1.0, 2.0, 3.0)),
+            drag=(drag.Damping(linear=(10.0, 20.0, 30.0, 1.0, 2.0, 3.0), quadratic=(50.0, 80.0, 90.0, 2.0, 3.0, 4.0)),),
+        ),
+        frames=tuple(hm.Frame(name, hm.Origin(*place)) for name, place in frames.items()),
+    )
+    return hm.Model(name="vessel", bodies=[hull], world=hm.World(gravity=9.81, water_density=1025.0))
+
+
+def thrusters(model, dead_band=0.1):
+    curve = linear_curve(100.0, 80.0, dead_band=dead_band)
+    return [Thruster(name=n, frame=n, curve=curve, time_constant=0.2) for n in model.frames]
+
+
+def plant(model, **options) -> hm.Plant:
+    return hm.Plant(model=model, components=tuple(thrusters(model)), **options)
+
+
+def test_thrust_that_carries_a_weight_and_drives_on():
+    """Surge thrust is the drag at the wanted speed; bow and stern share the weight; a dead band is no obstacle."""
+    model, u = vessel(), 0.5
+    state = model.initial()
+    state.v[0] = u
+    found = hm.trim(plant(model), state=state)
+    assert found.converged and not found.message
+    force = {c.name: float(c.curve.steady(found.commands[c.name])) for c in thrusters(model)}
+    assert force["surge"] == pytest.approx(10.0 * u + 50.0 * u**2, rel=1e-9)
+    assert force["bow"] == pytest.approx(15.0, rel=1e-9) and force["stern"] == pytest.approx(15.0, rel=1e-9)
+    assert max(map(abs, found.residual.values())) < 1e-8
+    run = hm.Simulation(plant(model), state=found.state).run(1.0)  # the thrusters' lag starts in equilibrium, too
+    assert np.allclose(run.state.v, state.v, rtol=0.0, atol=1e-9)
+
+
+def test_thrust_against_a_current():
+    model, c = vessel(weight=0.0), 0.4
+    water = hm.Environment(current=Current(velocity=(-c, 0.0, 0.0)))
+    found = hm.trim(plant(model, environment=water))
+    assert float(linear_curve(100.0, 80.0, 0.1).steady(found.commands["surge"])) == pytest.approx(10 * c + 50 * c**2, rel=1e-9)
+
+
+def test_attitude_for_given_commands():
+    """With bow and stern given, the vehicle pitches until its righting moment balances: (m g zg + B zb) sin θ = l (f_b − f_s)."""
+    model = vessel(weight=0.0)
+    curve = linear_curve(100.0, 80.0, dead_band=0.1)
+    given = {"bow": curve.inverse(5.0), "stern": curve.inverse(-5.0), "surge": curve.inverse(0.0), "sway": 0.0, "fore": 0.0}
+    found = hm.trim(plant(model), commands=given, free=["hull.q"])
+    w, x, y, z = found.state.q[3:]
+    pitch = math.asin(2 * (w * y - z * x))
+    assert found.converged
+    assert math.sin(pitch) == pytest.approx(0.3 * 10.0 / (50.0 * 9.81 * 0.05), rel=1e-9)
+
+
+def test_servos_hold_an_arm_level():
+    """The target is above the wanted position by torque over stiffness."""
+    arm = hm.Body(
+        name="arm",
+        joint=joints.Revolute(axis=(0, 1, 0)),
+        inertia=hm.Inertia(mass=2.0, com=(0.5, 0, 0), tensor=(0.1,) * 3 + (0,) * 3),
+    )
+    model = hm.Model(name="arm", bodies=[arm])
+    sim = hm.Simulation(model, drives={"arm": drives.Servo(stiffness=200.0, damping=10.0)})
+    found = hm.trim(sim.plant)
+    assert found.converged and found.commands["arm"] == pytest.approx(2.0 * 9.81 * 0.5 / 200.0, rel=1e-9)
+    hanging = hm.trim(model, free=["arm"], state=hm.State(q=np.array([-1.0]), v=np.zeros(1)))
+    assert hanging.converged and hanging.state.q[0] == pytest.approx(-math.pi / 2, abs=1e-8)
+
+
+def test_what_cannot_be_balanced_is_named():
+    model = vessel(weight=0.0)
+    heeled = model.initial()
+    heeled.q[3:] = (math.cos(0.1), math.sin(0.1), 0.0, 0.0)
+    with pytest.raises(
+        ValueError, match=r"nothing that may change acts in hull.p \(.*N·m\); add an actuator there, or let .*free=\['hull.p'\]"
+    ):
+        hm.trim(plant(model), state=heeled)
+    assert hm.trim(plant(model), state=heeled, free=["hull.p"]).converged
+    heavy = hm.trim(plant(vessel(weight=300.0)))
+    assert not heavy.converged
+    assert "hull.w" in heavy.message and "at their limits: bow, stern" in heavy.message
+    with pytest.raises(ValueError, match="trim needs steady water, but there are gusts"):
+        hm.trim(plant(model, environment=hm.Environment(gusts=Gusts(sigma=(0.1, 0.1, 0.1), time_constant=5.0, interval=0.5))))
+    with pytest.raises(KeyError, match="no degree of freedom 'hull.roll'"):
+        hm.trim(plant(model), free=["hull.roll"])
+    with pytest.raises(KeyError, match="no actuator 'port'"):
+        hm.trim(plant(model), commands={"port": 0.0})
