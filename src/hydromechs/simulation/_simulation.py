@@ -49,8 +49,6 @@ __all__ = ["Simulation"]
 
 LATEST = 1e-3
 """Rounding of a time, in steps, up to which a run can start there."""
-LARGE = 1e9
-"""Size of a recording in memory above which a run warns [bytes]."""
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 
@@ -428,7 +426,8 @@ class Simulation:
         for _, text in size_faults(duration, self.step_size, self.record):
             raise ValueError(text)
         self._ranges.counts.clear()
-        for text in step_faults(self.plant, self._at.q, self.method, self.step_size):
+        opened = self.plant.opened(self._inputs(self._at.t)[0])
+        for text in step_faults(self.plant, self._at.q, self.method, self.step_size, opened):
             raise ValueError(text)  # numbers may stay finite and be wrong
         log = Log()
         for text in (note for c in self.plant.components for note in c.notes):
@@ -436,9 +435,7 @@ class Simulation:
         own = {"integrator": self.method.name, "step": self.step_size}
         own |= dict(attrs or {})
         recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
-        size = recording.sample_size * duration / self.record
-        if path is None and size > LARGE:
-            text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
+        for text in recording.size_warning(duration):
             warnings.warn(text, stacklevel=2)
         t_end = self._at.t + duration
         watch = [Watched(event, self._value_of(event.quantity), self._at) for event in self.events]
@@ -486,6 +483,7 @@ class Simulation:
                 return stopped  # at the end the controller is not asked: the next run asks
             self._control(log)
             recording.signal = self._signal
+            recording.renew(self._at.t, self._inputs(self._at.t)[0])
 
     def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> tuple[float, float]:
         """Close the recording; seconds that the run took, and simulated over real time."""
@@ -523,6 +521,8 @@ class Simulation:
         try:
             while not reached(at.t, t_end, self.step_size):
                 inputs, until = self._inputs(at.t)
+                if recording is not None:
+                    recording.renew(at.t, inputs)
                 at = self._propagator.advance(at, inputs, min(t_end, until), self.step_size, recording)
         except NotFinite as failure:
             self._at = failure.at
