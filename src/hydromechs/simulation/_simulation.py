@@ -74,7 +74,7 @@ class Simulation:
         touching: Names of frames that touch terrain at their origin, as feet do.
         collisions: Pairs of names of bodies that can touch each other.
         material: How bodies meet each other.
-        grasps: What can be held together; see `grasp` and `release`.
+        grasps: What can be held together, firmly or by a `contact.Grip`; see `grasp` and `release`.
         external: Names of bodies on which `set_wrench` puts forces.
         components: Other components, your own too.
         parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
@@ -105,7 +105,7 @@ class Simulation:
         touching: Iterable[str] = (),
         collisions: Iterable[tuple[str, str]] = (),
         material: contact.Material | None = None,
-        grasps: Iterable[contact.Grasp] = (),
+        grasps: Iterable[contact.Grasp | contact.Grip] = (),
         external: Iterable[str] = (),
         components: Iterable[Component] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
@@ -121,7 +121,9 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
-        grasps = instances(grasps, contact.Grasp, "grasps", "grasps, as contact.Grasp(...)")
+        grasps = instances(
+            grasps, contact.Grasp | contact.Grip, "grasps", "grasps, as contact.Grasp(...) or contact.Grip(...)"
+        )
         others = instances(components, Component, "components", COMPONENTS)
         acting = dict(
             thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
@@ -182,6 +184,7 @@ class Simulation:
         check_events(self.events, self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._controlled = True
         self.reset()
 
     # -- construction -------------------------------------------------------------------------------------------------------
@@ -268,6 +271,7 @@ class Simulation:
         except (ValueError, KeyError):
             self._at, self._command, self._held, self.parameters = old
             raise
+        self._controlled = bool(given.control)
         if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
             self._signal = np.array(values["signal"])
@@ -289,6 +293,7 @@ class Simulation:
             memory=memory,
             parameters=self.plant.parameter_values(self.parameters),
             signal=self._signal.copy(),
+            control=float(self._controlled),
         )
 
     @state.setter
@@ -508,7 +513,9 @@ class Simulation:
 
     def _control(self, log: Log) -> None:
         """Ask the controller if its time has come."""
-        if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
+        if self.controller is None or not self._controlled:
+            return
+        if self.period and is_multiple(self._at.t, self.period, self.step_size):
             try:
                 said = self._set_command(self.controller(self.state))
                 self._signal = signals_of(self.controller, self.signals)
@@ -546,6 +553,10 @@ class Simulation:
                 if event.grasp:
                     names = ", ".join(map(repr, event.grasp))
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
+            if event.control is not None:
+                self._controlled = event.control == "on"
+                if not self._controlled:
+                    self._signal = np.full(len(self.signals), np.nan)
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(self._at)
