@@ -121,9 +121,7 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
-        grasps = instances(
-            grasps, contact.Grasp | contact.Grip, "grasps", "grasps, as contact.Grasp(...) or contact.Grip(...)"
-        )
+        grasps = instances(grasps, contact.Grasp | contact.Grip, "grasps", "grasps, as contact.Grasp(...) or contact.Grip(...)")
         others = instances(components, Component, "components", COMPONENTS)
         acting = dict(
             thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
@@ -183,8 +181,7 @@ class Simulation:
         self._quantities = quantities(self.plant, self.signals)
         check_events(self.events, self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
-        self._command, self._held, self._signal = np.zeros(0), np.zeros(0), np.zeros(0)
-        self._controlled = True
+        self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
         self.reset()
 
     # -- construction -------------------------------------------------------------------------------------------------------
@@ -438,8 +435,7 @@ class Simulation:
         log = Log()
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
-        own = {"integrator": self.method.name, "step": self.step_size}
-        own |= dict(attrs or {})
+        own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
         recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
         size = recording.sample_size * duration / self.record
         if path is None and size > LARGE:
@@ -513,9 +509,8 @@ class Simulation:
 
     def _control(self, log: Log) -> None:
         """Ask the controller if its time has come."""
-        if self.controller is None or not self._controlled:
-            return
-        if self.period and is_multiple(self._at.t, self.period, self.step_size):
+        asked = self._controlled and self.period and is_multiple(self._at.t, self.period, self.step_size)
+        if self.controller is not None and asked:
             try:
                 said = self._set_command(self.controller(self.state))
                 self._signal = signals_of(self.controller, self.signals)
@@ -553,10 +548,8 @@ class Simulation:
                 if event.grasp:
                     names = ", ".join(map(repr, event.grasp))
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
-            if event.control is not None:
-                self._controlled = event.control == "on"
-                if not self._controlled:
-                    self._signal = np.full(len(self.signals), np.nan)
+            self._controlled = event.control == "on" if event.control else self._controlled
+            self._signal = self._signal if self._controlled else np.full(len(self.signals), np.nan)
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(self._at)
@@ -582,11 +575,9 @@ class Simulation:
         return self._observed(self._at)
 
     def _observed(self, at: Point) -> dict[str, np.ndarray]:
-        inputs, _ = self._inputs(at.t)
         layout, nv = self.plant.layout, self.model.nv
         names = [a.name for a in self._programs.observer.recipe.outputs]
-        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, inputs]), strict=True))
-        work = at.x[len(at.x) - len(layout.causes) :].copy()
+        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, self._inputs(at.t)[0]]), strict=True))
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
@@ -594,7 +585,7 @@ class Simulation:
             "command": self._command.copy(),
             "internal_state": at.x[nv:].copy(),
             "held_input": self._held.copy(),
-            "work": work,
+            "work": at.x[len(at.x) - len(layout.causes) :].copy(),
             "energy_residual": np.asarray(np.nan),
             "signal": self._signal.copy(),
         }
