@@ -1,5 +1,6 @@
 """The pages in a browser without a window: no error on the console, a canvas with something on it, and it moves."""
 
+import dataclasses
 import io
 import time
 
@@ -134,6 +135,24 @@ def test_one_file_replays_without_server_and_network(browser, run, tmp_path):
     assert drawn(before)
     assert changed(before)(tab.until(changed(before)))
     tab.close()
+
+
+def test_joints_of_all_kinds_and_odd_names():
+    """Ball joints, free bodies, and a name with a slash; no browser needed."""
+    model = hm.load("sinking_chain")
+    bodies = [
+        dataclasses.replace(b, name=b.name.replace("_", "/"), parent=b.parent and b.parent.replace("_", "/"))
+        for b in model.bodies
+    ]
+    page = viewer.view(dataclasses.replace(model, bodies=bodies))
+    try:
+        q = page.q.copy()
+        q[:3] += 1.0
+        page.configure(q)
+        handle = page.server.scene.get_handle_by_name(page.paths["link/1"])
+        assert handle.position == pytest.approx(q[:3]) and page.paths["link/1"] == "/world/link 1"
+    finally:
+        page.close()
 
 
 def test_a_port_in_use_is_passed_over():

@@ -198,6 +198,12 @@ def test_pictures_show_what_is_in_front():
     assert (red | blue).sum() == pytest.approx(disc(1.0, 0.0), rel=0.03)
 
 
+def test_without_a_browser_it_is_said_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="no chromium on this machine; hydromechs.viewer.snapshot draws without one"):
+        viewer.browser_picture(viewer.model_scene(hm.load("held_load")), tmp_path / "a.png")
+
+
 def test_files_of_pictures(tmp_path):
     model = hm.load("held_load")
     path = viewer.snapshot(model, None, tmp_path / "a" / "load.png", size=(160, 120))

@@ -12,7 +12,7 @@ SEEN = {"seen": True}
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and values of all fields that count (`compare`; no looks) of a thing of dataclasses, tuples, numbers, texts.
+    """The classes and values of all fields that count (`compare`), but for looks, of dataclasses, tuples, numbers and texts.
 
     Args:
         thing: A model, a part of one, or what is built on models in the same way.

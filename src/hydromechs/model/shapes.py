@@ -1,4 +1,4 @@
-"""Shapes of bodies, for display and for contact."""
+"""Shapes of bodies, for contact and for the free surface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shape:
     color: Color | None = None
     """Red, green, blue, each 0 to 1 [-], shape (3,); the viewer's choice if left out."""
     contact: bool = True
-    """Whether the shape takes part in contact; otherwise it is for display only."""
+    """Whether the shape takes part in contact; the free surface cuts it in any case."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "shape")

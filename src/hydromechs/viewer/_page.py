@@ -18,7 +18,7 @@ from ._raster import AIR, FOV, WATER, Camera, scene_camera
 from ._scene import HIDDEN, Scene
 from ._solids import grid
 
-__all__ = ["ROOT", "Page", "free_port"]
+__all__ = ["Page", "free_port"]
 
 ROOT = "/world"
 ARRAYS_EVERY = 0.09
@@ -63,6 +63,8 @@ class Page:
         """Which layers are on."""
         self.k = 0
         """Index of the time that is shown."""
+        self.paths = {"": ROOT}
+        """Names of nodes on the server by frame."""
         self._parts: dict[str, list[Any]] = {layer: [] for layer in scene.layers}
         self._moving: list[Callable[[int], None]] = []
         self._surroundings(camera or scene_camera(scene, aspect=1.5))
@@ -101,16 +103,12 @@ class Page:
             for move in self._moving:
                 move(k)
 
-    def html(self, *, speed: float = 1.0) -> str:
-        """One HTML file that replays the scene without a server.
-
-        Args:
-            speed: Simulated over shown time.
-        """
+    def html(self) -> str:
+        """One HTML file that replays the scene without a server."""
         self.show(0)
         recorder = self.server.get_scene_serializer()
         for k, wait in enumerate(np.diff(self.scene.times), start=1):
-            recorder.insert_sleep(float(wait) / speed)
+            recorder.insert_sleep(float(wait))
             self.show(k)
         return str(recorder.as_html())
 
@@ -147,13 +145,14 @@ class Page:
         scene, api = self.scene, self.server.scene
         api.add_frame(ROOT, show_axes=False, wxyz=quaternion_from_matrix(scene.upright))
         for frame in scene.frames:
-            handle = api.add_frame(f"{ROOT}/{frame.name}", show_axes=False)
+            self.paths[frame.name] = f"{self.paths[frame.parent]}/{_segment(frame.name)}"
+            handle = api.add_frame(self.paths[frame.name], show_axes=False)
             self._moving.append(_mover(handle, frame.position, frame.wxyz))
         for solid in scene.solids:
             self._keep(
                 solid.layer,
                 api.add_mesh_simple(
-                    f"{ROOT}/{solid.name}",
+                    f"{self.paths[solid.frame]}/{_segment(solid.name)}",
                     solid.triangles.vertices.astype(np.float32),
                     solid.triangles.faces.astype(np.uint32),
                     color=solid.color,
@@ -166,12 +165,12 @@ class Page:
             if len(line.points) > 1:
                 ends = np.stack([line.points[:-1], line.points[1:]], axis=1).astype(np.float32)
                 handle = api.add_line_segments(
-                    f"{ROOT}/{line.name}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
+                    f"{ROOT}/{_segment(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
                 )
                 self._keep(line.layer, handle)
         for arrows in scene.arrows:
             handle = api.add_arrows(
-                f"{ROOT}/{arrows.name}",
+                f"{ROOT}/{_segment(arrows.name)}",
                 arrows.ends[0].astype(np.float32),
                 _bytes(arrows.color),
                 shaft_radius=arrows.width,
@@ -183,7 +182,7 @@ class Page:
         for surface in scene.surfaces:
             first = grid(surface.x, surface.y, surface.z[0])
             handle = api.add_mesh_simple(
-                f"{ROOT}/{surface.name}",
+                f"{ROOT}/{_segment(surface.name)}",
                 first.vertices.astype(np.float32),
                 first.faces.astype(np.uint32),
                 color=surface.color,
@@ -212,6 +211,11 @@ class Page:
     def _keep(self, layer: str, handle: Any) -> None:
         handle.visible = self.shown[layer]
         self._parts[layer].append(handle)
+
+
+def _segment(name: str) -> str:
+    """A name as one part of the name of a node, which has slashes between its parts."""
+    return name.replace("/", " ")
 
 
 def _bytes(color: tuple[float, float, float]) -> tuple[int, ...]:

@@ -25,7 +25,8 @@ MOMENTS = 6
 """Moments of a run in its report."""
 FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 """What makes a browser draw without a window and without a graphics card."""
-ONLY_CANVAS = "<style>body *{visibility:hidden} canvas{visibility:visible}</style>"
+BARE = "<style>button, [class*=mantine-Notif], [class*=mantine-Paper] {visibility: hidden !important}</style>"
+"""Hides controls and messages of the page."""
 
 
 def snapshot(
@@ -131,7 +132,7 @@ def browser_picture(scene: Scene, path: str | os.PathLike[str], *, size: tuple[i
     path = Path(path).absolute()
     page = Page(scene, camera=scene_camera(scene, aspect=size[0] / size[1]))
     try:
-        text = page.html().replace("</head>", f"{ONLY_CANVAS}</head>", 1)
+        text = page.html().replace("</head>", f"{BARE}</head>", 1)
     finally:
         page.close()
     with tempfile.TemporaryDirectory() as folder:

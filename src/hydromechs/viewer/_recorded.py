@@ -177,11 +177,10 @@ def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
 # -- what stands around ---------------------------------------------------------------------------------------------------
 
 
-def _around(path: tuple[Array, Array], upright: Array) -> tuple[Array, Array, float]:
-    """Centre of a path in world axes, and half the width of what is drawn around it [m]."""
-    center = upright.T @ (0.5 * (path[0] + path[1]))
-    half = 0.5 * float(np.linalg.norm((path[1] - path[0])[:2]))
-    return center, center, max(2.5 * half, 3.0)
+def _around(path: tuple[Array, Array], down: float) -> tuple[Array, float]:
+    """Centre of a path (its bounds with z up) in world axes, and a quarter of the width of what is drawn around it [m]."""
+    center = 0.5 * (path[0] + path[1]) * np.array([1.0, -down, -down])
+    return center, max(1.25 * float(np.linalg.norm((path[1] - path[0])[:2])), 3.0)
 
 
 def _ground(
@@ -189,11 +188,9 @@ def _ground(
 ) -> Iterator[Solid]:
     """Terrain, and the bed at the water's depth."""
     down = float(model.world.down[2])
-    upright = np.diag([1.0, -down, -down])
-    center, _, half = _around(path, upright)
+    center, half = _around(path, down)
     for thing in things:
-        round_ = isinstance(thing, terrain.Plane | terrain.HeightField)
-        color = SAND if round_ else CONCRETE
+        color = SAND if isinstance(thing, terrain.Plane | terrain.HeightField) else CONCRETE
         yield Solid(name=f"terrain {thing.name}", triangles=_terrain(thing, center, half, down), color=color, layer="terrain")
     bed = None if environment is None else environment.water_depth
     if bed is not None and not things and bed - abs(center[2]) < 4.0 * half:
@@ -255,13 +252,12 @@ def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -
 
 
 def _sea(model: Model, ds: xarray.Dataset, environment: Environment, path: tuple[Array, Array]) -> Iterator[Surface]:
-    """The water's surface, where the mechanism comes near to it or there are waves."""
-    depths = [float(np.nanmin(depth(ds, str(body)))) for body in ds["body"].values[:1]]
-    components = wave_components(environment, model.world.gravity, int(ds.attrs.get("seed", 0)))
-    if min(depths) > NEAR_SURFACE or not np.isfinite(min(depths)):
+    """The water's surface, where the mechanism comes near to it."""
+    if float(depth(ds, str(ds["body"].values[0])).min()) > NEAR_SURFACE:
         return
+    components = wave_components(environment, model.world.gravity, int(ds.attrs.get("seed", 0)))
     down = float(model.world.down[2])
-    center, _, half = _around(path, np.diag([1.0, -down, -down]))
+    center, half = _around(path, down)
     lines = 2.0 * half * np.linspace(-1.0, 1.0, 33)
     x, y = center[0] + lines, center[1] + lines
     heights = wave_heights(components, x, y, ds["time"].values)

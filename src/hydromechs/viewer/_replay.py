@@ -13,6 +13,7 @@ from ._page import Page
 from ._plots import free_bodies
 from ._raster import scene_camera
 from ._scene import Scene
+from ._style import COLOURS, RED
 
 if TYPE_CHECKING:
     import xarray
@@ -50,7 +51,7 @@ class ReplayPage(Page):
         """Simulated over real time."""
         self.loop = gui.add_checkbox("Loop", True)
         """Whether it begins again at the end."""
-        bodies = [name for frame in scene.frames if "/" not in (name := frame.name)]
+        bodies = [frame.name for frame in scene.frames if not frame.parent]
         self.follow = gui.add_dropdown(
             "Camera follows", ("nothing", *bodies), initial_value=(free_bodies(ds) or ["nothing"])[0]
         )
@@ -122,13 +123,12 @@ def _plots(server: Any, ds: xarray.Dataset) -> list[tuple[Any, Array, list[Array
     if angles:
         panels["Joints [rad or m]"] = {c: thin["q"].sel(coordinate=c).values for c in angles[:8]}
     out = []
-    colors = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#4d4d4d")
     with server.gui.add_folder("Plots", expand_by_default=False):
         for title, curves in panels.items():
             values = [np.asarray(v, dtype=float) for v in curves.values()]
             series = [uplot.Series(label="t")]
-            series += [uplot.Series(label=n, stroke=colors[i], width=1.5) for i, n in enumerate(curves)]
-            series.append(uplot.Series(label="now", stroke="#c0392b", width=2))
+            series += [uplot.Series(label=n, stroke=COLOURS[i], width=1.5) for i, n in enumerate(curves)]
+            series.append(uplot.Series(label="now", stroke=RED, width=2))
             scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)}
             plot = server.gui.add_uplot(_with_cursor(t, values, t[0]), tuple(series), title=title, scales=scales, aspect=2.0)
             out.append((plot, t, values))

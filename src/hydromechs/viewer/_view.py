@@ -12,7 +12,7 @@ from hydromechs.model import JointPart, Model, joints
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
-from ._page import ROOT, Page
+from ._page import Page
 from ._scene import bodies_at, model_scene
 
 __all__ = ["ModelPage", "view"]
@@ -35,8 +35,7 @@ class ModelPage(Page):
         self.q = np.array(model.initial().q if q is None else q, dtype=float)
         """The configuration that is shown, shape (nq,)."""
         super().__init__(model_scene(model, self.q, properties=True), port=port)
-        self._bodies = [self.server.scene.get_handle_by_name(f"{ROOT}/{name}") for name in model.body_names]
-        self._axes: list[Any] = []
+        self._bodies = [self.server.scene.get_handle_by_name(self.paths[name]) for name in model.body_names]
         gui = self.server.gui
         gui.add_markdown(f"### {model.name}\n{model.description}")
         self.layer_switches()
@@ -96,13 +95,13 @@ class ModelPage(Page):
         api = self.server.scene
         groups: dict[str, list[Any]] = {"body frames": [], "named frames": []}
         for body in self.model.bodies:
-            at = f"{ROOT}/{body.name}"
+            at = self.paths[body.name]
             axes = api.add_frame(f"{at}/axes", axes_length=length, axes_radius=0.03 * length, visible=False)
             groups["body frames"] += [axes, api.add_label(f"{at}/name", body.name, visible=False)]
             for frame in body.frames:
                 wxyz = quaternion_from_matrix(frame.origin.R)
                 placed = dict(wxyz=wxyz, position=frame.origin.xyz, visible=False)
-                name = f"{at}/frames {frame.name}"
+                name = f"{at}/frame {frame.name.replace('/', ' ')}"
                 groups["named frames"] += [
                     api.add_frame(name, axes_length=0.6 * length, axes_radius=0.02 * length, **placed),
                     api.add_label(f"{name} label", frame.name, position=frame.origin.xyz, visible=False),
