@@ -64,7 +64,7 @@ def test_a_grip_is_one_of_the_grasps():
 
 def test_a_check_of_a_window():
     recording = counted().run(1.0).recording
-    check = Check(name="c", quantity="signal.calls", statistic="max", after=0.25, before=0.75, below=7.5, above=6.5)
+    check = Check(name="c", quantity="signal.calls", statistic="max", after=0.25, before=0.75, below=8.5, above=7.5)
     assert check.judge(recording).passed and "after 0.25 s before 0.75 s" in check.judge(recording).text
     with pytest.raises(ValueError, match="must be earlier than before"):
         Check(name="c", quantity="time", after=2, before=1, below=1)

@@ -66,9 +66,12 @@ class Euler(FixedStep):
     stages = 1
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond."""
+        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond.
+
+        Nothing is stable without damping; a hundredth of 1/ω lets an amplitude grow by 0.5 % a radian.
+        """
         if decay < 2.0 * frequency:
-            return decay / frequency**2
+            return max(decay / frequency**2, 0.01 / frequency)
         fastest = _fastest(frequency, decay)
         return 2.0 / fastest if fastest else np.inf
 
