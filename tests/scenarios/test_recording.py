@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import xarray
 
-from hydromechs import Simulation, load
+from hydromechs import Body, Controller, Inertia, Model, Simulation, drives, joints, load
 from hydromechs.recording import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
-from hydromechs.simulation import _simulation
+from hydromechs.simulation import _recorder
 
 COORDS = {"body": ["vehicle", "Ünterarm"], "xyz": ["x", "y", "z"], "actuator": ["t1"], "contact": []}
 SCHEMA = [
@@ -311,6 +311,31 @@ def test_a_run_on_disk_takes_no_memory_for_its_samples(tmp_path):
 
 def test_a_recording_too_large_for_memory_is_said(monkeypatch):
     """Verify that the warning tells the size and the remedy, before the run."""
-    monkeypatch.setattr(_simulation, "LARGE", 1e5)
+    monkeypatch.setattr(_recorder, "LARGE", 1e5)
     with pytest.warns(UserWarning, match=r"GB of memory; run\(\.\.\., path="):
         Simulation(load("sinking_chain")).run(2.0)
+
+
+def test_a_sample_holds_what_the_controller_gave_at_its_time():
+    """Verify on a controller whose command and signal are the time itself, sampled at and between its calls."""
+
+    class Clock(Controller):
+        period = 0.1
+
+        def start(self, simulation):
+            self.signals = {"now": "s"}
+
+        def __call__(self, state):
+            self.signal_values = np.array([state.t])
+            return {"rod": state.t}
+
+    rod = Body(name="rod", joint=joints.Prismatic(axis=(1, 0, 0)), inertia=Inertia(mass=1.0))
+    sim = Simulation(Model(bodies=[rod]), drives={"rod": drives.Torque()}, controller=Clock(), step=0.01, record=0.02)
+    whole = sim.run(1.0).recording
+    called = np.floor(whole.time.values / 0.1 + 1e-9) * 0.1
+    for values in (whole.command.values[:, 0], whole.signal.values[:, 0]):
+        np.testing.assert_allclose(values[:-1], called[:-1], rtol=0, atol=1e-12)
+    sim.reset()
+    parts = [sim.run(t).recording for t in (0.3, 0.14, 0.56)]  # resumed at a call, and between two
+    joined = np.concatenate([p.command.values[:-1, 0] for p in parts])
+    np.testing.assert_array_equal(joined, whole.command.values[:-1, 0])

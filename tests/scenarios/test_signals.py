@@ -35,7 +35,8 @@ def test_signals_are_recorded_with_their_units_and_hold_between_ticks():
     assert ds.signal.dims == ("time", "channel")
     reference = ds.signal.sel(channel="reference.arm").values
     path = JointMotion(waypoints=WAY).path
-    ticks = 0.05 * np.floor(np.maximum(ds.time.values - 1e-6, 0.0) / 0.05)  # a sample at a tick shows what held before it
+    ticks = 0.05 * np.floor((ds.time.values + 1e-6) / 0.05)  # a sample at a tick shows what holds from then on
+    ticks[-1] = 0.35  # at the end the controller is not asked
     assert np.allclose(reference, [path(t).position[0] for t in ticks], rtol=0.0, atol=1e-15)
     error = ds.signal.sel(channel="error.arm").values
     at = [np.argmin(abs(ds.time.values - t)) for t in ticks]

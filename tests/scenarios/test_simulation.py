@@ -136,9 +136,8 @@ def test_resumed_run_equals_the_uninterrupted_one(whole, cut):
     second.state = first.state
     rest = second.run(2.0 - cut)
     equal_states(rest.state, whole.state)
-    late = rest.recording.isel(time=slice(1, None))  # the first sample is the state that was given
-    on_grid = np.isclose(np.round(early.time.values / 0.02) * 0.02, early.time.values)
-    early = early.isel(time=on_grid)  # the end of a run is a sample too
+    early, late = early.isel(time=slice(-1)), rest.recording  # the last sample has the inputs that held until then
+    late = late.isel(time=np.isclose(np.round(late.time.values / 0.02) * 0.02, late.time.values))  # a cut is a sample too
     for name in (
         "time",
         "q",
@@ -199,8 +198,8 @@ def test_command_is_held_between_ticks():
         rover(), thrusters=THRUSTERS, drives=SERVO, controller=lambda s: [s.t, -s.t, 0.1], period=0.1, step=1e-2, record=0.01
     )
     ds = sim.run(0.5).recording
-    ticks = np.floor((ds.time.values[1:] - 1e-9) / 0.1) * 0.1  # a sample at a tick still shows what led there
-    np.testing.assert_allclose(ds.command.values[1:, 0], ticks, atol=1e-9)
+    ticks = np.floor((ds.time.values[:-1] + 1e-9) / 0.1) * 0.1  # a sample at a tick shows what holds from then on
+    np.testing.assert_allclose(ds.command.values[:-1, 0], ticks, atol=1e-9)
 
 
 # -- events ---------------------------------------------------------------------------------------------------------------

@@ -77,7 +77,12 @@ def test_energy_and_momentum_through_closing_swinging_and_opening():
     q[7:10] = (0.25, -0.03, 0.55)
     v = np.array([0.1, 0.2, -0.1, 0.2, -0.3, 0.4, -0.2, 0.1, 0.3, 0.5, 0.1, -0.6])
     jaws = grip(
-        holder="holder_frame", closed=False, reach=1.0, turning_stiffness=(30.0, 20.0, 40.0), stiffness=(900.0, 700.0, 800.0)
+        holder="holder_frame",
+        closed=False,
+        reach=1.0,
+        turning_stiffness=(30.0, 20.0, 40.0),
+        stiffness=(900.0, 700.0, 800.0),
+        damping=(30.0, 20.0, 25.0),
     )
     events = [
         hm.Event(name="close", quantity="time", level=0.5, grasp=("grip",)),

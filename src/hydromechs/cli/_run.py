@@ -85,7 +85,7 @@ def run(
             )
         except RunInterrupted as stopped:
             bar.close()
-            _print_interrupted(stopped, console)
+            _print_interrupted(stopped, source, console)
             raise
         if pictures:
             bar.show("drawing", scenario.duration)
@@ -188,12 +188,13 @@ class _ProgressBar:
         return update
 
 
-def _print_interrupted(stopped: RunInterrupted, console: Console) -> None:
+def _print_interrupted(stopped: RunInterrupted, source: str, console: Console) -> None:
     folder = stopped.folder
     console.print(
         Text(
             f"interrupted; {stopped.samples} samples are in {folder.recording}\n"
-            f"to continue from t = {stopped.state.t:g} s: --resume {folder.path} --duration {stopped.remaining:g}",
+            f"to continue from t = {stopped.state.t:.12g} s into a new folder: "
+            f"hydromechs run {source} --resume {folder.path} --duration {stopped.remaining:.12g}",
             "yellow",
         ),
         soft_wrap=True,

@@ -107,10 +107,13 @@ class Grip(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
-        """The stiffest spring, on both bodies."""
-        places = [model.locate(name) for name in (self.holder, self.held)]
-        moves = sum(mobility.point(p.body, p.p) for p in places if model.moves[p.body])
-        return [mode_of(f"grip {self.name!r}", max(self.stiffness), max(self.damping), moves)]
+        """The stiffest spring, with the lever arm of a misfit, and the stiffest turning spring, on both bodies."""
+        places = [p for p in map(model.locate, (self.holder, self.held)) if model.moves[p.body]]
+        turns = sum(mobility.turn(p.body) for p in places)
+        moves = sum(mobility.point(p.body, p.p) for p in places) + self.reach**2 * turns
+        turning = (max(self.turning_stiffness), max(self.turning_damping), turns)
+        out = [mode_of(f"grip {self.name!r}", max(self.stiffness), max(self.damping), moves)]
+        return [*out, mode_of(f"turning of grip {self.name!r}", *turning)] if any(turning[:2]) else out
 
 
 def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:

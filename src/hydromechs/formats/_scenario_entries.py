@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from hydromechs import hydro
 from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, t200_curve
-from hydromechs.contact import DryFriction, Grasp, LinearContact, Material, NonlinearContact, terrain
+from hydromechs.contact import DryFriction, Grasp, Grip, LinearContact, Material, NonlinearContact, terrain
 from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
 from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
 from hydromechs.integrators import METHODS, DormandPrince
@@ -240,6 +240,12 @@ ContactEntry = table(
     },
 )
 GraspEntry = _entry(Grasp)
+Grasps = picked(
+    "grasp",
+    lambda value: ("soft" if "stiffness" in value else "firm") if isinstance(value, dict) else None,
+    "must be a mapping with the keys name, holder, held, ... of a grasp, or with stiffness and damping besides of a grip",
+    {"firm": GraspEntry, "soft": _entry(Grip)},
+)
 
 # -- thrusters ----------------------------------------------------------------------------------------------------------
 
@@ -533,6 +539,7 @@ ScenarioFile = _entry(
     types={
         "models": list_of(ModelStartEntry, 1),
         "terrain": list_of(TerrainEntry),
+        "grasps": list_of(Grasps),
         "thrusters": list_of(Thrusters),
         "components": list_of(ComponentEntry),
         "controller": ControllerEntry,

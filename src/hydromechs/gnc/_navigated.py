@@ -140,6 +140,7 @@ class Navigated(Controller):
             self._show(state, self.signal_values[len(self.signal_values) - self._inner :])
             return None
         self.controller.memory = self._m["inner"].copy()
+        self.controller.signal_values = self.signal_values[len(self.signal_values) - self._inner :].copy()
         told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
         commands = self.controller(told)
         self._m["inner"][:] = self.controller.memory

@@ -102,7 +102,7 @@ class Together(Controller):
         said: list[str] = []
         for k, part in enumerate(self.parts):
             if part.start <= state.t < part.end and is_multiple(state.t, part.controller.period, self.period):
-                part.controller.memory = memories[k]
+                part.controller.memory, part.controller.signal_values = memories[k], values[k]
                 given = part.controller(state)
                 if given is not None and not isinstance(given, Mapping):
                     name = type(part.controller).__name__

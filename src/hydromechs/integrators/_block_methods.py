@@ -90,6 +90,7 @@ class SlidingBlock(Integrator):
     It is started, and started anew after every jump of the inputs, by Dormand-Prince steps of the same length.
     """
 
+    impact = 0.02  # a block goes on with derivatives from before the jump of the force
     order: int = 5  # a field in place of the interface's property
     """k: 2 to 10, order of predictor and corrector."""
     points: int = 4

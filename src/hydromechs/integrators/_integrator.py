@@ -71,6 +71,8 @@ class Integrator(abc.ABC):
     """Whether its steps depend on earlier ones, so that it starts anew wherever a run looks up: at every sample."""
     controlled: ClassVar[bool] = False
     """Whether it keeps its error within a tolerance, whatever the step."""
+    impact: ClassVar[float] = 3.0
+    """Longest step through the beginning of a contact, times the |λ| of its mode."""
 
     @property
     @abc.abstractmethod

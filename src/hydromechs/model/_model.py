@@ -74,6 +74,8 @@ class State:
     """Signals of the controller at its last call, NaN before the first, shape (ns,)."""
     parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Values of the model's open parameters, one after another, shape (np,)."""
+    control: float = 1.0
+    """1 while the controller is asked, 0 when an event has turned it off [-]."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):

@@ -198,6 +198,9 @@ class Mobility(Protocol):
     def point(self, body: int, p: Array) -> float:
         """Maximum acceleration per force at a point of a body, p in its axes [1/kg]."""
 
+    def turn(self, body: int) -> float:
+        """Maximum angular acceleration per torque on a body [1/(kg·m²)]."""
+
 
 class FrameNow:
     """A frame of the mechanism at the present instant."""

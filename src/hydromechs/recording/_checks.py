@@ -60,6 +60,8 @@ class Check:
     """"last", "min", "max", "mean", "rms" or "max_abs"."""
     after: float = 0.0
     """Samples before this time are left out [s]."""
+    before: float | None = None
+    """Samples from this time on are left out [s]; none if left out."""
     below: float | None = None
     """The statistic must be below this."""
     above: float | None = None
@@ -71,12 +73,14 @@ class Check:
             raise ValueError(f"{label}: statistic is {self.statistic!r}, must be one of {', '.join(STATISTICS)}")
         if self.below is None and self.above is None:
             raise ValueError(f"{label}: it has no limit; give below, above or both")
-        for key in ("target", "after", "below", "above"):
+        for key in ("target", "after", "before", "below", "above"):
             value = getattr(self, key)
             if value is not None:
                 object.__setattr__(self, key, finite(value, f"{label}: {key}"))
         if self.below is not None and self.above is not None and not self.above < self.below:
             raise ValueError(f"{label}: above is {self.above:g}, must be less than below, {self.below:g}; swap them?")
+        if self.before is not None and not self.after < self.before:
+            raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before, {self.before:g} s")
 
     def judge(self, dataset: xarray.Dataset) -> CheckResult:
         """Whether a recording is as it should be.
@@ -88,13 +92,15 @@ class Check:
         variables |= {str(name): tuple(map(str, v.dims[1:])) for name, v in dataset.data_vars.items()}
         labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
         head, index = find_quantity(self.quantity, variables, labels)
-        chosen = dataset["time"].values >= self.after
+        time = dataset["time"].values
+        chosen = (time >= self.after) & (time < (math.inf if self.before is None else self.before))
         x = np.asarray(dataset[head].values, dtype=float)[(chosen, *index)] - self.target
         words, function = STATISTICS[self.statistic]
         value = float(function(x)) if x.size else math.nan
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
+        text += "" if self.before is None else f" before {self.before:g} s"
         text += "" if x.size else "; the run ended before that"
         return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
 

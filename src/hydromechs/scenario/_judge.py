@@ -12,12 +12,14 @@ from hydromechs.actuation import JointStops
 from hydromechs.contact import Pair
 from hydromechs.errors import ModelError, ScenarioError, words_of
 from hydromechs.hydro import Environment, wave_components
+from hydromechs.integrators import method_named
 from hydromechs.model import Fault
 from hydromechs.model.component import Now, StillWater
 from hydromechs.simulation import CommandRanges, Plant, size_faults, step_faults
 from hydromechs.spatial import rotation_between
 
 from ._assemble import start_names
+from ._code import ComponentSpec
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
@@ -72,11 +74,15 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
     Args:
         scenario: The scenario.
     """
-    if scenario.code:
-        return []
     try:
-        sim = scenario.simulation()
-        stiff = step_faults(sim.plant, sim.state.q, sim.method, sim.step_size)
+        if scenario.code:
+            foreign = any(isinstance(c, ComponentSpec) for c in scenario.components)
+            plant = None if foreign else scenario.plant
+        else:
+            plant = scenario.simulation().plant
+        if plant is None or scenario.engine is not None:
+            return []
+        stiff = step_faults(plant, scenario.start.q, method_named(scenario.integrator), scenario.step)
         return [Fault(("step",), text) for text in stiff]
     except (ModelError, ScenarioError) as e:
         return list(e.faults)

@@ -50,7 +50,7 @@ LISTS: dict[str, tuple[Any, str]] = {
     "touching": (str, "names of frames"),
     "collisions": (tuple | list, "pairs of names of bodies"),
     "thrusters": (Thruster, "thrusters, as Thruster(...)"),
-    "grasps": (contact.Grasp, "grasps, as contact.Grasp(...)"),
+    "grasps": (contact.Grasp | contact.Grip, "grasps, as contact.Grasp(...) or contact.Grip(...)"),
     "external": (str, "names of bodies"),
     "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
     "sensors": (Sensor, "sensors, as gnc.sensors.Imu(...)"),
@@ -101,8 +101,8 @@ class Scenario:
     """Friction of joints by name; what the model says for those not named."""
     stops: tuple[tuple[str, Stops | None], ...] = ()
     """Stops of joints by name; soft ones at the model's limits for those not named; None for a joint without."""
-    grasps: tuple[contact.Grasp, ...] = ()
-    """What is held together, or can be."""
+    grasps: tuple[contact.Grasp | contact.Grip, ...] = ()
+    """What is held together, or can be: firmly by a `Grasp`, softly by a `Grip`."""
     external: tuple[str, ...] = ()
     """Names of bodies on which wrenches act."""
     components: tuple[Component | ComponentSpec, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hydromechs.errors import FieldError, words_of
 from hydromechs.integrators import Point, rounding
@@ -40,6 +40,8 @@ class Event:
     """Names of grasps that close when it happens."""
     release: tuple[str, ...] = ()
     """Names of grasps that open when it happens."""
+    control: Literal["on", "off"] | None = None
+    """Whether the controller is asked from then on: "off" or "on"; as before if left out."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"event {self.name!r}: Event")
@@ -68,11 +70,13 @@ class Event:
             object.__setattr__(self, key, (value,) if isinstance(value, str) else tuple(value))
         if self.direction not in ("rising", "falling", "either"):
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r}, must be rising, falling or either")
+        if self.control not in ("on", "off", None):
+            raise ValueError(f"event {self.name!r}: control is {self.control!r}, must be on or off, or left out")
 
     @property
     def acts(self) -> bool:
         """Whether anything is different after it."""
-        return bool(self.stop or self.command or self.wrench or self.switches)
+        return bool(self.stop or self.command or self.wrench or self.switches or self.control)
 
     @property
     def switches(self) -> dict[str, float]:

@@ -22,6 +22,8 @@ __all__ = ["Recorder"]
 
 BLOCK = 1024
 """Samples that are completed at once."""
+LARGE = 1e9
+"""Size of a recording in memory above which a run warns [bytes]."""
 FLUSH = 1.0
 """Seconds after which samples are handed on even if the block is not full."""
 
@@ -57,8 +59,7 @@ class Recorder:
         contents = (self.variables, coordinates(plant, signals), own | dict(attrs))
         self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)
         """Takes the samples, block by block."""
-        self.sample_size = 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
-        """Size of one sample [bytes]."""
+        self._size = 0 if path else 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         self.free_forces = FreeForces(plant.group_names)
         """Constraint forces that were set to 0, in the samples that are handed on."""
         self.signal = np.full(len(signals), np.nan)
@@ -69,6 +70,16 @@ class Recorder:
         self._start: dict[str, Any] | None = None
         self._newest: float | None = None
 
+    def size_warning(self, duration: float) -> list[str]:
+        """What to say of a recording that takes much memory, if it does.
+
+        Args:
+            duration: How long it will be [s].
+        """
+        size = self._size * duration / self.every
+        text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
+        return [text] if size > LARGE else []
+
     def sample(self, at: Point, inputs: np.ndarray) -> None:
         """Take a point, unless it is recorded already.
 
@@ -76,8 +87,30 @@ class Recorder:
             at: The point.
             inputs: Inputs there, shape (nu,).
         """
-        if self._newest is None or abs(at.t - self._newest) > max(1e-9, rounding(at.t)):
+        if not self._has(at.t):
             self.rows(np.array([at.t]), at.q[None], at.x[None], inputs)
+
+    def _has(self, t: float) -> bool:
+        """Whether the newest sample is at a time [s]."""
+        return self._newest is not None and abs(t - self._newest) <= max(1e-9, rounding(t))
+
+    def renew(self, t: float, inputs: np.ndarray) -> None:
+        """Let the newest sample, if it is at a time, hold what holds from then on, the signals too.
+
+        Args:
+            t: The time [s].
+            inputs: Inputs from then on, shape (nu,).
+        """
+        if self._has(t):
+            times, q, x, _, _ = self._newest_row()
+            self._rows.append((times, q, x, inputs.copy(), self.signal))
+
+    def _newest_row(self) -> tuple[np.ndarray, ...]:
+        """Take the newest sample out; it is never handed on before the end of the run."""
+        last = self._rows.pop()
+        if len(last[0]) > 1:
+            self._rows.append((*(a[:-1] for a in last[:3]), *last[3:]))
+        return (*(a[-1:] for a in last[:3]), *last[3:])
 
     def rows(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> None:
         """Take samples with the same inputs.
@@ -93,14 +126,18 @@ class Recorder:
         self._newest = float(times[-1])
 
     def commit(self) -> bool:
-        """Hand samples on if there are many, or if it is time; whether it did."""
+        """Hand all samples but the newest on if there are many, or if it is time; whether it did."""
         due = self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH
-        if due:
+        if due and self._rows:
+            newest = self._newest_row()
+            self._count -= 1
             self.flush()
+            self._rows, self._count = [newest], 1
         return due
 
     def flush(self) -> None:
         """Complete the samples so far and hand them on."""
+        self._flushed = time.perf_counter()
         if not self._count:
             return
         times, q, x = (np.concatenate([row[k] for row in self._rows]) for k in range(3))
@@ -112,7 +149,6 @@ class Recorder:
         self.sink.append(block)
         if self.plant.constrained:
             self.free_forces.look(times, block["constraint_free"])
-        self._flushed = time.perf_counter()
 
     def _block(
         self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray, signal: np.ndarray

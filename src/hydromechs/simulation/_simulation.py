@@ -49,8 +49,6 @@ __all__ = ["Simulation"]
 
 LATEST = 1e-3
 """Rounding of a time, in steps, up to which a run can start there."""
-LARGE = 1e9
-"""Size of a recording in memory above which a run warns [bytes]."""
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 
@@ -74,7 +72,7 @@ class Simulation:
         touching: Names of frames that touch terrain at their origin, as feet do.
         collisions: Pairs of names of bodies that can touch each other.
         material: How bodies meet each other.
-        grasps: What can be held together; see `grasp` and `release`.
+        grasps: What can be held together, firmly or by a `contact.Grip`; see `grasp` and `release`.
         external: Names of bodies on which `set_wrench` puts forces.
         components: Other components, your own too.
         parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
@@ -105,7 +103,7 @@ class Simulation:
         touching: Iterable[str] = (),
         collisions: Iterable[tuple[str, str]] = (),
         material: contact.Material | None = None,
-        grasps: Iterable[contact.Grasp] = (),
+        grasps: Iterable[contact.Grasp | contact.Grip] = (),
         external: Iterable[str] = (),
         components: Iterable[Component] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
@@ -121,7 +119,7 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
-        grasps = instances(grasps, contact.Grasp, "grasps", "grasps, as contact.Grasp(...)")
+        grasps = instances(grasps, contact.Grasp | contact.Grip, "grasps", "grasps, as contact.Grasp(...) or contact.Grip(...)")
         others = instances(components, Component, "components", COMPONENTS)
         acting = dict(
             thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
@@ -181,7 +179,7 @@ class Simulation:
         self._quantities = quantities(self.plant, self.signals)
         check_events(self.events, self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
-        self._command, self._held, self._signal = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
         self.reset()
 
     # -- construction -------------------------------------------------------------------------------------------------------
@@ -268,6 +266,7 @@ class Simulation:
         except (ValueError, KeyError):
             self._at, self._command, self._held, self.parameters = old
             raise
+        self._controlled = bool(given.control)
         if self.controller is not None:
             self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
             self._signal = np.array(values["signal"])
@@ -289,6 +288,7 @@ class Simulation:
             memory=memory,
             parameters=self.plant.parameter_values(self.parameters),
             signal=self._signal.copy(),
+            control=float(self._controlled),
         )
 
     @state.setter
@@ -428,17 +428,15 @@ class Simulation:
         for _, text in size_faults(duration, self.step_size, self.record):
             raise ValueError(text)
         self._ranges.counts.clear()
-        for text in step_faults(self.plant, self._at.q, self.method, self.step_size):
+        opened = self.plant.opened(self._inputs(self._at.t)[0])
+        for text in step_faults(self.plant, self._at.q, self.method, self.step_size, opened):
             raise ValueError(text)  # numbers may stay finite and be wrong
         log = Log()
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
-        own = {"integrator": self.method.name, "step": self.step_size}
-        own |= dict(attrs or {})
+        own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
         recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
-        size = recording.sample_size * duration / self.record
-        if path is None and size > LARGE:
-            text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
+        for text in recording.size_warning(duration):
             warnings.warn(text, stacklevel=2)
         t_end = self._at.t + duration
         watch = [Watched(event, self._value_of(event.quantity), self._at) for event in self.events]
@@ -486,6 +484,7 @@ class Simulation:
                 return stopped  # at the end the controller is not asked: the next run asks
             self._control(log)
             recording.signal = self._signal
+            recording.renew(self._at.t, self._inputs(self._at.t)[0])
 
     def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> tuple[float, float]:
         """Close the recording; seconds that the run took, and simulated over real time."""
@@ -508,7 +507,8 @@ class Simulation:
 
     def _control(self, log: Log) -> None:
         """Ask the controller if its time has come."""
-        if self.controller is not None and self.period and is_multiple(self._at.t, self.period, self.step_size):
+        asked = self._controlled and self.period and is_multiple(self._at.t, self.period, self.step_size)
+        if self.controller is not None and asked:
             try:
                 said = self._set_command(self.controller(self.state))
                 self._signal = signals_of(self.controller, self.signals)
@@ -523,6 +523,8 @@ class Simulation:
         try:
             while not reached(at.t, t_end, self.step_size):
                 inputs, until = self._inputs(at.t)
+                if recording is not None:
+                    recording.renew(at.t, inputs)
                 at = self._propagator.advance(at, inputs, min(t_end, until), self.step_size, recording)
         except NotFinite as failure:
             self._at = failure.at
@@ -546,6 +548,8 @@ class Simulation:
                 if event.grasp:
                     names = ", ".join(map(repr, event.grasp))
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
+            self._controlled = event.control == "on" if event.control else self._controlled
+            self._signal = self._signal if self._controlled else np.full(len(self.signals), np.nan)
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(self._at)
@@ -571,11 +575,9 @@ class Simulation:
         return self._observed(self._at)
 
     def _observed(self, at: Point) -> dict[str, np.ndarray]:
-        inputs, _ = self._inputs(at.t)
         layout, nv = self.plant.layout, self.model.nv
         names = [a.name for a in self._programs.observer.recipe.outputs]
-        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, inputs]), strict=True))
-        work = at.x[len(at.x) - len(layout.causes) :].copy()
+        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, self._inputs(at.t)[0]]), strict=True))
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
@@ -583,7 +585,7 @@ class Simulation:
             "command": self._command.copy(),
             "internal_state": at.x[nv:].copy(),
             "held_input": self._held.copy(),
-            "work": work,
+            "work": at.x[len(at.x) - len(layout.causes) :].copy(),
             "energy_residual": np.asarray(np.nan),
             "signal": self._signal.copy(),
         }

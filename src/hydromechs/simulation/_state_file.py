@@ -44,8 +44,8 @@ def load_state(path: str | os.PathLike) -> State:
         version = content.pop("hydromechs_state", None)
         if version == VERSION:
             content.pop("layout", None)
-            t = float(content.pop("t", 0.0))
-            return State(t=t, **{name: np.array(value, dtype=float) for name, value in content.items()})
+            t, control = float(content.pop("t", 0.0)), float(content.pop("control", 1.0))
+            return State(t=t, control=control, **{name: np.array(value, dtype=float) for name, value in content.items()})
         fault = "it has no 'hydromechs_state'"
     except (ValueError, TypeError, AttributeError) as error:
         version, fault = None, str(error)

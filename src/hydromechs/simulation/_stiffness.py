@@ -8,6 +8,7 @@ import numpy as np
 
 from hydromechs import dynamics, equations
 from hydromechs.integrators import Integrator, Point
+from hydromechs.model import Model
 from hydromechs.model.component import Mode
 from hydromechs.values import Array
 
@@ -15,20 +16,17 @@ from ._plant import Plant
 
 __all__ = ["runaway", "step_faults", "step_limit", "stiff_modes"]
 
-IMPACT = 3.0
-"""Largest h |λ| of a mode that begins with an impact, also for methods that are stable beyond."""
-
 
 class _Mobility:
     """How easily a plant's mechanism moves at a configuration."""
 
-    def __init__(self, plant: Plant, q: Array) -> None:
-        self.model = plant.model
-        self.kin = dynamics.kinematics(plant.model, np.asarray(q), np.zeros(plant.model.nv))
-        M = np.array(equations.mass_matrix(plant.model, q), dtype=float)
+    def __init__(self, plant: Plant, model: Model, q: Array) -> None:
+        self.model = model
+        self.kin = dynamics.kinematics(model, np.asarray(q), np.zeros(model.nv))
+        M = np.array(equations.mass_matrix(model, q), dtype=float)
         if plant.armature is not None:
             M = M + np.diag(plant.armature)
-        self.inverse = np.linalg.inv(M) if plant.model.nv else M
+        self.inverse = np.linalg.inv(M) if model.nv else M
 
     def joint(self, dofs: slice) -> float:
         """Maximum acceleration per force in a joint."""
@@ -36,20 +34,27 @@ class _Mobility:
 
     def point(self, body: int, p: Array) -> float:
         """Maximum acceleration per force at a point of a body [1/kg]."""
-        J = np.array(dynamics.jacobian(self.model, self.kin, body, p), dtype=float)[:3]
+        return self._most(np.array(dynamics.jacobian(self.model, self.kin, body, p), dtype=float)[:3])
+
+    def turn(self, body: int) -> float:
+        """Maximum angular acceleration per torque on a body [1/(kg·m²)]."""
+        return self._most(np.array(dynamics.jacobian(self.model, self.kin, body, np.zeros(3)), dtype=float)[3:])
+
+    def _most(self, J: Array) -> float:
         return float(np.linalg.eigvalsh(J @ self.inverse @ J.T)[-1]) if self.model.nv else 0.0
 
 
-def stiff_modes(plant: Plant, q: Array) -> list[Mode]:
+def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[Mode]:
     """Fast modes of components, each alone, with the inertia that it meets at a configuration.
 
     Args:
         plant: What is simulated.
         q: Configuration, shape (nq,).
+        model: The mechanism with values of its open parameters; the plant's unless given.
     """
     if not plant.components:
         return []
-    mobility = _Mobility(plant, q)
+    mobility = _Mobility(plant, model or plant.model, q)
     return [mode for c in plant.components for mode in c.modes(plant.model, mobility)]
 
 
@@ -60,12 +65,12 @@ def step_limit(mode: Mode, method: Integrator) -> float:
         mode: The mode.
         method: The integrator.
     """
-    impact = IMPACT / mode.fastest if mode.meets and mode.fastest and not method.controlled else math.inf
+    impact = method.impact / mode.fastest if mode.meets and mode.fastest and not method.controlled else math.inf
     longest = method.longest_internal_step if mode.internal else method.longest_step
     return min(longest(mode.frequency, mode.decay), impact)
 
 
-def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
+def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None) -> list[str]:
     """What is too stiff for the step, in words: one line per part, with the longest stable step.
 
     Args:
@@ -73,8 +78,9 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list
         q: Configuration at the start, shape (nq,).
         method: The integrator.
         step: Its step [s].
+        model: The mechanism with values of its open parameters; the plant's unless given.
     """
-    slow = [(step_limit(m, method), m) for m in stiff_modes(plant, q)]
+    slow = [(step_limit(m, method), m) for m in stiff_modes(plant, q, model)]
     worst = sorted([(limit, m) for limit, m in slow if limit < step], key=lambda pair: pair[0])
     return [
         f"{m.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {m.fastest:.3g} 1/s and needs a step "

@@ -1,0 +1,77 @@
+"""Missions of the library, and what they need: soft grips among the grasps, control that an event turns off, checks of a window."""
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.contact import Grip
+from hydromechs.recording import Check
+
+BALL = hm.Body(
+    name="ball",
+    joint=hm.joints.Free(),
+    inertia=hm.Inertia(mass=2.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
+    frames=[hm.Frame("nose")],
+)
+BOX = hm.Body(name="box", joint=hm.joints.Fixed(), inertia=hm.Inertia(mass=2.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)))
+
+
+class Counts(hm.Controller):
+    """Gives the number of its calls as a signal and as a command."""
+
+    period = 0.1
+    signals = {"calls": "1"}
+    memory = np.zeros(1)
+
+    def __call__(self, state):
+        self.memory = self.memory + 1.0
+        self.signal_values = self.memory.copy()
+        return [float(self.memory[0])]
+
+
+def counted(*events):
+    push = hm.Thruster(name="push", frame="nose", curve=hm.actuation.ideal_curve(100.0, 100.0))
+    model = hm.Model(name="m", bodies=[BALL])
+    return hm.Simulation(model, thrusters=[push], controller=Counts(), events=events, step=0.01, record=0.1)
+
+
+def test_an_event_turns_control_off_and_on_and_a_run_resumes_between(tmp_path):
+    off = hm.Event(name="off", quantity="time", level=0.35, control="off")
+    on = hm.Event(name="on", quantity="time", level=0.75, control="on")
+    sim = counted(off, on)
+    run = sim.run(1.0)
+    assert run.state.memory[0] == 6.0 and run.state.control == 1.0  # at 0, 0.1, 0.2, 0.3, 0.8, 0.9
+    calls = run.recording.signal.sel(channel="calls").values
+    assert np.isnan(calls[5:8]).all() and calls[-1] == 6.0 and run.recording.command.values[6, 0] == 4.0
+    sim.reset()
+    hm.save_state(sim.run(0.5).state, tmp_path / "s.json")
+    other = counted(off, on)
+    other.state = hm.load_state(tmp_path / "s.json")
+    assert other.state.control == 0.0 and other.run(0.5).state == run.state
+    with pytest.raises(ValueError, match="control is 'maybe', must be on or off"):
+        hm.Event(name="off", quantity="time", level=1, control="maybe")
+
+
+def test_a_grip_is_one_of_the_grasps():
+    grip = Grip(name="jaws", holder="box", held="ball", stiffness=(1e3,) * 3, damping=(90.0,) * 3)
+    model = hm.Model(name="m", bodies=[BOX, BALL])
+    closes = hm.Event(name="close", quantity="time", level=0.01, grasp="jaws")
+    run = hm.Simulation(model, grasps=[grip], events=[closes]).run(3.0)
+    assert run.state.q[2] == pytest.approx(2.0 * 9.81 / 1e3, rel=1e-3)
+    with pytest.raises(ValueError, match=r"contact\.Grip\(\.\.\.\)"):
+        hm.Simulation(model, grasps=["jaws"])
+
+
+def test_a_check_of_a_window():
+    recording = counted().run(1.0).recording
+    check = Check(name="c", quantity="signal.calls", statistic="max", after=0.25, before=0.75, below=7.5, above=6.5)
+    assert check.judge(recording).passed and "after 0.25 s before 0.75 s" in check.judge(recording).text
+    with pytest.raises(ValueError, match="must be earlier than before"):
+        Check(name="c", quantity="time", after=2, before=1, below=1)
+
+
+@pytest.mark.parametrize("name", ["pick_and_release", "crash"])
+def test_a_mission_passes_its_checks(name):
+    scenario = hm.load_scenario(name)
+    recording = scenario.simulation().run(scenario.duration).recording
+    assert [c.text for c in (c.judge(recording) for c in scenario.checks) if not c.passed] == []
