@@ -28,6 +28,10 @@ def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
     """The model that the scenario names by a relative path is found again."""
     code, *_ = run("picture", folder, "--at", 0.0, "--at", 0.5, "--out", tmp_path / "two.png")
     assert code == 0 and (tmp_path / "two.png").stat().st_size > 5000
+    for t in (100, -1, "nan"):
+        code, _, error = run("picture", folder, "--at", 0.2, "--at", t, "--out", tmp_path / "none.png")
+        assert code == 1 and f"--at {t}: " in error and "has times from 0 to 0.5 s" in error
+    assert not (tmp_path / "none.png").exists()
     code, text, _ = run("replay", folder, "--html", tmp_path / "replay.html")
     assert code == 0 and "11 of 11 samples" in text
     assert (tmp_path / "replay.html").stat().st_size < 2e6

@@ -215,8 +215,10 @@ def test_what_is_there_already(tmp_path):
     """A recording is replaced when told so, anything else never."""
     path = tmp_path / "r.zarr"
     RecordingWriter(path, SCHEMA, COORDS, ATTRS).append(block(3))
-    with pytest.raises(RecordingError, match="overwrite=True"):
+    with pytest.raises(RecordingError, match=r"r\.zarr exists: give another path, or remove it first"):
         RecordingWriter(path, SCHEMA, COORDS, ATTRS)
+    with pytest.raises(RecordingError, match=r"r\.zarr exists: give another path, or overwrite=True"):
+        save_recording(recorded().dataset(), path)
     assert load_recording(path).sizes["time"] == 3
     assert RecordingWriter(path, SCHEMA, COORDS, ATTRS, overwrite=True).dataset().sizes["time"] == 0
 

@@ -7,7 +7,7 @@ import scipy.integrate
 import hydromechs as hm
 from hydromechs.actuation import drives
 from hydromechs.errors import ScenarioError
-from hydromechs.gnc import JointMotion
+from hydromechs.gnc import JointControl, JointMotion
 from hydromechs.recording import Check
 from hydromechs.scenario import ControllerSpec, ModelStart
 
@@ -119,3 +119,17 @@ def test_joint_rates_do_not_chatter_when_targets_come_seldom():
     rate = np.array([motion.path(t).rate[0] for t in ds.time.values])
     late = ds.time.values > 1.0  # the start sags under its weight
     assert np.abs(ds.v.values[late, 0] - rate[late]).max() < 0.07 * rate.max()
+
+
+@pytest.mark.parametrize(
+    ("waypoints", "words"),
+    [
+        ([{"t": 0.0}], r"waypoint 0 is \{'t': 0.0\}, must name one joint or more beside t, as \{t: 0, elbow: 0.5\}"),
+        ([{"t": 0.0}, {"t": 1.0, "arm": 0.2}], "waypoint 0 .* must name one joint"),
+        ([{"t": 0.0, "arm": 0.0}, {"t": 1.0}], r"waypoint 1 is \{'t': 1.0\}, must have t, arm and no more"),
+    ],
+)
+def test_waypoints_that_do_not_name_the_same_joints(waypoints, words):
+    for controller in (JointMotion, JointControl):
+        with pytest.raises(ValueError, match=words):
+            controller(waypoints=waypoints)

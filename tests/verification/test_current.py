@@ -1,6 +1,7 @@
 """Currents over time and depth, gusts, and all motions of the water together."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -97,6 +98,26 @@ def test_gusts_are_a_function_of_time_and_seed():
     np.testing.assert_array_equal(first, third)
     other = [UniformFlow(env, 10).velocity(t) for t in np.sort(times)]
     assert np.abs(np.array(first) - other)[:, :2].min() > 1e-9
+
+
+def test_gusts_are_the_recursion_however_they_are_drawn():
+    """To the last bit, over many blocks, for one that came there and for one that starts late; hours away in little memory."""
+    gusts = Gusts(sigma=(0.3, 0.2, 0.0), time_constant=5.0, interval=0.5)
+    phi, n = math.exp(-0.1), 20_000
+    drive = np.array(gusts.sigma) * math.sqrt(-math.expm1(-0.2))
+    w = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(0,))).standard_normal((n, 3))
+    x = [gusts.sigma * w[0]]
+    for row in w[1:]:
+        x.append(phi * x[-1] + drive * row)
+    came, back = UniformFlow(Environment(gusts=gusts), 7), UniformFlow(Environment(gusts=gusts), 7)
+    np.testing.assert_array_equal([came.velocity(0.5 * k) for k in range(n)], x)
+    for k in (n - 1, 16_384, 8_191, 8_192, 16_383, 0):
+        np.testing.assert_array_equal(back.velocity(0.5 * k), x[k])
+    tracemalloc.start()
+    late = UniformFlow(Environment(gusts=gusts), 7).velocity(5e5)
+    assert tracemalloc.get_traced_memory()[1] < 8e6  # a million samples would be 24 MB
+    tracemalloc.stop()
+    np.testing.assert_array_equal(late, came.velocity(5e5))
 
 
 @pytest.mark.parametrize("interval", [0.5, 4.0])

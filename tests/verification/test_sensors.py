@@ -186,7 +186,7 @@ def test_dvl_finds_the_ground_along_its_beams(solid):
         "sphere": (
             terrain.Sphere(name="g", radius=6.0, center=(0, 0, 10), material=GROUND),
             10 * math.cos(tilt) - math.sqrt(36 - 100 * math.sin(tilt) ** 2),
-            1e-3,
+            1e-11,
         ),
         "height_field": (
             terrain.HeightField(name="g", x=(-20, 0, 20), y=(-20, 0, 20), heights=((-4.0,) * 3,) * 3, material=GROUND),
@@ -202,6 +202,17 @@ def test_dvl_finds_the_ground_along_its_beams(solid):
     for range_, locked in ((distance + tolerance, True), (distance - tolerance, False)):
         y = now(model, [Dvl(name="dvl", frame="body", rate=1.0, tilt=tilt, range=range_)], [ground])
         assert np.isfinite(y).all() == locked
+
+
+def test_dvl_beams_that_pass_beside_a_sphere_do_not_lock():
+    """Beams of 30° pass a point 10 m below at 5 m."""
+    model = hm.Model(
+        name="free", bodies=[hm.Body(name="b", joint=hm.joints.Free(), inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)))]
+    )
+    dvl = Dvl(name="dvl", frame="b", rate=1.0, tilt=math.radians(30.0))
+    for radius, locked in ((4.99, False), (5.01, True)):
+        y = now(model, [dvl], [terrain.Sphere(name="g", radius=radius, center=(0, 0, 10), material=GROUND)])
+        assert np.isfinite(y).tolist() == [locked] * 4
 
 
 def arm_with_load(closed):

@@ -1,6 +1,7 @@
 """Equilibria against closed forms, and as starts of simulations that stay where they are."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,28 @@ def test_thrust_that_carries_a_weight_and_drives_on():
     assert max(map(abs, found.residual.values())) < 1e-8
     run = hm.Simulation(plant(model), state=found.state).run(1.0)  # the thrusters' lag starts in equilibrium, too
     assert np.allclose(run.state.v, state.v, rtol=0.0, atol=1e-9)
+
+
+def test_open_parameters_are_those_of_the_state():
+    """A vehicle made heavier by 2 kg is carried by 19.62 N more, and a run starts from what was found."""
+    open_plant = plant(vessel(), parameters=("hull.inertia.mass",))
+    state = hm.Simulation(open_plant, parameters={"hull.inertia.mass": 52.0}).state
+    found = hm.trim(open_plant, state=state)
+    force = sum(float(c.curve.steady(found.commands[c.name])) for c in thrusters(vessel()) if c.name in ("bow", "stern"))
+    assert found.converged and force == pytest.approx(30.0 + 2.0 * 9.81, rel=1e-9)
+    assert found.state.parameters.tolist() == [52.0] and hm.trim(open_plant).state.parameters.tolist() == [50.0]
+    assert np.abs(hm.Simulation(open_plant, state=found.state).run(0.5).state.v).max() < 1e-9
+    with pytest.raises(ValueError, match=r"state.parameters must have shape \(1,\), got \(2,\)"):
+        hm.trim(open_plant, state=replace(state, parameters=np.zeros(2)))
+
+
+def test_given_commands_come_back_and_no_thrust_is_no_command():
+    """Not another one that does the same, nor one at the edge of the dead band."""
+    found = hm.trim(plant(vessel()), commands={"surge": 0.05})
+    assert found.converged and found.commands["surge"] == 0.05
+    assert found.commands["sway"] == 0.0 and found.commands["fore"] == 0.0
+    with pytest.raises(ValueError, match="the command of 'surge' is 1.5.*outside of its range -1 to 1"):
+        hm.trim(plant(vessel()), commands={"surge": 1.5})
 
 
 def test_thrust_against_a_current():

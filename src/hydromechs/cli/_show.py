@@ -109,6 +109,10 @@ def picture(source: str, out: str, console: Console, *, model: str, at: list[flo
     moments = [0]
     if Path(source).is_dir() or Path(source).suffix in (".zarr", ".nc"):
         scene, _ = run_scene(source, model)
+        begin, end = float(scene.times[0]), float(scene.times[-1])
+        for t in at:
+            if not begin - FRAME <= t <= end + FRAME:  # times are typed with few digits
+                raise ValueError(f"--at {t:g}: {source} has times from {begin:g} to {end:g} s")
         moments = [int(np.abs(scene.times - t).argmin()) for t in at] or [len(scene.times) - 1]
     else:
         from hydromechs.library import load

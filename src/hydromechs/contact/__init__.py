@@ -9,6 +9,7 @@ from ._law import ContactLaw, DryFriction, FrictionForce, LinearContact, Materia
 from ._pair import Pair
 from ._probe import Point, Segment
 from ._probes import contact_pairs
+from ._ray import ray_distance
 
 __all__ = [
     "Contact",
@@ -30,6 +31,7 @@ __all__ = [
     "grasp_gap",
     "grasp_misfit",
     "grasp_rows",
+    "ray_distance",
     "signed_distance",
     "terrain",
 ]

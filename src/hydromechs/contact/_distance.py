@@ -87,6 +87,22 @@ def _(solid: shapes.Capsule, p: Array, down: Array) -> tuple[Scalar, Array]:
 @signed_distance.register
 def _(solid: terrain.HeightField, p: Array, down: Array) -> tuple[Scalar, Array]:
     """(z − h) c with c = 1/√(1 + h_x² + h_y²), and its full gradient: −c (h_x, h_y) along x and y, c up, and (z − h) ∇c."""
+    h, hx, hy, hxx, hxy, hyy = height_and_slopes(solid, p)
+    above = -(down @ p) - h
+    cosine = 1.0 / np.sqrt(1.0 + hx * hx + hy * hy)
+    bend = -above * cosine * cosine
+    gx = bend * (hx * hxx + hy * hxy) - hx
+    gy = bend * (hx * hxy + hy * hyy) - hy
+    return above * cosine, cosine * (np.array([gx, gy, 0.0]) - down)
+
+
+def height_and_slopes(solid: terrain.HeightField, p: Array) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """Height h of the ground at a point's x and y [m], and its derivatives h_x, h_y [-], h_xx, h_xy, h_yy [1/m].
+
+    Args:
+        solid: The ground.
+        p: The point in world axes [m], shape (3,).
+    """
     (x0, dx), (y0, dy) = ((a[0], s) for a, s in zip((solid.x, solid.y), solid.spacing, strict=True))
     u = clamp((p[0] - x0) / dx, -LEVEL, len(solid.x) - 1.0 + LEVEL)  # it is level there, so holding it makes no kink
     w = clamp((p[1] - y0) / dy, -LEVEL, len(solid.y) - 1.0 + LEVEL)
@@ -98,13 +114,7 @@ def _(solid: terrain.HeightField, p: Array, down: Array) -> tuple[Scalar, Array]
     h, hy, hyy = _cubic([a[0] for a in along_x], w - j)
     hx, hxy, _ = _cubic([a[1] for a in along_x], w - j)
     hxx, _, _ = _cubic([a[2] for a in along_x], w - j)
-    hx, hy, hxx, hxy, hyy = hx / dx, hy / dy, hxx / (dx * dx), hxy / (dx * dy), hyy / (dy * dy)
-    above = -(down @ p) - h
-    cosine = 1.0 / np.sqrt(1.0 + hx * hx + hy * hy)
-    bend = -above * cosine * cosine
-    gx = bend * (hx * hxx + hy * hxy) - hx
-    gy = bend * (hx * hxy + hy * hyy) - hy
-    return above * cosine, cosine * (np.array([gx, gy, 0.0]) - down)
+    return h, hx / dx, hy / dy, hxx / (dx * dx), hxy / (dx * dy), hyy / (dy * dy)
 
 
 def _cubic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:

@@ -103,6 +103,13 @@ class HeightField(Terrain):
         """Coefficients of cubic B-splines with rings around the grid, row-major [m], shape ((nx + 2 rings) (ny + 2 rings),)."""
         return tuple(_spline_coefficients(_spline_coefficients(np.array(self.heights)).T).T.ravel().tolist())
 
+    @cached_property
+    def slopes(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Bounds of the slope along x and along y [-]: least and greatest step between coefficients, per spacing."""
+        c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, -1))
+        steps = [np.diff(c, axis=axis) / spacing for axis, spacing in enumerate(self.spacing)]
+        return (float(steps[0].min()), float(steps[0].max())), (float(steps[1].min()), float(steps[1].max()))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Box(Terrain):

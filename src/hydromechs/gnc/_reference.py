@@ -90,9 +90,12 @@ class JointMotion(Controller):
             if not isinstance(w, Mapping):
                 raise FieldError(f"waypoint {k}", w, "must map t and joints to numbers, as {t: 0, elbow: 0.5}")
         self.names = tuple(name for name in waypoints[0] if name != "t")
-        for w in waypoints:
+        if not self.names:
+            raise FieldError("waypoint 0", dict(waypoints[0]), "must name one joint or more beside t, as {t: 0, elbow: 0.5}")
+        for k, w in enumerate(waypoints):
             if set(w) != {"t", *self.names}:
-                raise ValueError(f"every waypoint must have t and {', '.join(self.names)}; one has {', '.join(w)}")
+                must = f"must have {', '.join(('t', *self.names))} and no more: all waypoints name the joints of the first"
+                raise FieldError(f"waypoint {k}", dict(w), must)
         rows = [{x: number(w[x], f"{x} of waypoint {k}") for x in ("t", *self.names)} for k, w in enumerate(waypoints)]
         self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
 

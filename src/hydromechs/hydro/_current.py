@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,8 @@ __all__ = ["FlowSegment", "FluidMotion", "UniformFlow", "fluid_motion", "profile
 
 LINEAR_PART = 1e-3
 """Part of the water above the bed where the power law is replaced by a line through 0."""
-BLOCK = 256
-"""Gust samples drawn at least at a time; the samples do not depend on it."""
+BLOCK = 8192
+"""Gust samples drawn at a time; the samples do not depend on it."""
 
 
 class FlowSegment(NamedTuple):
@@ -51,7 +51,8 @@ class UniformFlow:
     def __init__(self, environment: Environment, seed: int = 0) -> None:
         self._current = environment.current
         self._gusts = environment.gusts
-        self._samples = np.zeros((0, 3))
+        self._block, self._rows = -1, np.zeros((0, 3))
+        self._begins: list[tuple[Mapping[str, Any], Array]] = []
         self._random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
 
     def segment(self, t: float) -> FlowSegment:
@@ -91,28 +92,40 @@ class UniformFlow:
         if gusts is None:
             return FlowSegment(min(t, 0.0), math.inf, np.zeros(3), np.zeros(3))
         if t < 0.0:
-            return FlowSegment(t, 0.0, self._sample(gusts, 0), np.zeros(3))
+            return FlowSegment(t, 0.0, self._samples(gusts, 0)[0].copy(), np.zeros(3))
         k = int(t // gusts.interval)
         while (k + 1) * gusts.interval <= t:  # rounding of the quotient
             k += 1
         while k * gusts.interval > t:
             k -= 1
         begin, end = k * gusts.interval, (k + 1) * gusts.interval
-        a, b = self._sample(gusts, k), self._sample(gusts, k + 1)
-        return FlowSegment(begin, end, a, (b - a) / (end - begin))
+        a, b = self._samples(gusts, k)
+        return FlowSegment(begin, end, a.copy(), (b - a) / (end - begin))
 
-    def _sample(self, gusts: Gusts, k: int) -> Array:
-        """x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0: stationary and exact."""
-        if k >= len(self._samples):
-            sigma = np.array(gusts.sigma)
+    def _samples(self, gusts: Gusts, k: int) -> Array:
+        """Samples k and k + 1 of the gusts [m/s], shape (2, 3).
+
+            x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0: stationary and exact.
+
+        One block of samples is kept, and where each block drawn so far begins: any of them can be drawn again.
+        """
+        block, row = divmod(k, BLOCK)
+        if block != self._block:
+            from scipy.signal import lfilter  # slow to import
+
             phi = math.exp(-gusts.interval / gusts.time_constant)
-            drive = sigma * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
-            rows = list(self._samples)
-            while len(rows) <= k:
-                for w in self._random.standard_normal((max(BLOCK, len(rows)), 3)):
-                    rows.append(phi * rows[-1] + drive * w if rows else sigma * w)
-            self._samples = np.array(rows)
-        return self._samples[k]
+            drive = np.array(gusts.sigma) * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
+            if not self._begins:
+                first = np.array(gusts.sigma) * self._random.standard_normal(3)
+                self._begins.append((self._random.bit_generator.state, first))
+            for j in range(min(block, len(self._begins) - 1), block + 1):
+                self._random.bit_generator.state, first = self._begins[j]
+                steps = drive * self._random.standard_normal((BLOCK, 3))
+                rest, _ = lfilter([1.0], [1.0, -phi], steps, axis=0, zi=phi * first[None])
+                if j + 1 == len(self._begins):
+                    self._begins.append((self._random.bit_generator.state, rest[-1].copy()))
+            self._block, self._rows = block, np.vstack([first, rest])
+        return self._rows[row : row + 2]
 
 
 @singledispatch

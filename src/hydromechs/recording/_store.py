@@ -131,7 +131,7 @@ class RecordingWriter:
         self._chunk = chunk
         self.attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
         """Attributes of the dataset."""
-        _check_free(self.path, overwrite)
+        _check_free(self.path, overwrite, "remove it first")  # runs do not overwrite
         with self._clear_errors("cannot be created"):
             _remove(self.path)
             self.path.mkdir(parents=True)
@@ -332,7 +332,7 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
     writers = {".zarr": _save_zarr, ".nc": _save_netcdf, ".csv": _save_csv}
     if path.suffix not in writers:
         raise RecordingError(f"cannot save {path}: suffix {path.suffix!r} is not one of {', '.join(writers)}")
-    _check_free(path, overwrite)
+    _check_free(path, overwrite, "overwrite=True")
     partial = path.with_name(path.name + ".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -345,7 +345,7 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
     return path
 
 
-def _check_free(path: Path, overwrite: bool) -> None:
+def _check_free(path: Path, overwrite: bool, remedy: str) -> None:
     """An error unless nothing is at the path, or something that an overwriting caller may replace."""
     if not (path.exists() or path.is_symlink()):
         return
@@ -353,7 +353,7 @@ def _check_free(path: Path, overwrite: bool) -> None:
     if not ours:
         raise RecordingError(f"{path} exists and is not a recording: it stays as it is, give another path")
     if not overwrite:
-        raise RecordingError(f"{path} exists: give another path, or overwrite=True")
+        raise RecordingError(f"{path} exists: give another path, or {remedy}")
 
 
 def _remove(path: Path) -> None:

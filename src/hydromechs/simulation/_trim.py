@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -18,6 +19,7 @@ from hydromechs.values import Array, nearest
 
 from ._evaluate import evaluate
 from ._plant import Plant
+from ._ranges import CommandRanges, by_name
 
 __all__ = ["Trim", "trim"]
 
@@ -25,6 +27,8 @@ TOLERANCE = 1e-8
 """Largest acceleration of an equilibrium, and rate of an internal state relative to its size [m/s², rad/s², 1/s]."""
 WEAK = 1e-5
 """Weight of the unknowns beside the accelerations, so that of many solutions the one with the least effort is found."""
+ZERO = 1e-12
+"""Part of its typical value below which a sought command is rounding of 0."""
 BLIND = 1e-9
 """Part of the largest effect of any unknown below which none acts in a direction."""
 
@@ -36,7 +40,7 @@ class Trim:
     converged: bool
     """Whether all accelerations and rates of internal states vanish."""
     state: State
-    """The state, with internal states and commands: a simulation can start from it."""
+    """The state, with internal states, commands and open parameters: a simulation can start from it."""
     commands: dict[str, float]
     """Commands by actuator, in their units."""
     residual: dict[str, float]
@@ -63,6 +67,7 @@ def trim(
     Args:
         plant: What is to be balanced, with its actuators; a model alone has none.
         state: Configuration and velocity that are wanted, the start for free ones; the model's initial ones unless given.
+            Open parameters have its values.
         commands: Commands that are given, by actuator; all others are sought.
         free: Degrees of freedom along which the configuration may change, as "vehicle.q" (pitch) or "elbow"; see
             `model.coordinate_names[1]`. None unless given.
@@ -71,10 +76,13 @@ def trim(
         The equilibrium, or how near to one it comes within the limits of the actuators.
 
     Raises:
-        ValueError: The water is not steady, or nothing that may change acts in a direction that is out of balance.
+        ValueError: The water is not steady, a given command is outside of its range, or nothing that may change acts in a
+            direction that is out of balance.
     """
     plant = Plant(model=plant) if isinstance(plant, Model) else plant
-    return _Problem(plant, plant.model.initial() if state is None else state, dict(commands or {}), tuple(free)).solved()
+    return _Problem(
+        plant, plant.model.initial() if state is None else state, by_name(commands or {}, "command"), tuple(free)
+    ).solved()
 
 
 class _Problem:
@@ -87,7 +95,7 @@ class _Problem:
         for what, there in unsteady.items():
             if there:
                 raise ValueError(f"trim needs steady water, but there are {what}; leave them out of the plant's environment")
-        self.given_plant, self.start = plant, state
+        self.given_plant, self.start, self.given = plant, state, given
         self.plant = replace(plant, components=tuple(_plain(c) for c in plant.components))
         model, layout = self.plant.model, self.plant.layout
         self.names = model.coordinate_names[1]
@@ -100,7 +108,9 @@ class _Problem:
         self.free = [self.names.index(name) for name in free]
         self.sought = [k for k, name in enumerate(layout.commands) if name not in given]
         self.nz = layout.nz - len(layout.causes)
-        data, _ = self.plant.data(UniformFlow(environment, plant.seed), 0.0, {})
+        for text in CommandRanges(plant.layout).faults(given).values():
+            raise ValueError(f"trim: {text}")
+        data, _ = self.plant.data(UniformFlow(environment, plant.seed), 0.0, self._parameters)
         self.inputs = np.concatenate([layout.start(layout.input_slots, state.q), data])
         for name, value in given.items():
             curve = self._curves.get(name)
@@ -113,6 +123,14 @@ class _Problem:
     def _curves(self) -> dict[str, ForceCurve]:
         """Curves of the thrusters, by name."""
         return {c.name: c.curve for c in self.given_plant.components if isinstance(c, Thruster)}
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        """Values of the open parameters by name: those of the start, the model's if it has none."""
+        values, own = np.asarray(self.start.parameters, dtype=float), self.plant.parameter_values({})
+        if values.size and values.shape != own.shape:
+            raise ValueError(f"state.parameters must have shape {own.shape}, got {values.shape}; is it of another plant?")
+        return self.plant.named_parameters(values if values.size else own)
 
     def _compile(self) -> None:
         plant, nz, model = self.plant, self.nz, self.plant.model
@@ -179,6 +197,8 @@ class _Problem:
             x = found.x
             for _ in range(4):  # to the last digits, by the smallest change
                 x = np.clip(x - scale * (np.linalg.pinv(self.slopes(x) * scale, 1e-12) @ self.rates(x)), lower, upper)
+        at = nf + self.nz
+        x[at:] = np.where(np.abs(x[at:]) < ZERO * scale[at:], 0.0, x[at:])
         left = self.rates(x)
         off = np.abs(left) > TOLERANCE
         converged = bool(np.isfinite(left).all() and not off.any())
@@ -188,7 +208,7 @@ class _Problem:
         """What cannot be balanced; raises where nothing acts against it."""
         model, nv = self.plant.model, self.plant.model.nv
         q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
-        M = np.array(mass_matrix(model, q), dtype=float)
+        M = np.array(mass_matrix(self.plant.opened(self.inputs), q), dtype=float)
         lower, upper, _ = self._limits()
         force = M @ left[:nv]
         effect = np.zeros((nv, 1))
@@ -221,7 +241,7 @@ class _Problem:
         layout, curves = plant.layout, self._curves
         values = inputs[: len(layout.commands)]
         thrust = dict(zip(layout.commands, values.tolist(), strict=True))
-        commands = {name: curves[name].inverse(x) if name in curves else x for name, x in thrust.items()}
+        commands = {name: _command(curves[name], x) if name in curves else x for name, x in thrust.items()} | self.given
         inner = dict(zip(self.plant.layout.states, z.tolist(), strict=False))
         names = layout.states[: len(layout.states) - len(layout.causes)]
         states = [inner.get(name, thrust.get(name.rpartition(".")[0], 0.0)) for name in names]
@@ -232,9 +252,15 @@ class _Problem:
             internal=np.array([*states, *[0.0] * len(layout.causes)]),
             command=np.array(list(commands.values())),
             held=inputs[len(values) : len(values) + len(layout.held)].copy(),
+            parameters=plant.parameter_values(self._parameters),
         )
         residual = dict(zip(self.names, left[: model.nv].tolist(), strict=True))
         return Trim(converged=converged, state=state, commands=commands, residual=residual, message=message)
+
+
+def _command(curve: ForceCurve, force: float) -> float:
+    """The command for a force [N]; 0 where that gives it, too."""
+    return 0.0 if float(curve.steady(0.0)) == force else curve.inverse(force)
 
 
 def _plain(component: Component) -> Component:

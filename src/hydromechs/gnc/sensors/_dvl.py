@@ -9,9 +9,9 @@ from typing import Annotated
 
 import numpy as np
 
-from hydromechs.contact import signed_distance
+from hydromechs.contact import ray_distance
 from hydromechs.model import Model, World
-from hydromechs.spatial import maximum, where
+from hydromechs.spatial import where
 from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar
 
 from ._instant import Instant
@@ -19,11 +19,6 @@ from ._noise import PERFECT, Noise
 from ._sensor import Aid, Channel, Place
 
 __all__ = ["Dvl"]
-
-TRACES = 4
-"""Steps along a beam towards the ground; the first is exact over a plane."""
-GRAZING = 0.3
-"""Least cosine between a beam and the ground's normal that a step counts with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,20 +73,15 @@ class Dvl(Aid):
         return np.array(out)
 
     def distance(self, instant: Instant, place: Place, beam: Array) -> Scalar:
-        """Distance along a beam to the ground [m], 2·range where it meets none: steps of gap / cosine, as Newton's method.
+        """Distance along a beam to the ground [m], infinite where it meets none.
 
         Args:
             instant: The instant.
             place: Its frame.
             beam: Unit vector in the frame's axes, shape (3,).
         """
-        b, down = place.R @ beam, instant.model.world.down
-        nearest: Scalar = 2.0 * self.range
+        nearest: Scalar = math.inf
         for solid in instant.terrain:
-            r: Scalar = 0.0
-            for _ in range(TRACES):
-                gap, n = signed_distance(solid, place.p + r * b, down)
-                r = r + gap / maximum(-(n @ b), GRAZING)
-            meets = (gap < 0.1 * self.range) * (n @ b < 0.0) * (r >= 0.0)
-            nearest = where(meets * (r < nearest), r, nearest)
+            r = ray_distance(solid, place.p, place.R @ beam, instant.model.world.down)
+            nearest = where(r < nearest, r, nearest)
         return nearest
