@@ -56,6 +56,12 @@ def read(folder, *changes, text=SCENARIO):
     return loads_scenario(text, "dive", folder, library.load)
 
 
+def test_checks_have_different_names(folder):
+    checks = "checks: [{name: a, quantity: time, below: 9}, {name: a, quantity: time, above: 0}]\n"
+    with pytest.raises(ScenarioError, match="line .*check 'a': another check has this name, too; names must differ"):
+        read(folder, text=SCENARIO + checks)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

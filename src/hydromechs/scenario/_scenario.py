@@ -302,6 +302,10 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if thruster.name in [t.name for t in scenario.thrusters[:i]]:
             text = f"thruster {thruster.name!r}: another thruster has this name, too; names must differ"
             out.append(Fault(("thrusters", i, "name"), text))
+    for i, check in enumerate(scenario.checks):
+        if check.name in [c.name for c in scenario.checks[:i]]:
+            text = f"check {check.name!r}: another check has this name, too; names must differ"
+            out.append(Fault(("checks", i, "name"), text))
     for key in ("drives", "friction", "stops"):
         for name, _ in getattr(scenario, key):
             look((key, name), "joints", name, moving, "joint")
