@@ -171,13 +171,15 @@ def test_batches_broadcast(compiled):
 
 
 def test_records(compiled):
-    """Every k-th step is kept; what is left over at the end is not."""
+    """Every k-th step is kept, the last one always."""
     q, v, tau = worlds(9)
     full = hm.rollout(compiled[8, 1], q, v, tau, H, 10)
-    some = hm.rollout(compiled[8, 1], q, v, tau, H, 10, record=3)
+    some = hm.rollout(compiled[8, 1], q, v, tau, H, 9, record=3)
     np.testing.assert_allclose(some.t, [0, 0.03, 0.06, 0.09], atol=EPS)
     np.testing.assert_array_equal(some.q, full.q[:, [0, 3, 6, 9]])
-    np.testing.assert_array_equal(some.good, 10)
+    np.testing.assert_array_equal(some.good, 9)
+    with pytest.raises(ValueError, match="steps is 10, must be a multiple of record, 3, .*; take 12 steps, or another record"):
+        hm.rollout(compiled[8, 1], q, v, tau, H, 10, record=3)
 
 
 @pytest.mark.parametrize("key", [(1, 1), (4, 1), (8, 1), (8, 2)])

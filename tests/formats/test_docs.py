@@ -11,6 +11,7 @@ import hydromechs as hm
 from hydromechs.formats import documentation_table, dumps, json_schema, loads
 from hydromechs.formats._documentation import renewed
 from hydromechs.formats._entries import ENTRIES
+from hydromechs.gnc import CONTROLLERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = (DOCS / "model_file.md").read_text(encoding="utf-8")
@@ -51,10 +52,23 @@ def test_tables_are_those_of_the_entries(name):
 
 
 def test_every_entry_has_its_table():
-    """But those that only hold one other entry, those whose keys are in that of the whole file, and a thruster's second one."""
+    """But those that only hold one other entry, those whose keys are in that of the whole file."""
     text = "".join((DOCS / name).read_text(encoding="utf-8") for name in FILES)
     told = {word for names in re.findall(r"<!-- keys: ([\w, ]+) -->", text) for word in names.split(", ")}
-    assert {name for name, kind in ENTRIES.items() if not kind.wraps} - told == {"Header", "Adaptive", "Filter", "Thrusters"}
+    assert {name for name, kind in ENTRIES.items() if not kind.wraps} - told == {"Header", "Adaptive", "Filter"}
+
+
+def test_words_of_rows_and_of_kinds():
+    """A list of pairs of texts, and a key that only one of two kinds has."""
+    assert "| `bodies` | rows of 2 texts |" in documentation_table("Contact")
+    assert "| `frames` | `frames` | texts | required |" in documentation_table("Thrusters", "Thruster")
+    assert "| `name` | `frame` | text |" in documentation_table("Thrusters", "Thruster")
+
+
+def test_every_controller_of_the_library_is_named():
+    page = (DOCS / "scenario_file.md").read_text(encoding="utf-8")
+    (names,) = re.findall(r"`type` is a name of the library \((.*?)\)", page, flags=re.DOTALL)
+    assert re.findall(r"`(\w+)`", names) == list(CONTROLLERS)
 
 
 def test_a_new_class_gets_its_table():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hydromechs.errors import ModelError, UnsupportedFeature
 from hydromechs.formats import dumps, load_file, loads, save
+from hydromechs.library import model_path
 from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints, shapes
 
 RICH = (Path(__file__).parent / "rich.yaml").read_text()
@@ -187,6 +188,11 @@ def test_save_and_load(tmp_path):
     assert same(load_file(path), model)
     assert same(load_file(str(path)), model)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["hull.stl", "mine.yaml"]
+
+
+def test_save_names_the_folder_that_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder '.*none' for 'x.yaml'; make it first"):
+        save(load_file(model_path("puma560")), tmp_path / "none" / "x.yaml")
 
 
 def test_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):

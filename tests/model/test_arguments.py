@@ -126,3 +126,8 @@ def test_energy_of_own_hydrodynamics():
     same = hm.Model(bodies=[hm.Body(name="b", inertia=inertia, hydro=matrix)])
     q, v = np.array([1.0, 2, 3, 0.6, 0.8, 0, 0]), np.arange(6.0)
     np.testing.assert_allclose(hm.energy(own, q, v), hm.energy(same, q, v), rtol=1e-13)
+
+
+def test_tensor_as_a_matrix():
+    with pytest.raises(ValueError, match=r"must have six numbers, xx yy zz xy xz yz, got shape \(3, 3\)"):
+        hm.Inertia(mass=30, tensor=np.eye(3))

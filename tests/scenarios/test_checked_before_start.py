@@ -11,6 +11,7 @@ import hydromechs as hm
 from hydromechs import hydro, library
 from hydromechs.errors import ModelError, ScenarioError, SimulationDiverged
 from hydromechs.formats import loads, loads_scenario
+from hydromechs.scenario import scenario_slips
 
 MODEL = """
 hydromechs: 1
@@ -54,6 +55,12 @@ def read(folder, *changes, text=SCENARIO):
         assert old in text, old
         text = text.replace(old, new)
     return loads_scenario(text, "dive", folder, library.load)
+
+
+def test_checks_have_different_names(folder):
+    checks = "checks: [{name: a, quantity: time, below: 9}, {name: a, quantity: time, above: 0}]\n"
+    with pytest.raises(ScenarioError, match="line .*check 'a': another check has this name, too; names must differ"):
+        read(folder, text=SCENARIO + checks)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +169,7 @@ def test_a_good_one_is_good(run_check):
             "volume: 24.5",
             "volume is 24.5 m³, which displaces 1046 times its mass; in litres it would be 0.0245",
         ),
+        ("mass: 24,", "mass: 24000,", "9.8e+05 kg/m³, denser than any metal; in grams it would be 24 kg"),
         ("size: [0.6, 0.4, 0.3]", "size: [600, 400, 300]", "lighter than air"),
     ],
 )
@@ -175,6 +183,31 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
     still = SCENARIO.replace("terrain:", "# terrain:").replace("materials:", "# materials:")
     status, err = run_check(still)
     assert (status, words in err) == (0, True), err
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ([("0, 5], joints", "0, -5], joints")], "body 'hull' starts 5 m above the water, which has no surface"),
+        ([("0, 5], joints", "0, -0.5], joints")], ""),
+        ([("0, 5], joints", "0, -5], joints"), ("{waves", "{surface: free, waves")], ""),
+        ([("{waves", "{current: {velocity: [30, 0, 0]}, waves")], "the current flows with 30 m/s, faster than any"),
+        ([("{waves", "{current: {velocity: [3, 0, 0]}, waves")], ""),
+        ([("{waves", "{current: {times: [0, 1], velocities: [[0, 0, 0], [0, 40, 0]]}, waves")], "flows with 40 m/s"),
+    ],
+)
+def test_slips_of_scenarios_are_warned_of(run_check, changes, words):
+    text = SCENARIO
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    status, err = run_check(text)
+    assert (status, words in err, bool(err)) == (0, True, bool(words)), err
+
+
+def test_library_scenarios_have_no_such_slips():
+    for name in library.scenario_names():
+        assert scenario_slips(library.load_scenario(name)) == []
 
 
 def test_library_models_have_no_such_slips():

@@ -89,6 +89,84 @@ def test_check_reads_code_without_running_it(folder, monkeypatch):
     assert not Path("ran").exists()
 
 
+CONTROLLERS = """
+import dataclasses
+from dataclasses import dataclass, field
+import hydromechs as hm
+import numpy as np
+
+open("ran", "w").close()
+
+@dataclass(kw_only=True)
+class Keep(hm.Controller):
+    kind: "ClassVar[str]" = "keep"
+    depth: float
+    period: float
+    gain: float = 1.0
+    names: list = field(default_factory=list)
+    found: dict = dataclasses.field(init=False, default_factory=dict)
+
+    def __call__(self, state): ...
+
+@dataclass(kw_only=True)
+class KeepLonger(Keep):
+    time: float
+
+class Written(hm.Controller):
+    def __init__(self, depth, gain=2.0, *, period): ...
+
+class Open(hm.Controller):
+    def __init__(self, depth, **options): ...
+
+class Further(np.ndarray): ...
+
+def function(state): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("Keep", "depth: 3, gain: 2, names: [a]", []),
+        (
+            "Keep",
+            "dept: 3",
+            [r"does not take 'dept' \(did you mean 'depth'\?\)", "needs 'depth'; it takes depth, period, gain, names"],
+        ),
+        ("Keep", "depth: 3, found: {}", ["does not take 'found'"]),
+        ("Keep", "depth: 3, kind: a", ["does not take 'kind'"]),
+        ("KeepLonger", "depth: 3", ["needs 'time'"]),
+        ("Written", "depth: 3", []),
+        ("Written", "gian: 3, depth: 1", ["does not take 'gian' .did you mean 'gain'"]),
+        ("Open", "anything: 3", []),
+        ("Further", "anything: 3", []),
+        ("function", "", []),
+        ("function", "depth: 3", ["is a function, which takes none"]),
+        (
+            "Kep",
+            "",
+            [
+                "no class or function 'Kep' .did you mean 'Keep'..; there are Keep, KeepLonger, Written, Open, Further, function$"
+            ],
+        ),
+    ],
+)
+def test_check_compares_parameters_with_the_signature(tmp_path, monkeypatch, name, given, words):
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(CONTROLLERS)
+    Path("own.yaml").write_text(
+        "hydromechs_scenario: 1\nname: own\nmodels: [{model: sinking_chain}]\nduration: 1\n"
+        f"controller:\n  type: own.py:{name}\n  period: 0.1\n  parameters: {{{given}}}\n"
+    )
+    faults = code_faults(hm.load_scenario("./own.yaml"))
+    assert len(faults) == len(words)
+    for fault, pattern in zip(faults, words, strict=True):
+        assert re.search(pattern, fault.text), fault.text
+    result = CliRunner().invoke(app, ["check", "own.yaml"])
+    assert result.exit_code == bool(words) and not Path("ran").exists()
+    assert not words or f"line {6 if faults[0].path[-1] == 'type' else 8}: controller" in result.output
+
+
 def test_run_without_code_refuses(folder, monkeypatch):
     monkeypatch.chdir(folder)
     result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])

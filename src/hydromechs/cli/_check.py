@@ -35,9 +35,9 @@ def check_file(file: str, console: Console) -> bool:
 
 def _good(file: str) -> str:
     """What to say of a file without faults."""
-    from hydromechs.formats import is_scenario_file
-    from hydromechs.library import load, load_scenario, scenario_names
-    from hydromechs.scenario import code_faults, trial_faults
+    from hydromechs.formats import is_scenario_file, with_lines
+    from hydromechs.library import load, load_scenario, scenario_file, scenario_names
+    from hydromechs.scenario import code_faults, scenario_slips, trial_faults
 
     if file not in scenario_names() and not is_scenario_file(file):
         load(file)
@@ -45,6 +45,8 @@ def _good(file: str) -> str:
     scenario = load_scenario(file)
     faults = code_faults(scenario) or trial_faults(scenario)
     if faults:
-        raise ScenarioError(file, faults)
+        raise ScenarioError(file, with_lines(faults, scenario_file(file)))
+    for text in scenario_slips(scenario):
+        warnings.warn(text, stacklevel=2)
     runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
     return f"{file}: good{runs}"

@@ -14,6 +14,7 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
     "loads_scenario": "._scenario_read",
     "save_scenario": "._scenario_write",
     "scenario_json_schema": "._scenario_entries",
+    "with_lines": "._scenario_read",
 }
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "save",
     "save_scenario",
     "scenario_json_schema",
+    "with_lines",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

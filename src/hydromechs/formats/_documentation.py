@@ -50,8 +50,10 @@ def documentation_table(*kinds: str) -> str:
 
 
 def _label(kind: type[Entry]) -> str:
+    """What a file calls an entry: the word that says what it is, or the first key that it must have."""
     tag = None if kind.kind is None else kind.kind.wrap or (kind.kind.tag and kind.kind.tag[1])
-    return f"`{tag or next(iter(kind.model_fields))}`"
+    needed = [name for name, field in kind.model_fields.items() if field.is_required()]
+    return f"`{tag or [*needed, *kind.model_fields][0]}`"
 
 
 def _rows(kind: type[Entry]) -> list[tuple[str, str, str, str]]:
@@ -93,7 +95,7 @@ def _words(schema: dict[str, Any]) -> str:
     if kind == "array":
         n = schema.get("minItems") if schema.get("minItems") == schema.get("maxItems") else None
         inner = _words(items)
-        if inner.endswith("numbers"):
+        if items.get("type") == "array":
             return f"{n} rows of {inner}" if n else f"rows of {inner}"
         many = inner.replace("number", "numbers", 1).replace("text", "texts", 1)
         return f"{n} {many}" if n else many if many != inner else f"list of {inner.replace('mapping', 'mappings')}"

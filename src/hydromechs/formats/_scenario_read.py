@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,9 @@ from ._heights import read_heights
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
 from ._scenario_entries import ScenarioFile, radians
-from ._yaml import Document, collector_paused, read_text, show
+from ._yaml import Document, collector_paused, parse, read_text, show
 
-__all__ = ["load_scenario_file", "loads_scenario"]
+__all__ = ["load_scenario_file", "loads_scenario", "with_lines"]
 
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1.0, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
@@ -83,6 +83,18 @@ def loads_scenario(
             words = "this is a model file; a scenario file begins with 'hydromechs_scenario: 1'"
             raise ScenarioError(source, [Fault(("hydromechs",), words, line=document.line(("hydromechs",)))])
         return _Reader(document, source, Path(folder), library, plants).scenario()
+
+
+def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
+    """Faults of a scenario that was read from a file, with the lines of what names code or is one number there.
+
+    Args:
+        faults: Their paths are those of the file.
+        path: The file.
+    """
+    document = parse(Path(path).read_text(encoding="utf-8"))
+    told = ("controller", "components", "step", "events", "checks")
+    return [replace(f, line=document.line(f.path)) if f.path and f.path[0] in told else f for f in faults]
 
 
 class _Reader:

@@ -49,6 +49,8 @@ def replace_file(text: str, path: str | Path) -> None:
         path: The file.
     """
     path = Path(os.path.realpath(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} for {path.name!r}; make it first")
     temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}")
     try:
         with open(temporary, "x", encoding="utf-8", newline="\n") as f:

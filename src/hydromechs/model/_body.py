@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.spatial import rigid_inertia, tensor_matrix
 from hydromechs.values import NotNegative, Vector3, Vector6, convert_fields
 
@@ -32,6 +33,9 @@ class Inertia:
     """Moment of inertia about the centre of mass, in body axes: xx yy zz xy xz yz [kg·m²], shape (6,)."""
 
     def __post_init__(self) -> None:
+        shape = np.shape(np.array(self.tensor, dtype=object))
+        if len(shape) > 1:
+            raise FieldError("inertia.tensor", self.tensor, f"must have six numbers, xx yy zz xy xz yz, got shape {shape}")
         convert_fields(self, "inertia")
 
     @property

@@ -1,4 +1,4 @@
-"""Numbers that look as if they were given in another unit: degrees, litres, millimetres."""
+"""Numbers that look as if they were given in another unit: degrees, litres, millimetres, grams."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ TURNS = 2.0
 """Travel either way of a joint beyond which its limits, if they are whole numbers, are taken for degrees [turns]."""
 LIGHT = 100.0
 """Displaced mass over mass of a body above which its volume is taken for litres; foam has 10 to 30."""
+DENSEST = 25_000.0
+"""Density above which the mass of a body is taken for grams; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 0.01
 """Density below which the lengths of a body are taken for millimetres, a hundredth of that of air [kg/m³]."""
 
@@ -42,6 +44,10 @@ def slips_of(body: Body, density: float) -> list[str]:
     if isinstance(body.hydro, Hydro) and density * body.hydro.volume > LIGHT * mass:
         ratio = f"which displaces {density * body.hydro.volume / mass:.4g} times its mass"
         out.append(f"its volume is {body.hydro.volume:g} m³, {ratio}; in litres it would be {body.hydro.volume / 1e3:g} m³")
+    if isinstance(body.hydro, Hydro) and mass > DENSEST * body.hydro.volume > 0.0:
+        dense = f"{mass / body.hydro.volume:.3g} kg/m³, denser than any metal"
+        meant = f"in grams it would be {mass / 1e3:g} kg; is the volume in m³?"
+        out.append(f"its mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
     elements = [*body.hydro.added_mass, *body.hydro.drag] if isinstance(body.hydro, Hydro) else []
     for thing in (*body.shapes, *elements):
         volume = _volume(thing)

@@ -5,6 +5,7 @@ from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import trial_faults
 from ._run import RunInterrupted, RunResult, run_scenario
 from ._scenario import Scenario, code_faults
+from ._slips import scenario_slips
 
 __all__ = [
     "CONTROLLERS",
@@ -17,6 +18,7 @@ __all__ = [
     "assemble",
     "code_faults",
     "run_scenario",
+    "scenario_slips",
     "start_names",
     "trial_faults",
 ]

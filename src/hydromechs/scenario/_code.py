@@ -1,4 +1,4 @@
-"""Python code that a scenario names: looked at without running it, and found when the scenario is run.
+"""Python code that a scenario names, found and called when the scenario is run.
 
 A reference is "package.module:Name", or "path/file.py:Name". A scenario with such a reference is a program: running it runs
 that code, with the rights of whoever runs it.
@@ -6,10 +6,8 @@ that code, with the rights of whoever runs it.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
-import importlib.machinery
 import importlib.util
 import inspect
 import sys
@@ -25,74 +23,12 @@ from hydromechs.simulation import Controller
 from hydromechs.values import nearest, positive
 
 from ._assemble import pairs
+from ._look import FUNCTION, call_faults, code_fault
 
-__all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec", "code_fault"]
+__all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec"]
 
 CONTROLLERS = gnc.CONTROLLERS
 """Controllers of the library by name."""
-
-
-# -- looking without running ------------------------------------------------------------------------------------------------
-
-
-def _origin_of(module: str) -> str | None:
-    """The file of a module, or what it is built into, found without importing anything; None where there is no such module."""
-    if module in sys.builtin_module_names:
-        return "built-in"
-    path: Any = None
-    origin = None
-    names = module.split(".")
-    for k in range(len(names)):
-        spec = importlib.machinery.PathFinder.find_spec(".".join(names[: k + 1]), path)
-        if spec is None:
-            return None
-        path, origin = spec.submodule_search_locations, spec.origin or "namespace"
-    return origin
-
-
-def code_fault(reference: str, what: str, known: Mapping[str, Any] | None = None) -> str | None:
-    """What is wrong with a reference to code, without running any of it; None if nothing can be seen.
-
-    Args:
-        reference: "package.module:Name" or "path/file.py:Name", or a name of the library.
-        what: What it should be, as "controller".
-        known: Names of the library.
-    """
-    known = known or {}
-    if reference in known:
-        return None
-    module, colon, name = reference.rpartition(":")
-    if not colon or not module or not name:
-        hint = nearest(reference, known) if known else ""
-        return f"no {what} {reference!r}{hint}; or write 'package.module:Name' or 'file.py:Name'"
-    if module.endswith(".py"):
-        source = Path(module)
-        if not source.is_file():
-            return f"there is no file {module!r}; its path is relative to the scenario file"
-    else:
-        origin = _origin_of(module)
-        if origin is None:
-            return f"there is no module {module!r}; is it installed?"
-        source = Path(origin)
-        if source.suffix != ".py":
-            return None  # compiled: nothing to read
-    try:
-        tree = ast.parse(source.read_text(encoding="utf-8"), str(source))
-    except (SyntaxError, UnicodeDecodeError) as e:
-        return f"{module!r} cannot be read as Python: {e}"
-    defined = {n.name for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            defined |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            defined |= {(a.asname or a.name).split(".")[0] for a in node.names}
-    dynamic = any(isinstance(n, ast.If | ast.Try | ast.With | ast.For) for n in tree.body) or "__getattr__" in defined
-    if name not in defined and "*" not in defined and not dynamic:
-        return f"{module!r} has no class or function {name!r}{nearest(name, defined)}"
-    return None
-
-
-# -- running it ---------------------------------------------------------------------------------------------------------------
 
 
 def _module_of_file(path: str) -> Any:
@@ -150,18 +86,17 @@ class _Spec:
             raise self._wrong(at, f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}") from e
         target = getattr(found, name, None)
         if not callable(target):
-            names = [n for n, x in vars(found).items() if callable(x) and not n.startswith("_")]
+            own = {n: x for n, x in vars(found).items() if callable(x) and not n.startswith("_")}
+            names = [n for n, x in own.items() if getattr(x, "__module__", None) == found.__name__]
             raise self._wrong(at, f"{module!r} has no class or function {name!r}{nearest(name, names)}")
         return target
 
     def _called(self, target: Callable[..., Any], arguments: Mapping[str, object], where: tuple[str | int, ...]) -> Any:
         at, takes = (*where, "parameters"), inspect.signature(target).parameters
-        wants = [n for n, p in takes.items() if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        named = {n: p for n, p in takes.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
         more = any(p.kind is p.VAR_KEYWORD for p in takes.values())
-        for name in [n for n in arguments if n not in takes and not more]:
-            raise self._wrong(at, f"{self.type} does not take {name!r}{nearest(name, takes)}")
-        for name in [n for n in wants if n not in arguments]:
-            raise self._wrong(at, f"{self.type} needs {name!r}; it takes {', '.join(takes)}")
+        for words in call_faults(self.type, {n: p.default is p.empty for n, p in named.items()}, arguments, more):
+            raise self._wrong(at, words)
         try:
             return target(**arguments)
         except (TypeError, ValueError, KeyError) as e:
@@ -189,8 +124,7 @@ class ControllerSpec(_Spec):
         target = self._found(CONTROLLERS, where)
         if not inspect.isclass(target):
             if self.parameters:
-                words = f"{self.type!r} is a function, which takes none; leave them out, or name a class"
-                raise self._wrong((*where, "parameters"), words)
+                raise self._wrong((*where, "parameters"), FUNCTION.format(self.type))
             return target
         made = self._called(target, {**self.parameters, "period": self.period}, where)
         if not isinstance(made, Controller):

@@ -35,8 +35,9 @@ from hydromechs.simulation import (
 from hydromechs.values import instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
-from ._code import CONTROLLERS, ComponentSpec, ControllerSpec, code_fault
+from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
+from ._look import code_fault, parameter_faults
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
@@ -301,6 +302,10 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if thruster.name in [t.name for t in scenario.thrusters[:i]]:
             text = f"thruster {thruster.name!r}: another thruster has this name, too; names must differ"
             out.append(Fault(("thrusters", i, "name"), text))
+    for i, check in enumerate(scenario.checks):
+        if check.name in [c.name for c in scenario.checks[:i]]:
+            text = f"check {check.name!r}: another check has this name, too; names must differ"
+            out.append(Fault(("checks", i, "name"), text))
     for key in ("drives", "friction", "stops"):
         for name, _ in getattr(scenario, key):
             look((key, name), "joints", name, moving, "joint")
@@ -352,13 +357,20 @@ def code_faults(scenario: Scenario) -> list[Fault]:
     Args:
         scenario: The scenario.
     """
-    out: list[tuple[tuple[str | int, ...], str | None]] = []
+    out: list[Fault] = []
+
+    def look(spec: ComponentSpec | ControllerSpec, where: tuple[str | int, ...], missing: str | None, *always: str) -> None:
+        faults = [("type", missing)] if missing else []
+        faults += [] if missing else [("parameters", text) for text in parameter_faults(spec.type, spec.parameters, always)]
+        out.extend(Fault((*where, key), f"{'.'.join(map(str, (*where, key)))}: {text}") for key, text in faults)
+
     for i, c in enumerate(scenario.components):
         if isinstance(c, ComponentSpec):
-            out.append((("components", i), code_fault(c.type, "component")))
-    if isinstance(scenario.controller, ControllerSpec):
-        out.append((("controller",), code_fault(scenario.controller.type, "controller", CONTROLLERS)))
-    return [Fault((*where, "type"), f"{'.'.join(map(str, where))}.type: {text}") for where, text in out if text]
+            look(c, ("components", i), code_fault(c.type, "component"))
+    spec = scenario.controller
+    if isinstance(spec, ControllerSpec):
+        look(spec, ("controller",), code_fault(spec.type, "controller", CONTROLLERS), "period")
+    return out
 
 
 def _actuators(scenario: Scenario, model: Model) -> list[str]:

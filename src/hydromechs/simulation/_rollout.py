@@ -113,7 +113,7 @@ def rollout(
         steps: Number of steps.
         method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
             inputs that are held.
-        record: Steps from one recorded state to the next.
+        record: Steps from one recorded state to the next; the number of steps is a multiple of it.
         controller: Of a plant: gives commands every period, a whole number of steps.
         internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. Grasps
             that are closed at the start close there, with an impulse, unless internal states are given: then they hold already.
@@ -124,6 +124,10 @@ def rollout(
         threads: Of a plant: threads that share the worlds; 1 unless given.
     """
     times = _Times(t or 0.0, positive(dt, "dt"), whole(steps, "steps", 1), whole(record, "record", 1))
+    if times.steps % times.record:
+        least = -(-times.steps // times.record) * times.record
+        words = f"steps is {times.steps}, must be a multiple of record, {times.record}, so that the end is recorded"
+        raise ValueError(f"{words}; take {least} steps, or another record")
     chosen = method_named(method)
     if chosen.adaptive:
         raise ValueError("a rollout takes steps of one length; use rk4, b1pc5, semi_implicit_euler, euler or linearly_implicit")

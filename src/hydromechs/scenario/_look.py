@@ -1,0 +1,199 @@
+"""Python code that a scenario names, looked at without running it: is it there, and does it take what it is given?"""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hydromechs.values import nearest
+
+__all__ = ["FUNCTION", "call_faults", "code_fault", "parameter_faults"]
+
+FUNCTION = "{!r} is a function, which takes none; leave them out, or name a class"
+"""What to say of a function that is given parameters."""
+
+
+def _origin_of(module: str) -> str | None:
+    """The file of a module, or what it is built into, found without importing anything; None where there is no such module."""
+    if module in sys.builtin_module_names:
+        return "built-in"
+    path: Any = None
+    origin = None
+    names = module.split(".")
+    for k in range(len(names)):
+        spec = importlib.machinery.PathFinder.find_spec(".".join(names[: k + 1]), path)
+        if spec is None:
+            return None
+        path, origin = spec.submodule_search_locations, spec.origin or "namespace"
+    return origin
+
+
+def _read(module: str) -> ast.Module | str | None:
+    """The code of "package.module" or "path/file.py"; what is wrong with it, in words; None where it is compiled."""
+    if module.endswith(".py"):
+        source = Path(module)
+        if not source.is_file():
+            return f"there is no file {module!r}; its path is relative to the scenario file"
+    else:
+        origin = _origin_of(module)
+        if origin is None:
+            return f"there is no module {module!r}; is it installed?"
+        source = Path(origin)
+        if source.suffix != ".py":
+            return None
+    try:
+        return ast.parse(source.read_text(encoding="utf-8"), str(source))
+    except (SyntaxError, UnicodeDecodeError) as e:
+        return f"{module!r} cannot be read as Python: {e}"
+
+
+def code_fault(reference: str, what: str, known: Mapping[str, Any] | None = None) -> str | None:
+    """What is wrong with a reference to code, without running any of it; None if nothing can be seen.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name", or a name of the library.
+        what: What it should be, as "controller".
+        known: Names of the library.
+    """
+    known = known or {}
+    if reference in known:
+        return None
+    module, colon, name = reference.rpartition(":")
+    if not colon or not module or not name:
+        hint = nearest(reference, known) if known else ""
+        return f"no {what} {reference!r}{hint}; or write 'package.module:Name' or 'file.py:Name'"
+    tree = _read(module)
+    if not isinstance(tree, ast.Module):
+        return tree
+    own = [n.name for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+    others = _imported(tree) | _assigned(tree.body)
+    dynamic = any(isinstance(n, ast.If | ast.Try | ast.With | ast.For) for n in tree.body) or "__getattr__" in own
+    if name not in own and not others & {name, "*"} and not dynamic:
+        return f"{module!r} has no class or function {name!r}{nearest(name, [n for n in own if not n.startswith('_')])}"
+    return None
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    imports = (n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom))
+    return {(a.asname or a.name).split(".")[0] for n in imports for a in n.names}
+
+
+def _assigned(body: Iterable[ast.stmt]) -> set[str]:
+    return {t.id for n in body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+
+
+# -- what it takes ----------------------------------------------------------------------------------------------------------
+
+
+def call_faults(name: str, takes: Mapping[str, bool], given: Iterable[str], more: bool = False) -> list[str]:
+    """What is wrong with the names of arguments, in words.
+
+    Args:
+        name: What is called.
+        takes: Names of its arguments, and whether each is needed.
+        given: Names of what it is called with.
+        more: Whether it takes arguments of any name.
+    """
+    given = list(given)
+    unknown = [] if more else [n for n in given if n not in takes]
+    missing = [n for n, needed in takes.items() if needed and n not in given]
+    return [
+        *(f"{name} does not take {n!r}{nearest(n, takes)}" for n in unknown),
+        *(f"{name} needs {n!r}; it takes {', '.join(takes)}" for n in missing),
+    ]
+
+
+def parameter_faults(reference: str, parameters: Iterable[str], always: Iterable[str] = ()) -> list[str]:
+    """What is wrong with the names of a class's arguments, without running it; nothing where its signature is not plain.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name".
+        parameters: Names of what the scenario gives it.
+        always: Names of what a class is given besides.
+    """
+    module, _, name = reference.rpartition(":")
+    tree, parameters = _read(module) if module else None, list(parameters)
+    found = _found(tree, name) if isinstance(tree, ast.Module) else None
+    if isinstance(found, ast.FunctionDef):
+        return [FUNCTION.format(reference)] if parameters and not found.decorator_list else []
+    takes = _taken(tree, name) if isinstance(tree, ast.Module) else None
+    return [] if takes is None else call_faults(reference, takes, [*parameters, *always])
+
+
+def _found(tree: ast.Module, name: str) -> ast.ClassDef | ast.FunctionDef | None:
+    """The only class or function of a name."""
+    found = [n for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
+    return found[0] if len(found) == 1 and name not in _assigned(tree.body) else None
+
+
+def _taken(tree: ast.Module, name: str) -> dict[str, bool] | None:
+    """Arguments of a class and whether each is needed; None where that cannot be read off."""
+    kind = _found(tree, name)
+    if not isinstance(kind, ast.ClassDef) or kind.keywords:
+        return None
+    methods = {n.name: n for n in kind.body if isinstance(n, ast.FunctionDef)}
+    marks = [_dataclass(mark) for mark in kind.decorator_list]
+    if "__new__" in methods or not all(marks):
+        return None
+    if "__init__" in methods:
+        return _arguments(methods["__init__"])
+    if len(kind.bases) > 1:
+        return None
+    takes = _inherited(tree, kind.bases[0]) if kind.bases else {}
+    if takes is None or not marks:
+        return takes
+    for n in kind.body:
+        if isinstance(n, ast.If | ast.For | ast.Try | ast.With):
+            return None
+        if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name):
+            words = ast.unparse(n.annotation)
+            needed = _needed(n.value)
+            if not any(x in words for x in ("ClassVar", "KW_ONLY")) and needed is not None:
+                takes[n.target.id] = needed
+    return takes
+
+
+def _inherited(tree: ast.Module, base: ast.expr) -> dict[str, bool] | None:
+    """Arguments of a base: of a class of the file, or one of the two of the library, which take none."""
+    if isinstance(base, ast.Name) and base.id not in _imported(tree):
+        return _taken(tree, base.id)
+    library = {a.asname or a.name for n in tree.body for a in _from_library(n)}
+    first, _, last = ast.unparse(base).rpartition(".")
+    return {} if last in ("Component", "Controller") and (first or last).partition(".")[0] in library else None
+
+
+def _from_library(n: ast.stmt) -> list[ast.alias]:
+    if isinstance(n, ast.ImportFrom):
+        return n.names if (n.module or "").partition(".")[0] == "hydromechs" else []
+    return [a for a in n.names if a.name.partition(".")[0] == "hydromechs"] if isinstance(n, ast.Import) else []
+
+
+def _dataclass(mark: ast.expr) -> bool:
+    """Whether a decorator is a plain `dataclass`, which writes the constructor."""
+    call = mark if isinstance(mark, ast.Call) else None
+    plain = call is None or all(k.arg not in (None, "init") for k in call.keywords)
+    return plain and ast.unparse(mark if call is None else call.func) in ("dataclass", "dataclasses.dataclass")
+
+
+def _needed(value: ast.expr | None) -> bool | None:
+    """Whether a field with this default must be given; None where it is not an argument."""
+    if isinstance(value, ast.Call) and ast.unparse(value.func) in ("field", "dataclasses.field"):
+        options = {k.arg: k.value for k in value.keywords}
+        if "init" in options:
+            return None if ast.unparse(options["init"]) == "False" else False
+        return not {"default", "default_factory", None} & set(options)
+    return value is None
+
+
+def _arguments(made: ast.FunctionDef) -> dict[str, bool] | None:
+    """Arguments of a constructor that can be given by name; None where it takes any, or some by place only."""
+    a = made.args
+    if a.kwarg is not None or a.posonlyargs or not a.args or made.decorator_list:
+        return None
+    optional = [*[False] * (len(a.args) - len(a.defaults)), *[True] * len(a.defaults)]
+    both = [*zip(a.args, optional, strict=True), *zip(a.kwonlyargs, [d is not None for d in a.kw_defaults], strict=True)]
+    return {x.arg: not given for x, given in both[1:]}

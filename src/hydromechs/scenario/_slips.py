@@ -1,0 +1,66 @@
+"""What a scenario can say but hardly means: bodies that start in the air without a surface, currents faster than any."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.model import Body, Hydro
+
+if TYPE_CHECKING:
+    from ._scenario import Scenario
+
+__all__ = ["scenario_slips"]
+
+FASTEST = 10.0
+"""Speed above which a current is taken for a slip of the unit; tidal races reach 8 [m/s]."""
+
+
+def scenario_slips(scenario: Scenario) -> list[str]:
+    """What looks like a slip in a scenario without faults, in words.
+
+    Args:
+        scenario: The scenario.
+    """
+    return [*_start_slips(scenario), *_current_slips(scenario)]
+
+
+def _size(body: Body, volume: float) -> float:
+    """Greatest length of a body, of its shapes or of a cube of its volume [m]."""
+    sizes = [
+        2.0 * np.max(value) if name == "radius" else np.max(value)
+        for shape in body.shapes
+        for name, value in ((f.name, getattr(shape, f.name)) for f in dataclasses.fields(shape))
+        if name in ("radius", "length", "size")
+    ]
+    return float(max([volume ** (1 / 3), *sizes]))
+
+
+def _start_slips(scenario: Scenario) -> list[str]:
+    """Bodies that start above the water, which has no surface: they are in water there, too."""
+    model = scenario.model
+    if scenario.environment.surface is not None or not model.world.water_density:
+        return []
+    places = dynamics.kinematics(model, scenario.start.q, np.zeros(model.nv)).p_WB
+    ned = model.world.axes == "NED"
+    for body, p in zip(model.bodies, places, strict=True):
+        volume = body.hydro.volume if isinstance(body.hydro, Hydro) else 0.0
+        depth = float(np.dot(model.world.down, np.asarray(p, dtype=float)))
+        if volume > 0.0 and depth < -_size(body, volume):
+            axes = "in NED a depth is a positive z" if ned else "in ENU a depth is a negative z"
+            words = f"body {body.name!r} starts {-depth:.3g} m above the water, which has no surface: it is in water there, too"
+            return [f"{words}; {axes}, or give the environment 'surface: free'"]
+    return []
+
+
+def _current_slips(scenario: Scenario) -> list[str]:
+    current = scenario.environment.current
+    if current is None:
+        return []
+    speed = float(np.linalg.norm([current.velocity, *current.velocities], axis=1).max())
+    if speed <= FASTEST:
+        return []
+    return [f"the current flows with {speed:.4g} m/s, faster than any; in cm/s it would be {speed / 100:.3g} m/s"]
