@@ -14,7 +14,7 @@ from PIL import Image  # comes with matplotlib
 from hydromechs.recording import CheckResult, Summary
 from hydromechs.viewer import plot_recording, plot_variable, write_report
 from hydromechs.viewer._plots import depth, roll_pitch_yaw
-from hydromechs.viewer._report import _number, _percent, _seconds
+from hydromechs.viewer._report import CAPTIONS, _number, _percent, _seconds
 from hydromechs.viewer._style import thinned
 
 VOID = {"meta", "img", "br", "hr"}
@@ -57,6 +57,10 @@ def pixel(tmp_path_factory):
 
 
 # plots
+
+
+def test_captions_are_no_markdown():
+    assert not [words for words in CAPTIONS.values() if "`" in "".join(words)]
 
 
 def test_pictures_of_a_vehicle_with_an_arm(tmp_path, make_recording):

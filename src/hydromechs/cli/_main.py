@@ -63,7 +63,7 @@ def run(
     duration: Annotated[
         float | None, typer.Option(help="How long to simulate, instead of the scenario's duration [s].")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of gusts and waves, instead of the scenario's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of gusts, waves and sensors, instead of the scenario's.")] = None,
     engine: Annotated[
         str, typer.Option(help="Engine instead of the scenario's: mujoco, dart, bullet, or hydromechs for our own.")
     ] = "",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["write_report"]
 
 CAPTIONS = {
-    "moments": ("Moments", "What it looked like, from the start to the end. `hydromechs replay` shows it in motion."),
+    "moments": ("Moments", "What it looked like, from the start to the end. The command hydromechs replay shows it in motion."),
     "path": ("Path", "Where the vehicle went, and how deep it was. The circle is the start, the square the end."),
     "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
     "velocity": ("Velocities", "How fast the vehicle moved and turned, along and about its own axes."),
