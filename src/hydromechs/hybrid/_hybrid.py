@@ -36,7 +36,7 @@ SCHEMES: Mapping[str, type[Scheme]] = {s.name: s for s in (Exact, Iterated, Caus
 class Hybrid:
     """An engine of others, and how added mass acts in it.
 
-    The engine has the rigid bodies, joints and contacts. All else (water, weight, thrusters, drives, friction, stops, grasps,
+    The engine has the rigid bodies, joints and contacts. All else (water, weight, thrusters, drives, friction, stops, holding,
     your own components) is computed by our compiled functions before each of its steps and applied as a force.
 
         sim = Hybrid(engine="mujoco").simulation(plant, step=0.002)

@@ -50,7 +50,7 @@ def outside(
     """Forces and added inertia of one instant.
 
     The force of added mass on a body is −M_A V̇ and a rest that depends on pose and velocities; Σ Jᵀ M_A J v̇ is put back, the
-    rest stays. Constraints (grasps) are solved here, with the added mass and the engine's contact forces of the last step.
+    rest stays. Constraints are solved here, with the added mass and the engine's contact forces of the last step.
 
     Args:
         plant: What is simulated.

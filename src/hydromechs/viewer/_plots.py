@@ -19,7 +19,7 @@ __all__ = ["plot_recording", "plot_variable"]
 
 SUMMED = ("weight", "buoyancy")
 """Forces that are shown as their sum; all others get a curve of their own."""
-CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "grasps", "external")
+CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "external")
 """Causes of work in the order of their colours."""
 MOST_CURVES = 10
 """More curves than this in one panel cannot be told apart; the largest are shown."""

@@ -22,7 +22,7 @@ __all__ = ["ForceTorque"]
 class ForceTorque(Mounted):
     """Wrench that the body of its frame gets through its joint from its parent, about the frame's origin in its axes.
 
-    Weight, buoyancy, drag and inertia of all that the joint carries are in it, grasped loads too.
+    Weight, buoyancy, drag and inertia of all that the joint carries are in it, loads that are held too.
     """
 
     force: Noise = PERFECT
