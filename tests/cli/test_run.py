@@ -199,9 +199,7 @@ def test_scenarios_are_listed_and_unknown_ones_named(run):
     assert code == 1 and "no_such_scenario" in err and "station_keeping" in err
 
 
-@pytest.mark.parametrize(
-    "name", ["station_keeping", "sinking_chain", "free_decay", "wave_zone", "bluerov2_square", "underwater_dual_arm"]
-)
+@pytest.mark.parametrize("name", ["station_keeping", "sinking_chain", "wave_zone"])
 def test_shipped_scenarios_run(name, tmp_path):
     """Verify that each goes through its first seconds; `hydromechs run NAME` makes all of its checks."""
     sim = load_scenario(name).simulation()

@@ -30,8 +30,8 @@ def compile_c(*arguments):
 
 
 def models():
-    trees = [library.random_tree(np.random.default_rng(100 + k), max_bodies=6) for k in range(12)]
-    return [library.load(name) for name in library.names()] + trees
+    trees = [library.random_tree(np.random.default_rng(100 + k), max_bodies=4) for k in range(6)]
+    return [library.load(name) for name in ("tiburon_titan2", "puma560", "sinking_chain")] + trees
 
 
 def random_configuration(model, rng):

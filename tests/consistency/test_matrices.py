@@ -63,8 +63,7 @@ def test_terms_add_up_to_forward_dynamics_in_a_current(seed):
     assert residual(Functions(model), vdot, q, v, tau, u, a) < 1e-10
 
 
-@pytest.mark.parametrize("name", ["tiburon_titan2", "puma560"])
-@pytest.mark.parametrize("per_body", [False, True])
+@pytest.mark.parametrize(("name", "per_body"), [("tiburon_titan2", True), ("puma560", False)])
 def test_compiled_terms_add_up_too(name, per_body):
     model, rng = library.load(name), np.random.default_rng(3)
     q = dynamics.integrate(model, model.initial().q, rng.normal(size=model.nv), 0.5)
