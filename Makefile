@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-TEST_ARGS ?= -n auto
+# One worker more than the two cores of a small machine: many tests wait for processes of their own.
+TEST_ARGS ?= -n 3 --dist worksteal
 
 # What `make check` runs: structure, models, spatial algebra, closed forms, energy, recordings, folders of runs.
 FAST_TESTS = $(wildcard \

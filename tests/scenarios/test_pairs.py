@@ -144,9 +144,7 @@ INTEGRATORS = {
     "rk4": 1e-4,
     "linearly_implicit": 2e-3,
     "dormand_prince": 1e-4,
-    "b1pc5": 1e-4,
     "b2pc5": 1e-4,
-    "b4pc5": 1e-4,
 }
 KINKED = {"contact", "rough contact", "friction", "ball friction", "stops", "ball stops"}
 INPUTS = {"thruster": 30.0, "torque": 4.0, "motor": 6.0, "hydraulic": 0.5}
