@@ -4,9 +4,16 @@ import re
 import select
 import signal
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import matplotlib.image
 import pytest
+
+from hydromechs import library
+from hydromechs.cli._show import run_scene
+from hydromechs.library import load_scenario
+from hydromechs.scenario import run_scenario
 
 
 @pytest.fixture
@@ -79,3 +86,11 @@ def test_a_page_ends_with_ctrl_c(start, folder, command):
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
     assert "closed" in process.stdout.read() and "Traceback" not in process.stderr.read()
+
+
+def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
+    """Verify for the scenario of `make demo`, which names a vehicle with its actuators."""
+    scenario, file = replace(load_scenario("station_keeping"), duration=0.1), Path(library.scenario_path("station_keeping"))
+    run_scenario(scenario, tmp_path / "run", text=file.read_text(), file=file)
+    scene, ds = run_scene(tmp_path / "run")
+    assert ds.sizes["time"] > 2 and scene is not None

@@ -52,7 +52,7 @@ def test_position_hold_in_gusts(read, metres, degrees):
 def test_faults_name_the_sensor_and_the_remedy(old, new, words):
     assert old in TEXT
     with pytest.raises(ScenarioError) as e:
-        loads_scenario(TEXT.replace(old, new, 1), "file", ".", library.load, library._vehicle)
+        loads_scenario(TEXT.replace(old, new, 1), "file", ".", library.load, library.load_vehicle)
     assert any(words in problem for problem in e.value.problems), e.value.problems
 
 
@@ -64,9 +64,11 @@ def test_navigation_needs_sensors():
 def test_sensors_go_round_through_a_file():
     """Devices are written out in full; a navigation with defaults alone is kept."""
     scenario = hm.load_scenario("hold_in_gusts")
-    assert loads_scenario(dumps_scenario(scenario), "file", ".", library.load, library._vehicle) == scenario
+    assert loads_scenario(dumps_scenario(scenario), "file", ".", library.load, library.load_vehicle) == scenario
     plain = replace(scenario, navigation=hm.gnc.Navigation())
-    assert loads_scenario(dumps_scenario(plain), "file", ".", library.load, library._vehicle).navigation == hm.gnc.Navigation()
+    assert (
+        loads_scenario(dumps_scenario(plain), "file", ".", library.load, library.load_vehicle).navigation == hm.gnc.Navigation()
+    )
 
 
 def test_devices_say_where_their_numbers_come_from():

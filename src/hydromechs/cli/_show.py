@@ -136,7 +136,7 @@ def run_scene(run: str | os.PathLike[str], model: str = "", *, most: int = 3000)
         most: Most samples to show.
     """
     from hydromechs.formats import loads_scenario
-    from hydromechs.library import load
+    from hydromechs.library import load, load_vehicle
     from hydromechs.recording import load_recording
     from hydromechs.viewer import recording_scene
 
@@ -147,5 +147,5 @@ def run_scene(run: str | os.PathLike[str], model: str = "", *, most: int = 3000)
     if not text.strip():
         raise ValueError(f"{run} does not say what was simulated; give the model with --model")
     file = Path(str(ds.attrs.get("scenario_file") or "scenario.yaml"))
-    scenario = loads_scenario(text, str(file), file.parent, load)
+    scenario = loads_scenario(text, str(file), file.parent, load, load_vehicle)
     return recording_scene(scenario.model, ds, terrain=scenario.terrain, environment=scenario.environment, most=most), ds

@@ -21,6 +21,7 @@ __all__ = [
     "load",
     "load_plant",
     "load_scenario",
+    "load_vehicle",
     "model_path",
     "names",
     "plant_names",
@@ -100,7 +101,7 @@ def load_scenario(source: str | os.PathLike) -> Scenario:
     """
     from hydromechs.formats import load_scenario_file  # needs the simulation
 
-    return load_scenario_file(scenario_file(source), load, _vehicle)
+    return load_scenario_file(scenario_file(source), load, load_vehicle)
 
 
 def plant_names() -> tuple[str, ...]:
@@ -108,13 +109,17 @@ def plant_names() -> tuple[str, ...]:
     return _names("vehicles")
 
 
-def _vehicle(name: str) -> Scenario:
-    """The scenario, without a mission, that has a vehicle with its actuators."""
+def load_vehicle(name: str) -> Scenario:
+    """The scenario, without a mission, that has a vehicle with its actuators.
+
+    Args:
+        name: One of `plant_names()`.
+    """
     from hydromechs.formats import load_scenario_file
 
     if name not in plant_names():
         raise ScenarioError(name, [f"there is no library vehicle {name!r}; there are {', '.join(plant_names())}"])
-    return load_scenario_file(str(files(__package__) / "vehicles" / f"{name}.yaml"), load, _vehicle)
+    return load_scenario_file(str(files(__package__) / "vehicles" / f"{name}.yaml"), load, load_vehicle)
 
 
 def load_plant(source: str | os.PathLike) -> Plant:
@@ -124,5 +129,5 @@ def load_plant(source: str | os.PathLike) -> Plant:
         source: One of `plant_names()`, or the path of a scenario file, whose plant is given.
     """
     if isinstance(source, str) and not any(c in source for c in "./\\"):
-        return _vehicle(source).plant
+        return load_vehicle(source).plant
     return load_scenario(source).plant

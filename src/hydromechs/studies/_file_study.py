@@ -140,7 +140,7 @@ def _again(thing: Model | Scenario, folder: Path) -> Model | Scenario:
     """What is read from what is written."""
     if isinstance(thing, Model):
         return formats.loads(formats.dumps(thing))
-    return formats.loads_scenario(formats.dumps_scenario(thing, folder), thing.name, folder, library.load)
+    return formats.loads_scenario(formats.dumps_scenario(thing, folder), thing.name, folder, library.load, library.load_vehicle)
 
 
 def _moment(thing: Model | Scenario, sim: Simulation) -> float:
