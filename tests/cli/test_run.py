@@ -34,7 +34,7 @@ def test_a_run_leaves_recording_plots_report_state_and_summary(run, scenario, tm
 
 
 def test_a_run_in_another_engine_can_be_resumed_to_the_last_bit(run, scenario, tmp_path):
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="the engine MuJoCo is an extra: pip install 'hydromechs[mujoco]'")
     code, text, _ = run("run", scenario(), "--engine", "mujoco", "--out", tmp_path / "theirs", "--no-pictures")
     assert code == 0
     assert "largest eigenvalue of M_RB⁻¹ M_A" in text

@@ -99,7 +99,7 @@ def test_the_block_study_can_run_each_kind_of_method(name):
 @pytest.fixture(scope="module")
 def hybrid_report():
     """The ball alone, in the first engine that is installed."""
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="the engine MuJoCo is an extra: pip install 'hydromechs[mujoco]'")
     few = hm.studies.QUICK_HYBRID._replace(models=(), engines=("mujoco",))
     return hm.studies.measure_hybrid(few)
 

@@ -28,7 +28,7 @@ def test_vehicles_are_named_where_there_is_none():
 
 def test_a_scenario_takes_a_vehicle_and_changes_it():
     text = HEAD + "  - plant: bluerov2_heavy_alpha5\njoints:\n  wrist: {drive: {torque: {limit: 1}}}\n"
-    scenario = loads_scenario(text, library=hm.load, plants=library._vehicle)
+    scenario = loads_scenario(text, library=hm.load, plants=library.load_vehicle)
     plain = hm.load_plant("bluerov2_heavy_alpha5")
     assert len(scenario.thrusters) == 8 and scenario.plant.layout.commands == plain.layout.commands
     assert dict(scenario.drives)["wrist"] == hm.drives.Torque(limit=1.0)
@@ -36,7 +36,7 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
     two = loads_scenario(
         HEAD + "  - {plant: bluerov2_heavy_alpha5, name: a}\n  - {plant: bluerov2_heavy_alpha5, name: b}\n",
         library=hm.load,
-        plants=library._vehicle,
+        plants=library.load_vehicle,
     )
     assert {"a.thruster_1", "b.thruster_8"} <= set(two.plant.layout.commands) and len(two.thrusters) == 16
 
@@ -52,7 +52,7 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
 )
 def test_faults_of_vehicles_in_files(entry, message):
     with pytest.raises((hm.ScenarioError, OSError), match=message):
-        loads_scenario(HEAD + f"  - {entry}\n", library=hm.load, plants=library._vehicle)
+        loads_scenario(HEAD + f"  - {entry}\n", library=hm.load, plants=library.load_vehicle)
 
 
 def test_a_saved_scenario_has_the_actuators_of_its_vehicle(tmp_path):

@@ -91,7 +91,8 @@ def test_every_library_model_has_looks_of_its_size(name):
 
 
 def test_meshes_are_drawn(tmp_path):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     trimesh.creation.box((1.0, 2.0, 3.0)).export(tmp_path / "hull.stl")
     red = trimesh.creation.icosphere(radius=0.5)
     red.visual = trimesh.visual.ColorVisuals(red, face_colors=[255, 0, 0, 255])

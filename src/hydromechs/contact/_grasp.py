@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.errors import words_of
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values, Wrench
 from hydromechs.spatial import cross, norm
@@ -71,12 +72,7 @@ class Grasp(Component):
 
     def check(self, model: Model) -> None:
         """Its frames must be there, and able to move apart."""
-        try:
-            bodies = [model.locate(name).body for name in (self.holder, self.held)]
-        except KeyError as e:
-            raise KeyError(f"grasp {self.name!r}: {e.args[0]}") from None
-        if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
-            raise ValueError(f"grasp {self.name!r} holds together what cannot move apart; leave it out")
+        check_frames(model, f"grasp {self.name!r}", self.holder, self.held)
 
     def inputs(self, model: Model) -> list[Slot]:
         """1 while it holds, 0 while it is open."""
@@ -119,6 +115,23 @@ class Grasp(Component):
         """The decay of drift."""
         rate = self.stabilisation
         return [Mode(f"stabilisation of grasp {self.name!r}", rate, 2.0 * rate)] if rate else []
+
+
+def check_frames(model: Model, who: str, holder: str, held: str) -> None:
+    """Raise `KeyError` or `ValueError` unless two frames are there and can move apart.
+
+    Args:
+        model: The mechanism.
+        who: What holds them together, for the message.
+        holder: Frame or body that holds.
+        held: Frame or body that is held.
+    """
+    try:
+        bodies = [model.locate(name).body for name in (holder, held)]
+    except KeyError as e:
+        raise KeyError(f"{who}: {words_of(e)}") from None
+    if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
+        raise ValueError(f"{who} holds together what cannot move apart; leave it out")
 
 
 class GraspRows(NamedTuple):

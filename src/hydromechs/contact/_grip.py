@@ -18,9 +18,10 @@ from hydromechs.model.component import Action, Component, Mobility, Mode, Now, O
 from hydromechs.spatial import cross, norm, where
 from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 
+from ._grasp import SIX, check_frames
+
 __all__ = ["Grip"]
 
-SIX = ("X", "Y", "Z", "K", "M", "N")
 HOLDS = 0.05
 """Strength above which what is held stays held, also out of reach."""
 
@@ -66,12 +67,7 @@ class Grip(Component):
 
     def check(self, model: Model) -> None:
         """Its frames must be there, and able to move apart."""
-        try:
-            bodies = [model.locate(name).body for name in (self.holder, self.held)]
-        except KeyError as e:
-            raise KeyError(f"grip {self.name!r}: {e.args[0]}") from None
-        if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
-            raise ValueError(f"grip {self.name!r} holds together what cannot move apart; leave it out")
+        check_frames(model, f"grip {self.name!r}", self.holder, self.held)
 
     def states(self, model: Model) -> list[Slot]:
         """Its strength."""

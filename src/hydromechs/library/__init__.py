@@ -128,6 +128,4 @@ def load_plant(source: str | os.PathLike) -> Plant:
     Args:
         source: One of `plant_names()`, or the path of a scenario file, whose plant is given.
     """
-    if isinstance(source, str) and not any(c in source for c in "./\\"):
-        return load_vehicle(source).plant
-    return load_scenario(source).plant
+    return (load_scenario(source) if is_path(source) else load_vehicle(str(source))).plant
