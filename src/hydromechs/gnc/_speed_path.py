@@ -70,6 +70,10 @@ class LqrFollowPath(LqrSpeed):
         off = [*off, wanted[3] - roll, wanted[4] - pitch, turn]
         return reference, named("reference", POSE, wanted) | named("error", POSE, off)
 
+    def _rate(self, state: State) -> np.ndarray | None:
+        """None: where the vehicle will be is not known beforehand."""
+        return None
+
 
 class LqrHoldPose(LqrFollowPath):
     """Keeps a vehicle in its place by speed control with an outer loop. A controller.

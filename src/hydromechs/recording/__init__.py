@@ -3,7 +3,7 @@
 from ._checks import STATISTICS, Check, CheckResult
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
 from ._folder import FolderInUse, RunFolder
-from ._quantities import find_quantity
+from ._quantities import find_quantity, samples_of
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
 from ._summary import STORED_ENERGIES, Summary, real_time_factor, summarise
 
@@ -29,6 +29,7 @@ __all__ = [
     "load_recording",
     "open",
     "real_time_factor",
+    "samples_of",
     "save_recording",
     "summarise",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.values import finite
 
-from ._quantities import find_quantity
+from ._quantities import samples_of
 
 if TYPE_CHECKING:
     import xarray
@@ -88,13 +88,9 @@ class Check:
         Args:
             dataset: The recording.
         """
-        variables: dict[str, tuple[str, ...]] = {"time": ()}
-        variables |= {str(name): tuple(map(str, v.dims[1:])) for name, v in dataset.data_vars.items()}
-        labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
-        head, index = find_quantity(self.quantity, variables, labels)
         time = dataset["time"].values
         chosen = (time >= self.after) & (time < (math.inf if self.before is None else self.before))
-        x = np.asarray(dataset[head].values, dtype=float)[(chosen, *index)] - self.target
+        x = samples_of(dataset, self.quantity)[chosen] - self.target
         words, function = STATISTICS[self.statistic]
         value = float(function(x)) if x.size else math.nan
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)

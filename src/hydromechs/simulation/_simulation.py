@@ -576,8 +576,9 @@ class Simulation:
 
     def _observed(self, at: Point) -> dict[str, np.ndarray]:
         layout, nv = self.plant.layout, self.model.nv
-        names = [a.name for a in self._programs.observer.recipe.outputs]
-        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, self._inputs(at.t)[0]]), strict=True))
+        observer = self._programs.observer
+        names = [a.name for a in observer.recipe.outputs]
+        got = dict(zip(names, observer.single_results(np.array(at.t), at.q, at.x, self._inputs(at.t)[0]), strict=True))
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
