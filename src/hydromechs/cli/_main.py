@@ -364,6 +364,31 @@ def bench_simulation(
     _report(measure_simulation(quick=quick), print_simulation, as_json)
 
 
+ENGINES = Annotated[
+    str,
+    typer.Option(help="Engines besides ours, with commas between: mujoco, dart, bullet; all that are installed by default."),
+]
+FLOWN = Annotated[str, typer.Option(help="Missions, with commas between; all by default. A wrong name lists them.")]
+SHORT = Annotated[float | None, typer.Option(help="How much of each mission [s], to check that it works; all by default.")]
+
+
+@bench.command("missions")
+def bench_missions(
+    engines: ENGINES = "",
+    missions: FLOWN = "",
+    duration: SHORT = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time the missions in our engine and in others, with sensors, filter and control on."""
+    from hydromechs.studies import measure_mission_speed
+
+    from ._print_missions import flying, print_mission_speed
+
+    with flying() as said:
+        report = measure_mission_speed(_names(missions), _names(engines), duration=duration, said=said)
+    _report(report, print_mission_speed, as_json)
+
+
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
 )
@@ -404,6 +429,33 @@ def study_hybrid(
         plot_hybrid(report, out)
 
 
+@study.command("missions")
+def study_missions(
+    engines: ENGINES = "",
+    missions: FLOWN = "",
+    seeds: Annotated[int, typer.Option(min=0, help="How many other seeds to fly in our engine.")] = 0,
+    duration: SHORT = None,
+    out: Annotated[str, typer.Option(help="Folder for pictures and missions.json; none by default.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Fly the missions in all engines: checks, differences from ours, errors of navigation. Status 1 unless all checks pass."""
+    import json
+    from pathlib import Path
+
+    from hydromechs.studies import measure_missions
+
+    from ._print_missions import flying, print_missions
+
+    folder = Path(out) if out else None
+    with flying() as said:
+        report = measure_missions(_names(missions), _names(engines), seeds=seeds, duration=duration, out=folder, said=said)
+    if folder is not None:
+        (folder / "missions.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    _report(report, print_missions, as_json)
+    if not report["passed"]:
+        raise typer.Exit(1)
+
+
 @study.command("files")
 def study_files(
     count: Annotated[int, typer.Option(min=1, help="How many files.")] = 10_000,
@@ -437,6 +489,11 @@ def _progress(what: str, console: Console) -> Callable[[list], Iterable]:
     from rich.progress import track
 
     return lambda items: track(items, description=what, console=console)
+
+
+def _names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _report(report: dict[str, Any], show: Callable[[dict[str, Any], Console], None], as_json: bool) -> None:

@@ -26,7 +26,10 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
     variables |= {str(key): tuple(map(str, v.dims[1:])) for key, v in dataset.data_vars.items()}
     labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
     head, index = find_quantity(name, variables, labels)
-    return np.asarray(dataset[head].values, dtype=float)[(slice(None), *index)]
+    samples = np.asarray(dataset[head].values, dtype=float)
+    for i in index:
+        samples = samples[:, i]
+    return samples
 
 
 def find_quantity(
