@@ -267,7 +267,7 @@ class BulletEngine(Engine):
             if tree.free is not None:
                 place, turned = p.getBasePositionAndOrientation(tree.uid, **self._at)
                 linear, angular = (np.array(x) for x in p.getBaseVelocity(tree.uid, **self._at))
-                R = quaternion_matrix(np.roll(turned, 1)) @ tree.turn.T
+                R = quaternion_matrix((turned[3], *turned[:3])) @ tree.turn.T
                 r = R @ tree.com
                 at, R_0, p_0 = model.q_slices[tree.free].start, tree.origin[:3, :3], tree.origin[:3, 3]
                 q[at : at + 7] = np.concatenate([R_0.T @ (np.array(place) - r - p_0), quaternion_from_matrix(R_0.T @ R)])
@@ -341,7 +341,7 @@ class BulletEngine(Engine):
     def save(self) -> Any:
         """The state; with contacts, all that Bullet keeps of them."""
         kept = None
-        if self._scene.pieces:
+        if self._scene.pieces and self._p.getContactPoints(**self._at):
             if self._kept is not None:
                 self._p.removeState(self._kept, **self._at)
             kept = self._kept = self._p.saveState(**self._at)
@@ -361,7 +361,8 @@ def _words(x: Any) -> str:
 
 
 def _xyzw(R: Array) -> list[float]:
-    return np.roll(quaternion_from_matrix(R), -1).tolist()
+    w, *xyz = quaternion_from_matrix(R).tolist()
+    return [*xyz, w]
 
 
 def _rpy(R: Array) -> tuple[float, float, float]:

@@ -123,6 +123,8 @@ def quaternion_matrix(quaternion: Vector) -> Array:
 def quaternion_from_matrix(R: ArrayLike) -> Array:
     """Unit quaternions (..., 4) with w ≥ 0 of rotation matrices of floats (..., 3, 3), by the largest component (Shepperd)."""
     R = np.asarray(R, dtype=float)
+    if R.ndim == 2:
+        return _one_quaternion(*R.ravel().tolist())
     rows = np.empty((*R.shape[:-2], 4, 4))  # row k is 4 q_k q
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     rows[..., 0, 0], rows[..., 1, 1] = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz
@@ -134,6 +136,19 @@ def quaternion_from_matrix(R: ArrayLike) -> Array:
     q = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     return np.where(q[..., :1] < 0.0, -q, q)
+
+
+def _one_quaternion(xx: float, xy: float, xz: float, yx: float, yy: float, yz: float, zx: float, zy: float, zz: float) -> Array:
+    """As `quaternion_from_matrix` for one matrix, by floats, which take a tenth of the time."""
+    rows = (
+        (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        (zy - yz, 1.0 + xx - yy - zz, xy + yx, xz + zx),
+        (xz - zx, xy + yx, 1.0 - xx + yy - zz, yz + zy),
+        (yx - xy, xz + zx, yz + zy, 1.0 - xx - yy + zz),
+    )
+    q = rows[max(range(4), key=lambda k: rows[k][k])]
+    size = math.hypot(*q) if q[0] >= 0.0 else -math.hypot(*q)
+    return np.array([x / size for x in q])
 
 
 def quaternion_product(a: Vector, b: Vector) -> Array:
