@@ -435,7 +435,9 @@ def study_missions(
     missions: FLOWN = "",
     seeds: Annotated[int, typer.Option(min=0, help="How many other seeds to fly in our engine.")] = 0,
     duration: SHORT = None,
-    out: Annotated[str, typer.Option(help="Folder for pictures and missions.json; none by default.")] = "",
+    out: Annotated[
+        str, typer.Option(help="Folder for pictures, and for missions.json unless --json prints it; none by default.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Fly the missions in all engines: checks, differences from ours, errors of navigation. Status 1 unless all checks pass."""
@@ -449,7 +451,7 @@ def study_missions(
     folder = Path(out) if out else None
     with flying() as said:
         report = measure_missions(_names(missions), _names(engines), seeds=seeds, duration=duration, out=folder, said=said)
-    if folder is not None:
+    if folder is not None and not as_json:
         (folder / "missions.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     _report(report, print_missions, as_json)
     if not report["passed"]:

@@ -575,10 +575,9 @@ class Simulation:
         return self._observed(self._at)
 
     def _observed(self, at: Point) -> dict[str, np.ndarray]:
-        layout, nv = self.plant.layout, self.model.nv
-        observer = self._programs.observer
-        names = [a.name for a in observer.recipe.outputs]
-        got = dict(zip(names, observer.single_results(np.array(at.t), at.q, at.x, self._inputs(at.t)[0]), strict=True))
+        observer, layout, nv = self._programs.observer, self.plant.layout, self.model.nv
+        values = observer.single_results(np.array(at.t), at.q, at.x, self._inputs(at.t)[0])
+        got = {a.name: value for a, value in zip(observer.recipe.outputs, values, strict=True)}
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
