@@ -435,9 +435,7 @@ def study_missions(
     missions: FLOWN = "",
     seeds: Annotated[int, typer.Option(min=0, help="How many other seeds to fly in our engine.")] = 0,
     duration: SHORT = None,
-    out: Annotated[
-        str, typer.Option(help="Folder for pictures, and for missions.json unless --json prints it; none by default.")
-    ] = "",
+    out: Annotated[str, typer.Option(help="Folder for pictures, and missions.json unless --json; none by default.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Fly the missions in all engines: checks, differences from ours, errors of navigation. Status 1 unless all checks pass."""
