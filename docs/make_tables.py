@@ -3,8 +3,8 @@
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
 python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
-                                                docs/data; also: papers, gpu, hybrid, mission_speed, missions, which
-                                                draws docs/pictures/mission_*.png as well
+                                                docs/data; also: papers, gpu, hybrid, and missions, which draws
+                                                docs/pictures/mission_*.png as well
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ COMMANDS = {
     "dynamics": ("bench", "dynamics", "--json"),
     "gpu": ("bench", "gpu", "--json"),
     "hybrid": ("study", "hybrid", "--json"),
-    "mission_speed": ("bench", "missions", "--json"),
     "missions": ("study", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
     "papers": ("papers", "--json"),
 }
@@ -385,7 +384,8 @@ def missions_engines() -> str:
         name = "" if r["mission"] == last else f"`{r['mission']}`"
         off = ("", "", "") if ours else (f"{r['force_rms']:.2g}", f"{r['pitch_rms']:.2g}", f"{abs(r['heading_off']):.2g}")
         passed = f"{r['passed']} of {len(r['checks'])}"
-        rows.append((name, r["engine"], passed, f"{r['navigation_rms']:.3f}", f"{r['heading']:.1f}", *off))
+        tool = "" if r["tool_rms"] is None else f"{r['tool_rms']:.3f}"
+        rows.append((name, r["engine"], passed, f"{r['navigation_rms']:.3f}", tool, f"{r['heading']:.1f}", *off))
         last = r["mission"]
     heads = ("vertical force, N rms", "pitch, ° rms", "final heading, °")
     return table(
@@ -411,13 +411,11 @@ def missions_seeds() -> str:
 
 def missions_speed() -> str:
     """Times real time by processor time, per engine."""
-    data = report("mission_speed")
+    data = report("missions")
+    names = dict.fromkeys(r["mission"] for r in data["flights"])
     rows = [
-        (
-            f"`{name}`",
-            *(f"{_row(data['flights'], mission=name, engine=engine)['processor_factor']:.3g}" for engine in data["engines"]),
-        )
-        for name in dict.fromkeys(r["mission"] for r in data["flights"])
+        (f"`{name}`", *(f"{_row(data['flights'], mission=name, engine=e)['real_time_factor']:.2g}" for e in data["engines"]))
+        for name in names
     ]
     return table(("times real time", *data["engines"]), rows) + "\n" + _where(data)
 

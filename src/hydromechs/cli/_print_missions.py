@@ -59,13 +59,15 @@ def print_missions(report: dict[str, Any], console: Console) -> None:
         ">final\nheading, °",
         ">differs\n°",
         ">navigation\nm rms",
+        ">tool\nm rms",
     )
     last = ""
     for row in report["flights"]:
         off = (f"{row['force_rms']:.3g}", f"{row['pitch_rms']:.2g}", f"{row['heading']:.2f}", f"{row['heading_off']:.2g}")
         passed = f"{row['passed']} of {len(row['checks'])}"
         name = "" if row["mission"] == last else row["mission"]
-        table.add_row(name, row["engine"], passed, *off, f"{row['navigation_rms']:.3f}")
+        tool = "" if row["tool_rms"] is None else f"{row['tool_rms']:.3f}"
+        table.add_row(name, row["engine"], passed, *off, f"{row['navigation_rms']:.3f}", tool)
         last = row["mission"]
     console.print(table)
     for row in report["flights"]:

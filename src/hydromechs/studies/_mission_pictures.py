@@ -14,7 +14,7 @@ from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array
 
 from ._mission_flights import OURS, Flight
-from ._mission_study import angles
+from ._mission_study import angles, tool_path
 
 __all__ = ["draw_mission"]
 
@@ -22,7 +22,7 @@ ROV = "rov.vehicle"
 SWINGS = (
     ("pitch rate", "rad/s", f"velocity.{ROV}.q"),
     ("pitch moment of the thrusters", "N·m", f"force_thrust.{ROV}.M"),
-    ("depth of the gripper", "m", "depth.rov.gripper"),
+    ("depth of the end effector", "m", "tool"),
     ("shoulder torque", "N·m", "tau.rov.upper_arm"),
 )
 PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -54,7 +54,7 @@ PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("heading", "°", "heading"),
     ),
 }
-"""What to draw of each mission: title, unit and quantity; pitch and heading are those of the vehicle."""
+"""What to draw of each mission: title, unit and quantity; pitch and heading of the vehicle, the depth of `rov.tool`."""
 TIMES = (0.0, 3.0, 4.5, 6.0, 7.4, 8.5, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0)
 """When the top view shows the vehicle [s]."""
 
@@ -99,6 +99,8 @@ def _samples(flight: Flight, quantity: str) -> Array:
     if quantity in ("pitch", "heading"):
         pitch, heading = angles(flight.recording, flight.scenario.model.body_names[0])
         return pitch if quantity == "pitch" else heading
+    if quantity == "tool":
+        return tool_path(flight, "rov.tool")[:, 2]
     return samples_of(flight.recording, quantity)
 
 

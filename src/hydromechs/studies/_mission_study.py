@@ -11,6 +11,7 @@ import numpy as np
 import xarray
 
 from hydromechs.recording import CheckResult, samples_of
+from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array
 
 from ._machine import machine, versions
@@ -41,6 +42,36 @@ def navigation_error(recording: xarray.Dataset) -> float:
     return float(np.sqrt(np.mean(squares[np.isfinite(squares)])))
 
 
+def tool_path(flight: Flight, frame: str) -> Array:
+    """Where the origin of a frame truly is in the world [m], shape (time, 3).
+
+    Args:
+        flight: The flight.
+        frame: Name of the frame.
+    """
+    model, recording = flight.scenario.model, flight.recording
+    at, found = model.frames[frame]
+    places, turns = (recording[x].sel(body=model.body_names[at]).values for x in ("position", "orientation"))
+    return np.array([p + quaternion_matrix(q) @ np.array(found.origin.xyz) for p, q in zip(places, turns, strict=True)])
+
+
+def tool_error(flight: Flight) -> float | None:
+    """Distance of the tool from its reference, as it truly is, in the time that a check of its error looks at, rms [m].
+
+    The check itself sees what the controller knows. None where no check asks for it, or the run ended before.
+    """
+    head = "signal.error."
+    for check in flight.scenario.checks:
+        if check.quantity.startswith(head):
+            frame = check.quantity.removeprefix(head).rpartition(".")[0]
+            time = flight.recording["time"].values
+            chosen = (time >= check.after) & (time < (math.inf if check.before is None else check.before))
+            wanted = [samples_of(flight.recording, f"signal.reference.{frame}.{x}") for x in "xyz"]
+            off = (tool_path(flight, frame) - np.stack(wanted, axis=1))[chosen]
+            return float(np.sqrt(np.mean(np.sum(off * off, axis=1)))) if chosen.any() else None
+    return None
+
+
 def judged(flight: Flight) -> list[CheckResult]:
     """The checks of a flight."""
     return [check.judge(flight.recording) for check in flight.scenario.checks]
@@ -62,6 +93,7 @@ def _row(flight: Flight, ours: Flight) -> dict[str, Any]:
         "heading": float(heading[-1]),
         "heading_off": float(heading[-1] - our_heading[-1]),
         "navigation_rms": navigation_error(flight.recording),
+        "tool_rms": tool_error(flight),
         "real_time_factor": flight.duration / flight.processor_time,
     }
 
