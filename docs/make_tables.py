@@ -382,10 +382,12 @@ def missions_engines() -> str:
     for r in report("missions")["flights"]:
         ours = r["engine"] == "hydromechs"
         name = "" if r["mission"] == last else f"`{r['mission']}`"
-        off = ("", "", "") if ours else (f"{r['force_rms']:.2g}", f"{r['pitch_rms']:.2g}", f"{abs(r['heading_off']):.2g}")
+        turned = abs(r["heading_off"])
+        heading = "below 0.01" if turned < 0.01 else f"{turned:.1f}"
+        off = ("", "", "") if ours else (f"{r['force_rms']:.2g}", f"{r['pitch_rms']:.2g}", heading)
         passed = f"{r['passed']} of {len(r['checks'])}"
         tool = "" if r["tool_rms"] is None else f"{r['tool_rms']:.3f}"
-        rows.append((name, r["engine"], passed, f"{r['navigation_rms']:.3f}", tool, f"{r['heading']:.1f}", *off))
+        rows.append((name, r["engine"], passed, f"{r['navigation_rms']:.3f}", tool, f"{r['heading']:.2f}", *off))
         last = r["mission"]
     heads = ("vertical force, N rms", "pitch, ° rms", "final heading, °")
     return table(
