@@ -389,10 +389,8 @@ def missions_engines() -> str:
         tool = "" if r["tool_rms"] is None else f"{r['tool_rms']:.3f}"
         rows.append((name, r["engine"], passed, f"{r['navigation_rms']:.3f}", tool, f"{r['heading']:.2f}", *off))
         last = r["mission"]
-    heads = ("vertical force, N rms", "pitch, ° rms", "final heading, °")
-    return table(
-        ("mission", "engine", "checks passed", "navigation, m rms", "final heading, °", *(f"Δ {x}" for x in heads)), rows
-    )
+    heads = ("mission", "engine", "checks passed", "navigation, m rms", "tool, m rms", "final heading, °")
+    return table((*heads, "Δ vertical force, N rms", "Δ pitch, ° rms", "Δ final heading, °"), rows)
 
 
 def missions_seeds() -> str:
