@@ -146,8 +146,10 @@ def _simulate(
         except SimulationDiverged as error:
             diverged = error
         except KeyboardInterrupt:
+            if not folder.has_run():
+                raise  # before the first sample
             save_state(saved.state, folder.state, saved.layout)
-            samples = load_recording(folder.recording).sizes["time"] if folder.has_run() else 0
+            samples = load_recording(folder.recording).sizes["time"]
             remaining = t_start + scenario.duration - saved.state.t
             raise RunInterrupted(folder, saved.state, samples, remaining) from None
     state = sim.state if diverged is None else diverged.state
@@ -226,11 +228,12 @@ def state_file(path: str | os.PathLike[str]) -> Path:
 
 
 def _check_layout(path: Path, sim: Simulation) -> None:
-    """Refuse the state of a simulation with other joints, actuators or internal states."""
+    """Refuse the state of a simulation with other joints, actuators, internal states or another controller."""
     layout = json.loads(path.read_text()).get("layout")
     if layout and layout != sim.layout_names:
         raise ValueError(
-            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order"
+            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order, "
+            "or its controller is another"
         )
 
 

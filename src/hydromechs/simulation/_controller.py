@@ -31,7 +31,7 @@ class Controller(abc.ABC):
     period: float
     """Time between two of its calls [s]."""
     memory: np.ndarray = np.zeros(0)
-    """What it remembers, shape (nm,); part of the state of a simulation."""
+    """What it remembers, shape (nm,), from its start on; part of the state of a simulation."""
     signals: Mapping[str, str] = MappingProxyType({})
     """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
