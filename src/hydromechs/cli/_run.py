@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hydromechs.hybrid import Hybrid
-from hydromechs.recording import RunFolder, Summary
+from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
 from ._show import has_display, run_scene
@@ -240,6 +240,9 @@ def print_summary(summary: Summary, console: Console) -> None:
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
         table.add_row(mark, Text(f"{check.name}: {check.value:.3g}, {check.limit} ({check.text})"))
+    for label, text in summary.setup:
+        if label == DESIGN:
+            table.add_row(label.lower(), Text(text))
     for message in summary.messages:
         if message != summary.diverged:
             table.add_row("note", Text(message))

@@ -91,6 +91,7 @@ class Navigated(Controller):
             self.controller.start(simulation)
             inner = np.array(self.controller.memory, dtype=float)
             of_inner = dict(self.controller.signals)
+            self.notes = self.controller.notes
         for s, channels in zip(self.sensors, self.instruments.channels, strict=True):
             self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
         self._measured = len(self.signals)

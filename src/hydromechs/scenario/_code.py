@@ -23,7 +23,7 @@ from hydromechs.simulation import Controller
 from hydromechs.values import nearest, positive
 
 from ._assemble import pairs
-from ._look import FUNCTION, call_faults, code_fault
+from ._look import COMPONENT, FUNCTION, call_faults, code_fault
 
 __all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec"]
 
@@ -153,5 +153,5 @@ class ComponentSpec(_Spec):
         where = ("components", number)
         target = self._found({}, where)
         if not (inspect.isclass(target) and issubclass(target, Component)):
-            raise self._wrong((*where, "type"), f"{self.type} is {target!r}, must be a class derived from hydromechs.Component")
+            raise self._wrong((*where, "type"), COMPONENT.format(self.type, repr(target)))
         return self._called(target, self.parameters, where)

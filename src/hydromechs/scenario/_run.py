@@ -18,7 +18,7 @@ from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged
 from hydromechs.gnc import Navigated
 from hydromechs.model import State
-from hydromechs.recording import RunFolder, Summary, load_recording, summarise
+from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
 from hydromechs.simulation import Controller, Plant, Simulation, load_state, save_state
 
 from ._scenario import Scenario
@@ -249,6 +249,7 @@ def _setup(sim: Simulation) -> list[tuple[str, str]]:
         ("Actuators", ", ".join(plant.layout.commands) or "none"),
         ("Components", ", ".join(_counted(plant)) or "none"),
         ("Controller", _controller(sim.controller)),
+        *((DESIGN, note) for note in (sim.controller.notes if sim.controller else ())),
         ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),
         ("Seed", str(plant.seed)),
     ]

@@ -37,7 +37,7 @@ from hydromechs.values import instances, nearest, number, positive, whole
 from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
-from ._look import code_fault, parameter_faults
+from ._look import code_fault, component_fault, parameter_faults
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
@@ -366,7 +366,7 @@ def code_faults(scenario: Scenario) -> list[Fault]:
 
     for i, c in enumerate(scenario.components):
         if isinstance(c, ComponentSpec):
-            look(c, ("components", i), code_fault(c.type, "component"))
+            look(c, ("components", i), component_fault(c.type))
     spec = scenario.controller
     if isinstance(spec, ControllerSpec):
         look(spec, ("controller",), code_fault(spec.type, "controller", CONTROLLERS), "period")

@@ -36,6 +36,8 @@ class Controller(abc.ABC):
     """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
     """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
+    notes: Sequence[str] = ()
+    """What is worth knowing of it once it has started, as its margins, for the summary of a run."""
     messages: Sequence[str] = ()
     """What it had to say at its last call, for the messages of the run."""
 
