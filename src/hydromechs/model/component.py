@@ -170,9 +170,9 @@ class Mode(NamedTuple):
     @property
     def fastest(self) -> float:
         """Maximum |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
-        if self.decay < 2.0 * self.frequency:
+        if self.decay <= 2.0 * self.frequency:
             return self.frequency
-        return 0.5 * self.decay + math.sqrt(0.25 * self.decay**2 - self.frequency**2)
+        return 0.5 * self.decay * (1.0 + math.sqrt(1.0 - (2.0 * self.frequency / self.decay) ** 2))
 
 
 def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> Mode:
