@@ -654,3 +654,11 @@ def test_unknown_method_and_bad_tolerance():
         integrators.method_named("rk5")
     with pytest.raises(ValueError, match=r"integrator\.relative is 0"):
         integrators.DormandPrince(relative=0)
+
+
+@pytest.mark.parametrize("name", ["rk4", "semi_implicit_euler", "euler", "linearly_implicit", "dormand_prince", "b4pc5"])
+@pytest.mark.parametrize("mode", [(50.0, 1e299), (1e299, 50.0), (1e299, 1e299), (1e-200, 1.0)])
+def test_longest_steps_of_extreme_modes_are_numbers(name, mode):
+    method = integrators.method_named(name)
+    assert all(h >= 0.0 for h in (method.longest_step(*mode), method.longest_internal_step(*mode)))
+    assert Mode(name="m", frequency=mode[0], decay=mode[1]).fastest >= max(mode[0], 0.5 * mode[1])
