@@ -404,6 +404,36 @@ def study_hybrid(
         plot_hybrid(report, out)
 
 
+@study.command("navigation")
+def study_navigation(
+    seeds: Annotated[int | None, typer.Option(min=2, help="How many seeds; 50 by default, 20 with --quick.")] = None,
+    out: Annotated[str, typer.Option(help="Folder for the picture and the report as JSON; none by default.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A short flight, to check that it works.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Normalised errors of the navigation filter over many seeds, with all sensors and through gaps of DVL and USBL."""
+    import json
+    from pathlib import Path
+
+    from rich.progress import Progress
+
+    from hydromechs.studies import FULL_NAVIGATION, QUICK_NAVIGATION, measure_navigation, plot_navigation
+
+    from ._print_navigation import print_navigation
+
+    cases = QUICK_NAVIGATION if quick else FULL_NAVIGATION
+    cases = cases if seeds is None else cases._replace(seeds=seeds)
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("flying", total=cases.seeds * len(cases.gaps))
+        report = measure_navigation(cases, lambda done: bar.update(task, completed=done))
+    _report(report, print_navigation, as_json)
+    if out:
+        folder = Path(out)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "navigation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        plot_navigation(report, folder / "navigation.png")
+
+
 @study.command("files")
 def study_files(
     count: Annotated[int, typer.Option(min=1, help="How many files.")] = 10_000,
