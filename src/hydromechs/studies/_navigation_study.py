@@ -91,8 +91,8 @@ def small_vehicle(*others: hm.Body) -> hm.Model:
         hydro=hm.Hydro(
             volume=20.0 / 1025.0,
             buoyancy_center=(0, 0, -0.05),
-            added_mass=hm.added_mass.Diagonal((10, 15, 20, 0.3, 0.4, 0.4)),
-            drag=hm.drag.Damping(linear=(20, 25, 30, 2, 3, 3), quadratic=(30, 40, 60, 2, 3, 3)),
+            added_mass=(hm.added_mass.Diagonal((10, 15, 20, 0.3, 0.4, 0.4)),),
+            drag=(hm.drag.Damping(linear=(20, 25, 30, 2, 3, 3), quadratic=(30, 40, 60, 2, 3, 3)),),
         ),
         frames=(
             hm.Frame("imu", hm.Origin((0.2, -0.1, 0.05), (0.1, -0.05, 0.3))),
@@ -103,7 +103,7 @@ def small_vehicle(*others: hm.Body) -> hm.Model:
             hm.Frame("t3", hm.Origin((0.2, 0, 0), (0, 0, 1.57))),
         ),
     )
-    return hm.Model(name="vehicle", bodies=[hull, *others])
+    return hm.Model(name="vehicle", bodies=(hull, *others))
 
 
 class Flown(NamedTuple):
