@@ -134,9 +134,9 @@ class DormandPrince(OneStep):
     """Adaptive Runge-Kutta method of order 5 with an error estimate of order 4 and dense output (Dormand and Prince 1980)."""
 
     relative: Positive = 1e-6
-    """Allowed error of a step, relative to the size of velocities and internal states (to 1 m or 1 rad for configurations)."""
+    """Allowed error of a step, relative to the size of velocities and internal states, or to 1 m or 1 rad [-]."""
     absolute: Positive = 1e-9
-    """Allowed error of a step where these are small."""
+    """Allowed error of a step where these are small [SI]."""
     largest: Positive = 0.1
     """Longest step [s]."""
     name = "dormand_prince"

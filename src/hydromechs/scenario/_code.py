@@ -20,7 +20,7 @@ from hydromechs import gnc
 from hydromechs.errors import ScenarioError, words_of
 from hydromechs.model.component import Component
 from hydromechs.simulation import Controller
-from hydromechs.values import nearest, positive
+from hydromechs.values import Positive, nearest, positive
 
 from ._assemble import pairs
 from ._look import COMPONENT, FUNCTION, call_faults, code_fault
@@ -109,8 +109,8 @@ class ControllerSpec(_Spec):
 
     _what = "controller"
 
-    period: float
-    """Time between two of its calls [s]."""
+    period: Positive
+    """Time between two of its calls, a whole number of steps [s]."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.type, str):
