@@ -194,7 +194,7 @@ def _ground(
         yield Solid(name=f"terrain {thing.name}", triangles=_terrain(thing, center, half, down), color=color, layer="terrain")
     bed = None if environment is None else environment.water_depth
     if bed is not None and not things and bed - abs(center[2]) < 4.0 * half:
-        floor = moved(solids.box((4.0 * half, 4.0 * half, 0.01)), np.eye(3), (center[0], center[1], down * bed))
+        floor = moved(solids.cylinder(12.0 * half, 0.01), np.eye(3), (center[0], center[1], down * bed))
         yield Solid(name="bed", triangles=floor, color=SAND, layer="terrain")
 
 
@@ -211,7 +211,7 @@ def _(thing: terrain.Plane, center: Array, half: float, down: float) -> Triangle
     x /= np.linalg.norm(x)
     foot = center - z * float(z @ (center - np.array(thing.point)))
     thick = 0.02 * half
-    return moved(solids.box((4.0 * half, 4.0 * half, thick)), np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
+    return moved(solids.cylinder(12.0 * half, thick), np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
 
 
 @_terrain.register
