@@ -202,8 +202,8 @@ class _Buffer:
         if not len(owner):
             return
         normal = _normals(corners)
-        ambient = 0.38 + 0.10 * np.maximum(normal @ [0.9, 0.3, -0.3], 0.0)
-        direct = 0.62 * np.maximum(normal @ LIGHT, 0.0)
+        ambient = (0.38 + 0.10 * np.maximum(normal @ [0.9, 0.3, -0.3], 0.0)).astype(np.float32)
+        direct = (0.62 * np.maximum(normal @ LIGHT, 0.0)).astype(np.float32)
         pixel, inverse, which = _filled(xy, -1.0 / corners[..., 1], self.width, self.height)  # 1/distance is linear there
         distance = (1.0 / inverse).astype(np.float32)
         # the nearest of all at each pixel: distances above 0 are ordered like their bits, which lead the key
@@ -219,10 +219,12 @@ class _Buffer:
             self.depth[front] = distance[front]
 
     def _places(self, pixel: Array, distance: Array) -> Array:
-        """Places in the camera's axes of what is seen at pixels, shape (n, 3)."""
-        right = (pixel % self.width + 0.5 - 0.5 * self.width) / self.scale
-        up = (0.5 * self.height - pixel // self.width - 0.5) / self.scale
-        return distance[:, None] * np.stack([right, np.full(len(pixel), -1.0), up], axis=1)
+        """Places in the camera's axes of what is seen at pixels [m], shape (3, n)."""
+        row, column = np.divmod(pixel.astype(np.uint32), np.uint32(self.width))
+        part = distance / np.float32(self.scale)
+        right = (column + np.float32(0.5 - 0.5 * self.width)) * part
+        up = (np.float32(0.5 * self.height - 0.5) - row) * part
+        return np.stack([right, -distance, up])
 
     def line(self, points: Array, color: Color) -> None:
         """Draw a line, over what is behind it."""
@@ -268,12 +270,13 @@ class _Shadows:
         np.maximum.at(self.map, pixel, near)
 
     def lit(self, places: Array) -> Array:
-        """How much light comes to places, 0.3 in full shadow to 1, shape (n,)."""
-        local = places @ self.R.T
-        x, y = ((local[:, :2] - self.low) / self.cell).astype(int).T
+        """How much light comes to places [m], shape (3, n): 0.3 in full shadow to 1, shape (n,)."""
+        a, b, near = (sum(float(r) * p for r, p in zip(row, places, strict=True)) for row in self.R)
+        x = ((a - float(self.low[0])) * (1.0 / self.cell)).astype(np.int32)
+        y = ((b - float(self.low[1])) * (1.0 / self.cell)).astype(np.int32)
         over = np.flatnonzero((x > 0) & (x < self.width - 1) & (y > 0) & (y < self.height - 1))
-        cell, height = (y * self.width + x)[over], local[over, 2] + 3.0 * self.cell
-        light = np.ones(len(places))
+        cell, height = (y * self.width + x)[over], near[over] + 3.0 * self.cell
+        light = np.ones(places.shape[1], dtype=np.float32)
         for shift in (0, -1, 1, -self.width, self.width):  # over some cells, so that the edges are soft
             light[over] -= 0.14 * (self.map[cell + shift] > height)
         return light
