@@ -19,7 +19,7 @@ from hydromechs.hybrid import Hybrid
 from hydromechs.recording import RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
-from ._show import has_display, run_scene
+from ._show import has_display, run_scene, scenario_scene
 
 __all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
@@ -126,13 +126,11 @@ def draw(result: RunResult, scenario: Scenario) -> None:
         result: What `run_scenario` has made.
         scenario: What was simulated.
     """
-    from hydromechs.viewer import plot_moments, plot_recording, recording_scene, write_report
+    from hydromechs.viewer import plot_moments, plot_recording, write_report
 
     plots = plot_recording(result.recording, result.folder.plots)
     if plots:
-        scene = recording_scene(
-            scenario.model, result.recording, terrain=scenario.terrain, environment=scenario.environment, most=200
-        )
+        scene = scenario_scene(scenario, result.recording, most=200)
         plots.insert(0, plot_moments(scene, result.folder.plots / "moments.jpg"))
     write_report(result.recording, result.summary, plots, result.folder.report)
 

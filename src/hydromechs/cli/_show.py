@@ -18,9 +18,10 @@ from rich.text import Text
 if TYPE_CHECKING:
     import xarray
 
+    from hydromechs.scenario import Scenario
     from hydromechs.viewer import Page, Scene
 
-__all__ = ["has_display", "picture", "replay", "replay_file", "run_scene", "video", "view"]
+__all__ = ["has_display", "picture", "replay", "replay_file", "run_scene", "scenario_scene", "video", "view"]
 
 FRAME = 1.0 / 30.0
 """Time between two pictures of a replay [s]."""
@@ -241,6 +242,26 @@ def run_scene(
         raise ValueError(f"{run} does not say what was simulated; give the model with --model")
     file = Path(str(ds.attrs.get("scenario_file") or "scenario.yaml"))
     scenario = loads_scenario(text, str(file), file.parent, load, load_vehicle)
+    return scenario_scene(scenario, ds, rate=rate, most=most), ds
+
+
+def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0, most: int = 3000) -> Scene:
+    """The scene of a recording of a scenario.
+
+    Args:
+        scenario: What was simulated.
+        ds: The recording.
+        rate: Samples per second to show [1/s].
+        most: Most samples to show.
+    """
+    from hydromechs.viewer import recording_scene
+
     return recording_scene(
-        scenario.model, ds, terrain=scenario.terrain, environment=scenario.environment, rate=rate, most=most
-    ), ds
+        scenario.model,
+        ds,
+        terrain=scenario.terrain,
+        environment=scenario.environment,
+        thrusters={thruster.name: thruster.frame for thruster in scenario.thrusters},
+        rate=rate,
+        most=most,
+    )

@@ -22,7 +22,7 @@ __all__ = ["HIDDEN", "Arrows", "Line", "MovingFrame", "Scene", "Solid", "Surface
 HIDDEN = frozenset(
     {
         *("inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"),
-        *("force: weight", "force: buoyancy", "force: added mass"),
+        *("force: weight", "force: buoyancy", "force: added mass", "force: sum of thrust"),
     }
 )
 """Layers that are not shown unless asked for."""
