@@ -138,8 +138,8 @@ def draw(result: RunResult, scenario: Scenario) -> None:
 def _write_replay(result: RunResult) -> None:
     from hydromechs.viewer import MOST_HTML, replay_html
 
-    scene, _ = run_scene(result.folder.path, most=MOST_HTML)
-    result.folder.replay.write_text(replay_html(scene), encoding="utf-8")
+    scene, ds = run_scene(result.folder.path, most=MOST_HTML)
+    result.folder.replay.write_text(replay_html(scene, ds), encoding="utf-8")
 
 
 class _ProgressBar:

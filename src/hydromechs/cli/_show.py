@@ -82,7 +82,7 @@ def replay_file(run: str, html: str, console: Console, *, model: str) -> None:
 
     scene, ds = run_scene(run, model, most=MOST_HTML)
     path = Path(html)
-    path.write_text(replay_html(scene), encoding="utf-8")
+    path.write_text(replay_html(scene, ds), encoding="utf-8")
     shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"
     console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
 
