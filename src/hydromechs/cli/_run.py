@@ -19,7 +19,7 @@ from hydromechs.hybrid import Hybrid
 from hydromechs.recording import RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
-from ._show import has_display, run_scene, scenario_scene
+from ._show import has_display, own_command, run_scene, scenario_scene
 
 __all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
@@ -87,12 +87,12 @@ def run(
             bar.close()
             _print_interrupted(stopped, source, console)
             raise
-        if pictures:
-            bar.show("drawing", scenario.duration)
-            draw(result, scenario)
         if show:
             bar.show("writing the replay", scenario.duration)
             _write_replay(result)
+        if pictures:
+            bar.show("drawing", scenario.duration)
+            draw(result, scenario)
     _print_result(result, console)
     if show and has_display():
         webbrowser.open(result.folder.replay.absolute().as_uri())
@@ -132,7 +132,8 @@ def draw(result: RunResult, scenario: Scenario) -> None:
     if plots:
         scene = scenario_scene(scenario, result.recording, most=200)
         plots.insert(0, plot_moments(scene, result.folder.plots / "moments.jpg"))
-    write_report(result.recording, result.summary, plots, result.folder.report)
+    replay = result.folder.replay if result.folder.replay.exists() else result.folder.path
+    write_report(result.recording, result.summary, plots, result.folder.report, replay=replay)
 
 
 def _write_replay(result: RunResult) -> None:
@@ -208,9 +209,9 @@ def _print_result(result: RunResult, console: Console) -> None:
     if folder.report.exists():
         console.print(Text(f"report: {folder.report}", "bold"), soft_wrap=True)
     console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
-    console.print(Text(f"see it: hydromechs replay {folder.path}"), soft_wrap=True)
+    console.print(Text(f"see it: {own_command()} replay {folder.path}"), soft_wrap=True)
     if folder.replay.exists():
-        console.print(Text(f"or open {folder.replay} in any browser"), soft_wrap=True)
+        console.print(Text(f"or open {folder.replay} in any browser: {folder.replay.absolute().as_uri()}"), soft_wrap=True)
     if result.summary.diverged is not None:
         console.print(Text(f"error: {result.summary.diverged}", "red"))
         console.print(Text(f"last finite state: {folder.last_finite_state}", "red"), soft_wrap=True)

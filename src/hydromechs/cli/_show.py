@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import time
 import webbrowser
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hydromechs.scenario import Scenario
     from hydromechs.viewer import Page, Scene
 
-__all__ = ["has_display", "picture", "replay", "replay_file", "run_scene", "scenario_scene", "video", "view"]
+__all__ = ["has_display", "own_command", "picture", "replay", "replay_file", "run_scene", "scenario_scene", "video", "view"]
 
 FRAME = 1.0 / 30.0
 """Time between two pictures of a replay [s]."""
@@ -30,6 +31,12 @@ FRAME = 1.0 / 30.0
 def has_display() -> bool:
     """Whether this machine has a display to open a browser on."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def own_command() -> str:
+    """How to call this program again: by its name, or by its path where the name is not found, as in `make demo`."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "hydromechs" and shutil.which("hydromechs") is None else "hydromechs"
 
 
 def view(model: str, console: Console, *, port: int, browser: bool) -> None:
