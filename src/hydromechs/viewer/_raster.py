@@ -147,8 +147,10 @@ def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iter
         if surface.layer in shown:
             triangles = grid(surface.x, surface.y, surface.z[moments[-1]])
             upper = Triangles(triangles.vertices @ up.T, triangles.faces)
-            for faces in (upper.faces, upper.faces[:, ::-1]):
-                yield _Part(Triangles(upper.vertices, faces), surface.color, surface.opacity)
+            yield _Part(upper, surface.color, surface.opacity)
+            red, green, blue = surface.color
+            lit = (2.0 * red, 2.0 * green, 2.0 * blue)  # from below, light comes through it
+            yield _Part(Triangles(upper.vertices, upper.faces[:, ::-1]), lit, surface.opacity)
 
 
 class _Buffer:
