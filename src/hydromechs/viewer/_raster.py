@@ -277,7 +277,7 @@ class _Shadows:
         x = ((a - float(self.low[0])) * (1.0 / self.cell)).astype(np.int32)
         y = ((b - float(self.low[1])) * (1.0 / self.cell)).astype(np.int32)
         over = np.flatnonzero((x > 0) & (x < self.width - 1) & (y > 0) & (y < self.height - 1))
-        cell, height = (y * self.width + x)[over], near[over] + 3.0 * self.cell
+        cell, height = (y * self.width + x)[over], near[over] + 5.0 * self.cell
         light = np.ones(places.shape[1], dtype=np.float32)
         for shift in (0, -1, 1, -self.width, self.width):  # over some cells, so that the edges are soft
             light[over] -= 0.14 * (self.map[cell + shift] > height)
