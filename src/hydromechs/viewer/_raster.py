@@ -205,7 +205,8 @@ class _Buffer:
             return
         normal = _normals(corners)
         ambient = (0.38 + 0.10 * np.maximum(normal @ [0.9, 0.3, -0.3], 0.0)).astype(np.float32)
-        direct = (0.62 * np.maximum(normal @ LIGHT, 0.0)).astype(np.float32)
+        lean = np.maximum(normal @ LIGHT, 0.0).astype(np.float32)
+        direct = np.float32(0.62) * lean
         pixel, inverse, which = _filled(xy, -1.0 / corners[..., 1], self.width, self.height)  # 1/distance is linear there
         distance = (1.0 / inverse).astype(np.float32)
         # the nearest of all at each pixel: distances above 0 are ordered like their bits, which lead the key
@@ -214,7 +215,7 @@ class _Buffer:
         distance = (nearest >> np.uint64(32)).astype(np.uint32).view(np.float32)
         front = np.flatnonzero(distance < self.depth)  # where nothing was drawn the bits are no number
         which = (nearest[front] & np.uint64(0xFFFFFFFF)).astype(int)
-        light = ambient[which] + direct[which] * self.shadows.lit(self._places(front, distance[front]))
+        light = ambient[which] + direct[which] * self.shadows.lit(self._places(front, distance[front]), lean[which])
         color = self._seen(light[:, None] * colors[owner[which]], front, distance[front])
         self.image[front] += opacity * (color - self.image[front])
         if opacity >= 1.0:
@@ -271,13 +272,18 @@ class _Shadows:
         pixel, near, _ = _filled(xy[some], corners[some, :, 2], self.width, self.height)
         np.maximum.at(self.map, pixel, near)
 
-    def lit(self, places: Array) -> Array:
-        """How much light comes to places [m], shape (3, n): 0.3 in full shadow to 1, shape (n,)."""
+    def lit(self, places: Array, lean: Array) -> Array:
+        """How much light comes to places: 0.3 in full shadow to 1, shape (n,).
+
+        Args:
+            places: The places in the camera's axes [m], shape (3, n).
+            lean: Cosine of the angle between light and surface normal there, shape (n,); at slanting light cells are coarse.
+        """
         a, b, near = (sum(float(r) * p for r, p in zip(row, places, strict=True)) for row in self.R)
         x = ((a - float(self.low[0])) * (1.0 / self.cell)).astype(np.int32)
         y = ((b - float(self.low[1])) * (1.0 / self.cell)).astype(np.int32)
         over = np.flatnonzero((x > 0) & (x < self.width - 1) & (y > 0) & (y < self.height - 1))
-        cell, height = (y * self.width + x)[over], near[over] + 5.0 * self.cell
+        cell, height = (y * self.width + x)[over], near[over] + self.cell * (2.0 + 2.0 / np.maximum(lean[over], 0.05))
         light = np.ones(places.shape[1], dtype=np.float32)
         for shift in (0, -1, 1, -self.width, self.width):  # over some cells, so that the edges are soft
             light[over] -= 0.14 * (self.map[cell + shift] > height)
