@@ -77,8 +77,8 @@ class Tab:
 
 
 def middle(image):
-    """The part of the canvas that is left of the controls."""
-    return image[10:-10, 10:240]
+    """The canvas without its rim."""
+    return image[10:-10, 10:-10]
 
 
 def drawn(image):
