@@ -22,6 +22,8 @@ app = typer.Typer(
 
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
 BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a display.")]
+AZIMUTH = Annotated[float, typer.Option(help="Direction that it is seen from, about the vertical from x [deg].")]
+LAYERS = Annotated[str, typer.Option(help="What to draw, as looks,terrain,path; a wrong name lists them all.")]
 RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recording that does not say what was simulated.")]
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
@@ -130,22 +132,60 @@ def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True) -> None:
 def replay(
     run: Annotated[str, typer.Argument(help="The folder of a run or a recording (.zarr, .nc).")],
     html: Annotated[str, typer.Option(help="Write one file that replays it without a server, in place of showing it.")] = "",
+    video: Annotated[
+        str, typer.Option(help="Write a video in place of showing it: .gif, or .mp4 with hydromechs[video].")
+    ] = "",
+    speed: Annotated[float, typer.Option(help="Of a video: simulated over shown time.")] = 1.0,
+    fps: Annotated[float, typer.Option(help="Of a video: frames per second.")] = 25.0,
+    size: Annotated[str, typer.Option(help="Of a video: width and height in pixels.")] = "640x360",
+    camera: Annotated[
+        str, typer.Option(help="Of a video: still (sees the whole way), or the name of a body that it moves along with.")
+    ] = "still",
+    azimuth: AZIMUTH = -38.0,
+    begin: Annotated[float | None, typer.Option("--from", help="Of a video: first time to show [s].")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Of a video: last time to show [s].")] = None,
+    layers: LAYERS = "",
     model: RECORDED = "",
     port: PORT = 8080,
     browser: BROWSER = True,
 ) -> None:
-    """Replay a run in a browser: time line, speed, forces by cause, path, current, plots."""
-    from ._show import replay as show
+    """Replay a run in a browser: time line, speed, forces by cause, path, current, plots; or write one file, or a video."""
+    from . import _show
 
-    show(run, Console(), model=model, html=html, port=port, browser=browser)
+    console = Console()
+    if html and video:
+        raise typer.BadParameter("give either --html or --video")
+    if html:
+        _show.replay_file(run, html, console, model=model)
+    elif video:
+        _show.video(
+            run,
+            video,
+            console,
+            model=model,
+            speed=speed,
+            rate=fps,
+            size=size,
+            camera=camera,
+            azimuth=azimuth,
+            begin=begin,
+            end=end,
+            layers=layers,
+        )
+    else:
+        _show.replay(run, console, model=model, port=port, browser=browser)
 
 
 @app.command()
 def picture(
     source: Annotated[str, typer.Argument(help="A library model, a model file, the folder of a run or a recording.")],
     out: Annotated[str, typer.Option(help="The PNG file.")] = "picture.png",
-    at: Annotated[list[float] | None, typer.Option(help="Time of a run [s]; may be repeated. By default its end.")] = None,
-    azimuth: Annotated[float, typer.Option(help="Direction that it is seen from, about the vertical from x [deg].")] = -38.0,
+    at: Annotated[
+        list[float] | None,
+        typer.Option(help="Time of a run [s], by default its end; several put the bodies at all these times into one picture."),
+    ] = None,
+    azimuth: AZIMUTH = -38.0,
+    layers: LAYERS = "",
     model: RECORDED = "",
     chromium: Annotated[
         bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
@@ -154,22 +194,23 @@ def picture(
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
-    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, browser=chromium)
+    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium)
 
 
 @app.command()
 def plot(
     recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
     variable: Annotated[str, typer.Argument(help="A variable, such as position; by default all plots of the report.")] = "",
-    out: Annotated[str, typer.Option(help="File (one variable) or folder (all).")] = "",
+    out: Annotated[str, typer.Option(help="File (one variable) or folder (all); by default VARIABLE.png or plots.")] = "",
     select: Annotated[
         list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace pictures that are there already.")] = False,
 ) -> None:
     """Draw a recording."""
     from ._plot import plot as draw
 
-    draw(recording, variable, out, select or [], Console())
+    draw(recording, variable, out, select or [], Console(), force=force)
 
 
 @app.command()
