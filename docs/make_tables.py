@@ -3,8 +3,8 @@
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
 python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
-                                                docs/data; also: papers, gpu, hybrid, and missions, which draws
-                                                docs/pictures/mission_*.png as well
+                                                docs/data; also: papers, gpu, hybrid, navigation, and missions,
+                                                which draws docs/pictures/mission_*.png as well
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ COMMANDS = {
     "gpu": ("bench", "gpu", "--json"),
     "hybrid": ("study", "hybrid", "--json"),
     "missions": ("study", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
+    "navigation": ("study", "navigation", "--json"),
     "papers": ("papers", "--json"),
 }
 """Commands whose reports are kept in docs/data, because they take long or measure times."""
@@ -420,6 +421,35 @@ def missions_speed() -> str:
     return table(("times real time", *data["engines"]), rows) + "\n" + _where(data)
 
 
+def navigation_errors() -> str:
+    """Normalised errors by part."""
+    data = report("navigation")
+    blocks = [row["block"] for row in data["cases"][0]["blocks"]]
+    rows = []
+    for name in blocks:
+        cells = [_row(case["blocks"], block=name) for case in data["cases"]]
+        bounds = f"{cells[0]['low']:.2f} to {cells[0]['high']:.2f}"
+        rows.append((name, bounds, *(f"{c['mean']:.2f} ({100 * c['inside']:.0f} %)" for c in cells)))
+    return table(("part of δ", "95 % bounds", *(case["case"] for case in data["cases"])), rows)
+
+
+def navigation_places() -> str:
+    """Errors in metres and degrees."""
+    heads = ("", "position, rms", "in the gap", "largest", "velocity, rms", "attitude, rms")
+    rows = [
+        (
+            c["case"],
+            f"{c['position_rms']:.2f} m",
+            "–" if c["gap"] is None else f"{c['gap_position_rms']:.2f} m",
+            f"{c['largest_distance']:.2f} m, {c['largest_in_sigmas']:.1f} σ",
+            f"{c['velocity_rms']:.3f} m/s",
+            f"{c['attitude_rms_deg']:.2f}°",
+        )
+        for c in report("navigation")["cases"]
+    ]
+    return table(heads, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -429,6 +459,7 @@ TABLES: dict[str, Callable[[], str]] = {
         gpu_machine, gpu_kernels, gpu_runs, papers_machine, papers_table_5, papers_table_6, papers_lanes,
         hybrid_lemmas, hybrid_eq_51, hybrid_limits, hybrid_convergence, hybrid_long,
         missions_engines, missions_seeds, missions_speed,
+        navigation_errors, navigation_places,
     )
 }  # fmt: skip
 """What makes each table, by its name in the documents."""

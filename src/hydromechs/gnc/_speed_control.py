@@ -30,6 +30,8 @@ SHOWN = (2, 3, 4, 0, 1, 7)
 """Which of them follow references."""
 SPEEDS = [0, 1, 2, 5]
 """Which axes are speeds of the vehicle, and which of its velocities they are."""
+LEAST = (6.0, 30.0)
+"""Margins that a loop should have [dB], [°]."""
 FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 """Inputs of the design: forces and moments in body axes."""
 
@@ -207,6 +209,14 @@ class SpeedLoop:
         self._law = Compiled(recipe, 1, 1)
         self._law.code(1)
 
+    @property
+    def notes(self) -> list[str]:
+        """The margins, and a warning where they are small."""
+        d = self.design
+        low = d.gain_margin_db < LEAST[0] or d.phase_margin_deg < LEAST[1]
+        advice = f"; margins should be above {LEAST[0]:g} dB and {LEAST[1]:g}°: lower the bandwidth" if low else ""
+        return [f"servo LQR of {self.vehicle.name!r}, {d.words}{advice}"]
+
     def __call__(self, state: State, memory: np.ndarray, reference: np.ndarray, rate: np.ndarray | None = None) -> Driven:
         """Commands at a `state`; the integrals wait while a thruster is at its limit.
 
@@ -278,6 +288,7 @@ class LqrSpeed(Controller):
         """
         self._loop = SpeedLoop(simulation, self.body, self.controlled, self.bandwidth, self.integral, self.period)
         self.memory = np.zeros(6)
+        self.notes = self._loop.notes
         self.signals = self._channels()
         if self.arm is not None:
             self.arm.start(simulation)

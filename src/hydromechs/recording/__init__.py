@@ -5,12 +5,13 @@ from ._compare import RecordingComparison, VariableDifference, compare_recording
 from ._folder import FolderInUse, RunFolder
 from ._quantities import find_quantity, samples_of
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
-from ._summary import STORED_ENERGIES, Summary, real_time_factor, summarise
+from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
 
 open = load_recording
 """`hm.recording.open(path)` is the same function as `load_recording`."""
 
 __all__ = [
+    "DESIGN",
     "STATISTICS",
     "STORED_ENERGIES",
     "Check",

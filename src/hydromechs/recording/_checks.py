@@ -55,7 +55,7 @@ class Check:
     quantity: str
     """A recorded quantity, as "position.vehicle.x", "q.elbow", "energy_residual"."""
     target: float = 0.0
-    """What is taken off the quantity first, in its unit."""
+    """What is taken off the quantity first [in its unit]."""
     statistic: str = "last"
     """"last", "min", "max", "mean", "rms" or "max_abs"."""
     after: float = 0.0
@@ -63,9 +63,9 @@ class Check:
     before: float | None = None
     """Samples from this time on are left out [s]; none if left out."""
     below: float | None = None
-    """The statistic must be below this."""
+    """The statistic must be below this [in the quantity's unit]."""
     above: float | None = None
-    """The statistic must be above this."""
+    """The statistic must be above this [in the quantity's unit]."""
 
     def __post_init__(self) -> None:
         label = f"check {self.name!r}"
