@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,9 @@ class Navigated(Controller):
     """Sensors and a navigation filter in front of a controller. A controller.
 
     It runs at the rate of the fastest sensor. The inner controller is called at its own period with a state in which pose and
-    velocity of the vehicle are the filter's and joints with encoders are as measured; all else is true.
+    velocity of the vehicle are the filter's and joints with encoders are as measured; all else is true. While control is off,
+    sensors and filter go on. Where a simulation goes on without its controller (`Simulation.step`), the filter starts anew at
+    the next call, and says so.
 
     Args:
         controller: The inner controller; None: nothing gives commands, the sensors just measure.
@@ -102,7 +104,9 @@ class Navigated(Controller):
         self._inner, self.signal_values = len(of_inner), np.full(len(self.signals), np.nan)
         self._aids = {i: k for k, i in enumerate(i for i, s in enumerate(self.sensors) if isinstance(s, Aid))}
         sizes = {"instruments": self.instruments.pack.size, "navigator": self.navigator.pack.size if self.navigator else 0}
-        self._pack = Pack({**{k: (n,) for k, n in sizes.items()}, "last": (3, self._measured), "inner": (len(inner),)})
+        self._pack = Pack(
+            {**{k: (n,) for k, n in sizes.items()}, "times": (2,), "last": (3, self._measured), "inner": (len(inner),)}
+        )
         self.memory = np.zeros(self._pack.size)
         views = self._pack.views(self.memory)
         views["instruments"][:], views["inner"][:] = self.instruments.start(), inner
@@ -123,6 +127,14 @@ class Navigated(Controller):
 
     def __call__(self, state: State) -> Any:
         """Measure, filter, and ask the inner controller if its time has come."""
+        return self._ask(state, lambda inner, told: inner(told))
+
+    def idle(self, state: State) -> None:
+        """Measure and filter; the inner controller is idle, too."""
+        self._ask(state, lambda inner, told: inner.idle(told))
+
+    def _ask(self, state: State, ask: Callable[[Controller, State], Any]) -> Any:
+        """Measure, filter, and if the inner controller's time has come, ask it something; the answer, or None."""
         self._look()
         sim, t, (known, seen, last) = self._simulation, state.t, self._m["last"]
         arrived = self.instruments.sample(self._of_instruments, state, sim.parameters)
@@ -137,11 +149,11 @@ class Navigated(Controller):
         self.controller.memory = self._m["inner"].copy()
         self.controller.signal_values = self.signal_values[len(self.signal_values) - self._inner :].copy()
         told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
-        commands = self.controller(told)
+        answer = ask(self.controller, told)
         self._m["inner"][:] = self.controller.memory
         self._show(state, self.controller.signal_values)
         self.messages = [*self.messages, *self.controller.messages]
-        return commands
+        return answer
 
     def _show(self, state: State, inner: Array) -> None:
         """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
@@ -153,16 +165,23 @@ class Navigated(Controller):
         self.signal_values = np.concatenate([*shown, inner])
 
     def _navigate(self, navigator: Navigator, state: State, arrived: Sequence[Reading]) -> list[str]:
-        m = self._of_navigator
-        if not m["started"]:
+        """Take the filter on by one period. It starts anew if it was not asked for longer: it knows nothing of the way."""
+        m, (since, asked), said = self._of_navigator, self._m["times"], []
+        late = state.t - asked - self.period > 0.5 * self.period
+        if m["started"] and late:
+            said.append(f"the filter was not asked since t = {asked:g} s; it starts anew")
+        if not m["started"] or late:
             true = navigator.true(state)
             P = navigator.first_covariance(true)[:9, :9]
             draw = normals("navigation", (self._simulation.plant.seed,), 0, (9,))
             navigator.start(m, navigator.moved(true, -_root(P) @ draw), state.t)
+            since = state.t
+        self._m["times"][:] = since, state.t
         imu = self.sensors.index(navigator.imu)
         measured = next((r.value for r in arrived if r.sensor == imu), np.full(6, np.nan))
-        aids = [r._replace(sensor=self._aids[r.sensor]) for r in arrived if r.sensor in self._aids]
-        return navigator.tick(m, state.t, measured, aids)
+        known = [r for r in arrived if r.sensor in self._aids and r.time > since - 0.5 * self.period]  # not of before its start
+        aids = [r._replace(sensor=self._aids[r.sensor]) for r in known]
+        return said + navigator.tick(m, state.t, measured, aids)
 
     def _believed(self, state: State) -> State:
         """The state with the vehicle as estimated and joints as their encoders say."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,14 @@ class Together(Controller):
 
     def __call__(self, state: State) -> dict[str, float]:
         """Commands of the parts whose time it is."""
+        return self._ask(state, lambda part: part(state))
+
+    def idle(self, state: State) -> None:
+        """The parts whose time it is are idle."""
+        self._ask(state, lambda part: part.idle(state))
+
+    def _ask(self, state: State, ask: Callable[[Controller], Any]) -> dict[str, float]:
+        """Ask the parts whose time it is something; their answers."""
         out: dict[str, float] = {}
         memories = np.split(self.memory, self._sizes)
         shown: np.ndarray = self.signal_values  # type: ignore[has-type]  # the interface's
@@ -104,7 +112,7 @@ class Together(Controller):
         for k, part in enumerate(self.parts):
             if part.start <= state.t < part.end and is_multiple(state.t, part.controller.period, self.period):
                 part.controller.memory, part.controller.signal_values = memories[k], values[k]
-                given = part.controller(state)
+                given = ask(part.controller)
                 if given is not None and not isinstance(given, Mapping):
                     name = type(part.controller).__name__
                     raise ValueError(f"part {k} ({name}) gives its commands in order; of several, each must give them by name")

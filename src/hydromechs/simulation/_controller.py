@@ -54,6 +54,14 @@ class Controller(abc.ABC):
     def __call__(self, state: State) -> Commands:
         """Commands at a state."""
 
+    def idle(self, state: State) -> None:
+        """Called in place of a call while control is off: what measures goes on, nothing is commanded, and signals are NaN.
+
+        Args:
+            state: The state.
+        """
+        self.signal_values, self.messages = np.full(len(self.signals), np.nan), ()
+
 
 class FunctionController(Controller):
     """A function of the state as a controller. It must not remember anything.

@@ -393,6 +393,22 @@ class Simulation:
         self._at = self._advance(self._at, self._at.t + duration, None)
         return self.state
 
+    def control(self) -> list[str]:
+        """Ask the controller if its time has come, as a run does; while control is off, it is idle. What there is to say."""
+        controller, said = self.controller, []
+        if controller is None or not is_multiple(self._at.t, controller.period, self.step_size):
+            return []
+        try:
+            if self._controlled:
+                said = self._set_command(controller(self.state))
+            else:
+                controller.idle(self.state)
+            self._signal = signals_of(controller, self.signals)
+        except Exception as error:
+            error.add_note(f"in the controller {type(controller).__name__} at t = {self._at.t:g} s")
+            raise
+        return [*said, *controller.messages]
+
     def run(
         self,
         duration: float,
@@ -495,17 +511,8 @@ class Simulation:
         return wall, factor
 
     def _control(self, log: Log) -> None:
-        """Ask the controller if its time has come."""
-        asked = self._controlled and self.period and is_multiple(self._at.t, self.period, self.step_size)
-        if self.controller is not None and asked:
-            try:
-                said = self._set_command(self.controller(self.state))
-                self._signal = signals_of(self.controller, self.signals)
-            except Exception as error:
-                error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
-                raise
-            for text in (*said, *self.controller.messages):
-                log.say(f"t = {self._at.t:g} s: {text}")
+        for text in self.control():
+            log.say(f"t = {self._at.t:g} s: {text}")
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
@@ -538,7 +545,9 @@ class Simulation:
                     names = ", ".join(map(repr, event.grasp))
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
             self._controlled = event.control == "on" if event.control else self._controlled
-            self._signal = self._signal if self._controlled else np.full(len(self.signals), np.nan)
+            if event.control == "off" and self.controller is not None:  # until it is asked again, or measures
+                self._signal = np.full(len(self.signals), np.nan)
+                self.controller.signal_values = self._signal.copy()
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(self._at)
