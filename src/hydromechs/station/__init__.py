@@ -5,6 +5,7 @@ from ._operator import InputLog, Inputs, LiveInputs, Operator, RecordedInputs
 from ._pilot import Pilot
 from ._seats import Seats
 from ._session import Session, fly_again
+from ._station import Station
 from ._telemetry import Snapshot
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Seats",
     "Session",
     "Snapshot",
+    "Station",
     "configured",
     "fly_again",
 ]

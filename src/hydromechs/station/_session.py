@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,14 @@ class Session:
         self._heard = time.monotonic()
         self.lost = False
 
+    def drag(self, place: Sequence[float]) -> None:
+        """Let the tool come to a place, while the vehicle holds its own.
+
+        Args:
+            place: Where, in world axes [m], shape (3,).
+        """
+        self.inputs.set(mode="hold", axes=(0.0,) * 6, arm_mode="tool", arm_axes=(0.0,) * 6, target=place)
+
     def close(self) -> None:
         """End the run and the thread."""
         self._closed = True
@@ -204,6 +212,11 @@ class Session:
     def run_folder(self) -> RunFolder:
         """Folder of the run."""
         return self._run_folder
+
+    @property
+    def pilot(self) -> Pilot:
+        """The pilot; it belongs to the session's thread."""
+        return self._pilot
 
     @property
     def simulation(self) -> Simulation:

@@ -1,7 +1,8 @@
 """Models and recordings to look at: scenes in a browser and in pictures, plots, reports."""
 
 from ._compare import plot_comparison
-from ._page import Page
+from ._live import LivePage, live_scene
+from ._page import Page, free_port
 from ._pictures import browser_picture, plot_moments, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
 from ._raster import Camera, camera_for, raster
@@ -18,6 +19,7 @@ __all__ = [
     "Arrows",
     "Camera",
     "Line",
+    "LivePage",
     "ModelPage",
     "MovingFrame",
     "Page",
@@ -29,6 +31,8 @@ __all__ = [
     "browser_picture",
     "camera_for",
     "figure",
+    "free_port",
+    "live_scene",
     "model_scene",
     "plot_comparison",
     "plot_moments",
