@@ -64,13 +64,13 @@ def pilot_of(simulation: Simulation) -> Pilot:
     return inner
 
 
-def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> RunResult:
+def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str] | RunFolder) -> RunResult:
     """Simulate a piloted run once more from its inputs; the same run, to the last bit.
 
     Args:
         catalog: How to read scenarios.
         run: Folder of the piloted run.
-        folder: Where to, an empty or new folder.
+        folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
     """
     old = RunFolder(run)
     if not old.inputs.is_file():

@@ -99,7 +99,7 @@ class LivePage(Page):
         follow: int | None = None,
         camera: Camera | None = None,
     ) -> None:
-        super().__init__(scene, camera=camera or scene_camera(scene, aspect=1.5))
+        super().__init__(scene, camera=camera or scene_camera(scene, aspect=1.0))
         self.model, self._follow = model, follow
         self.server.gui.main_panel.float()  # it is empty; the page around the scene hides what floats
         api = self.server.scene
@@ -215,7 +215,7 @@ class LivePage(Page):
         size = _size(self.scene) * 0.5
         offsets = size * np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
         tails = position[self._follow or 0] + offsets
-        ends = np.stack([tails, tails + size * flow], axis=1)
+        ends = np.stack([tails, tails + 3.0 * size * flow], axis=1)
         self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
 
     def _move_cameras(self, place: Array) -> None:
