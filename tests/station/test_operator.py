@@ -48,7 +48,9 @@ def test_inputs_come_back_from_their_file(tmp_path):
     assert len((tmp_path / "inputs.jsonl").read_text().splitlines()) == 4
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"hydromechs_inputs": 2}', '{"hydromechs_inputs": 1, "period": 0.04}\n{"tick": "a"}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"hydromechs_inputs": 2}', '{"hydromechs_inputs": 1, "period": 0.04}\n{"tick": "a"}']
+)
 def test_files_that_hold_no_inputs_are_refused(text, tmp_path):
     (tmp_path / "inputs.jsonl").write_text(text)
     with pytest.raises(ValueError, match=r"inputs\.jsonl"):
@@ -68,7 +70,8 @@ def test_one_steers_and_hands_over():
     seats.give("a")
     assert seats.steers("c")
     seats.leave("c")
-    assert seats.free
+    assert seats.steers("b"), "who asked gets them"
+    assert seats.give("b") is None and seats.free
     seats.ask("b")
     assert seats.steers("b") and seats.view("b")["seats"] == 2
     seats.leave("a")

@@ -54,8 +54,8 @@ class House(Protocol):
     def take(self, seat: str, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """A checked message of a page; an answer, or None. May raise `Refused`."""
 
-    def frame(self) -> tuple[Any, str]:
-        """The newest frame for all: something that is another object for another frame, and its text without the last brace."""
+    def frame(self) -> tuple[int, str]:
+        """The newest frame for all: the number of its snapshot, and its text without the last brace."""
 
     def own(self, seat: str, dropped: int) -> Mapping[str, Any]:
         """What only this seat is told with each frame."""
@@ -209,14 +209,14 @@ class Gate:
 
     async def _frames(self, connection: ServerConnection, seat: str) -> None:
         """Send the newest frame whenever the page has taken the one before."""
-        last, said, dropped, number = None, 0.0, 0, -1
+        last, said, dropped, number = "", 0.0, 0, -1
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:
                 now = self._loop.time()
-                (key, count), text = self.house.frame()
-                if key is not last or now - said >= IDLE:
+                count, text = self.house.frame()
+                if text is not last or now - said >= IDLE:
                     missed = max(0, count - number - 1) if number >= 0 else 0
-                    dropped, number, last, said = dropped + missed, count, key, now
+                    dropped, number, last, said = dropped + missed, count, text, now
                     own = json.dumps(dict(self.house.own(seat, dropped)))
                     await connection.send(f"{text}, {own[1:]}")
                     self.frames += 1

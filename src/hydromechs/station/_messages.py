@@ -53,6 +53,9 @@ SCENE_TYPES = frozenset(
 )
 """Messages of the viewer in a browser that are passed on."""
 
+ROWS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
+"""Fields of these messages that are rows of numbers, and how many."""
+
 LOG = logging.getLogger(__name__)
 
 
@@ -153,17 +156,21 @@ def scene_message(raw: str | bytes) -> str:
     if len(raw) > LARGEST and not picture:
         raise Refused(f"{kind}: {len(raw)} bytes, may have {LARGEST}")
     for name, value in message.items():
-        if not _plain(value, picture):
+        if not _plain(name, value, picture):
             raise Refused(f"{kind}: {str(name)[:40]} is {str(value)[:40]}, must be numbers")
     return str(kind)
 
 
-def _plain(value: Any, picture: bool) -> bool:
-    """Whether a value is a finite number, some of them, a short text, nothing; or, in a picture, bytes."""
+def _plain(name: Any, value: Any, picture: bool) -> bool:
+    """Whether a field is a short text, a row of finite numbers, one, nothing; or, in a picture, bytes."""
+    if name in ("type", "name", "render_uuid"):
+        return isinstance(value, str) and len(value) <= 200
+    if name in ROWS:
+        return isinstance(value, list) and len(value) == ROWS[name] and all(map(_finite, value))
     if isinstance(value, bytes):
         return picture
-    if isinstance(value, list):
-        return len(value) <= 16 and all(isinstance(x, int | float) and math.isfinite(x) for x in value)
-    if isinstance(value, str):
-        return len(value) <= 200
-    return value is None or isinstance(value, bool) or (isinstance(value, int | float) and math.isfinite(value))
+    return value is None or isinstance(value, bool) or _finite(value)
+
+
+def _finite(x: Any) -> bool:
+    return isinstance(x, int | float) and math.isfinite(x)

@@ -31,12 +31,12 @@ class Seats:
             return self._all[seat]
 
     def leave(self, seat: str) -> None:
-        """Somebody goes; controls that they had are free."""
+        """Somebody goes; controls that they had go to who asked first, or are free."""
         with self._lock:
             self._all.pop(seat, None)
             self._asking = [s for s in self._asking if s != seat]
             if self._pilot == seat:
-                self._pilot = None
+                self._pilot = self._asking.pop(0) if self._asking else None
 
     def steers(self, seat: str) -> bool:
         """Whether a seat has the controls."""

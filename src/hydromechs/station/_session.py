@@ -110,7 +110,7 @@ class Session:
         """Whether the pilot was lost, so that the vehicle holds its place."""
         self._heard = time.monotonic()
         self._running, self._scale, self._steps = False, 1.0, 0
-        self._factor, self._late, self._runs = 0.0, 0, 0
+        self._factor, self._late, self._runs, self._snapshots = 0.0, 0, 0, 0
         self._anchor = self._measured = (0.0, 0.0)
         self._diverged: SimulationDiverged | None = None
         self._snapshot: Snapshot | None = None
@@ -276,7 +276,8 @@ class Session:
 
     def _publish(self) -> None:
         self._shown = time.perf_counter()
-        snapshot = self._display.snapshot(self._runs)
+        self._snapshots += 1
+        snapshot = self._display.snapshot(self._snapshots, self._runs)
         with self._published:
             self._snapshot = snapshot
             self._published.notify_all()

@@ -164,8 +164,8 @@ class Station:
         """The scenario that is flown."""
         self.scenes = Scenes(self.session)
         """What is seen of it."""
-        self._frame: tuple[Any, str] = ((None, 0), "{}")
-        self._count = self._generation = 0
+        self._frame: tuple[int, str] = (0, "{")
+        self._generation = 0
         self._closed = False
         self._offered: list[str] | None = None
         self._pictures = threading.Lock()
@@ -220,9 +220,9 @@ class Station:
         operator |= {"axes": asked.axes, "arm_axes": asked.arm_axes, "dragged": asked.target is not None}
         frame = {"type": "frame", "t": round(snapshot.t, 3), "scene": self._generation, "hud": snapshot.hud}
         frame |= {"status": session.status, "operator": operator}
-        if snapshot is not self._frame[0][0]:
-            self._count += 1
-        self._frame = ((snapshot, self._count), json.dumps(frame)[:-1])
+        text = json.dumps(frame)[:-1]
+        if text != self._frame[1]:
+            self._frame = (snapshot.number, text)
 
     # -- what the gate asks for ---------------------------------------------------------------------------------------------
 
@@ -246,8 +246,8 @@ class Station:
         """Somebody has closed the page."""
         self.seats.leave(seat)
 
-    def frame(self) -> tuple[Any, str]:
-        """The newest frame for all."""
+    def frame(self) -> tuple[int, str]:
+        """The newest frame for all, and the number of its snapshot."""
         return self._frame
 
     def own(self, seat: str, dropped: int) -> dict[str, Any]:

@@ -24,6 +24,8 @@ class Snapshot:
 
     t: float
     """Time [s]."""
+    number: int
+    """Number of the snapshot."""
     run: int
     """Number of the run; another one after a reset."""
     position: np.ndarray
@@ -63,10 +65,11 @@ class Display:
         self._grips = [c.name for c in parts if isinstance(c, contact.Grasp | contact.Grip)]
         self._down = np.array(self.model.world.down, dtype=float)
 
-    def snapshot(self, run: int) -> Snapshot:
+    def snapshot(self, number: int, run: int) -> Snapshot:
         """The scenario now.
 
         Args:
+            number: Number of the snapshot.
             run: Number of the run.
         """
         sim, i = self.simulation, self._vehicle.body
@@ -97,7 +100,9 @@ class Display:
             "grips": [[name, closed > 0.0] for name, closed in self._switches(state.held)],
             "tools": [[arm.frame, *np.round(p, 3).tolist()] for arm, p in zip(self.pilot.arms, tools, strict=True)],
         }
-        return Snapshot(t=state.t, run=run, position=position, wxyz=wxyz, force=force, flow=flow, tools=tools, hud=hud)
+        return Snapshot(
+            number=number, t=state.t, run=run, position=position, wxyz=wxyz, force=force, flow=flow, tools=tools, hud=hud
+        )
 
     def _altitude(self, p: np.ndarray) -> float | None:
         """Height above the ground [m]; None where there is none below."""
