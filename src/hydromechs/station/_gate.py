@@ -161,10 +161,10 @@ class Gate:
 
     @cached_property
     def _viewer(self) -> bytes:
-        """The viewer's page, without its panels."""
+        """The viewer's page, without its panels, and with a rest between two pictures."""
         text = (files("viser") / "client" / "build" / "index.html").read_text(encoding="utf-8")
-        style = (files(__package__) / "page" / "scene.css").read_text(encoding="utf-8")
-        return text.replace("</head>", f"<style>{style}</style></head>", 1).encode()
+        style, script = (self._static(name).decode() for name in ("scene.css", "scene.js"))
+        return text.replace("<head>", f"<head><style>{style}</style><script>{script}</script>", 1).encode()
 
     async def _connected(self, connection: ServerConnection) -> None:
         request = connection.request

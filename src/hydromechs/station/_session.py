@@ -119,7 +119,8 @@ class Session:
         self._published = threading.Condition()
         self._closed = False
         self._stack = contextlib.ExitStack()
-        self._begin(configured)
+        self._build(configured)
+        self._begin()
         self._thread = threading.Thread(target=self._loop, name="session", daemon=True)
         self._thread.start()
 
@@ -329,15 +330,19 @@ class Session:
 
     # -- runs ---------------------------------------------------------------------------------------------------------------
 
-    def _begin(self, configured: Configured) -> None:
-        """Begin a run, paused."""
+    def _build(self, configured: Configured) -> None:
+        """Make the simulation of a scenario."""
         simulation = piloted(configured, self.inputs).simulation()
+        simulation.compile()
         pilot = pilot_of(simulation)
         display = Display(simulation, pilot, configured.scenario.terrain)
-        simulation.compile()
+        self.configured, self._sim, self._pilot, self._display = configured, simulation, pilot, display
+
+    def _begin(self) -> None:
+        """Begin a run, paused."""
+        configured, simulation, pilot = self.configured, self._sim, self._pilot
         self._run_folder = self._stack.enter_context(RunFolder.numbered(self.folder / configured.scenario.name))
         folder = self._run_folder
-        self.configured, self._sim, self._pilot, self._display = configured, simulation, pilot, display
         self._saved = Checkpoints(folder.state, simulation.state, simulation.layout_names, CHECKPOINT)
         attrs = recording_attrs(configured.scenario, configured.text, configured.file)
         self._live: LiveRun = simulation.begin(path=folder.recording, saved=self._saved.take, attrs=attrs)
@@ -366,8 +371,10 @@ class Session:
 
     def _again(self, configured: Configured) -> None:
         self._end()
-        try:
-            self._begin(configured)
-        except Exception as error:
-            self.messages.append(f"{configured.name} cannot be flown: {error}")
-            self._begin(self.configured)
+        self._sim.reset()
+        if configured is not self.configured:
+            try:
+                self._build(configured)
+            except Exception as error:
+                self.messages.append(f"{configured.name} cannot be flown: {error}")
+        self._begin()

@@ -225,12 +225,20 @@ function show() {
 
 function loadScenes() {
   scene = frame.scene;
-  for (const view of ["outside", "onboard"]) {
-    const box = $(`scene-${view}`);
-    box.onload = () => listen(box.contentWindow);
-    box.src = `${base}${view}/${hello.seat}`;
-  }
+  for (const view of ["outside", "onboard"]) loadScene(view);
 }
+function loadScene(view) {
+  const box = $(`scene-${view}`);
+  box.onload = () => listen(box.contentWindow);
+  box.src = view === "onboard" && !camera ? "about:blank" : `${base}${view}/${hello.seat}`;
+}
+let camera = true;
+$("camera").onclick = () => {
+  camera = !camera;
+  $("camera").classList.toggle("on", camera);
+  $("onboard").hidden = !camera;
+  if (hello) loadScene("onboard");
+};
 
 function plot() {
   const canvas = $("plots"), g = canvas.getContext("2d"), labels = ["depth [m]", "speed [m/s]", "heading [°]"];
