@@ -35,6 +35,7 @@ class Tab:
 
     def __init__(self, browser, station, camera=False):
         self.context = browser.new_context(viewport=SIZE)
+        self.context.set_default_timeout(120_000)  # on a machine with much else to do
         self.page = self.context.new_page()
         self.errors = []
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
@@ -45,7 +46,7 @@ class Tab:
             self.page.locator("#camera").dispatch_event("click")
 
     def wait(self, condition):
-        self.page.wait_for_function(condition, timeout=30_000)
+        self.page.wait_for_function(condition, timeout=120_000)
 
     def hold(self, key, condition):
         """Keep a key down until something is so."""
@@ -66,8 +67,8 @@ class Tab:
 def test_a_short_mission_by_keys(browser, station, until):
     tab = Tab(browser, station, camera=True)
     for view in ("outside", "onboard"):
-        tab.page.frame_locator(f"#scene-{view}").locator("canvas").first.wait_for(timeout=30_000)
-    assert until(lambda: float(tab.scene("outside")[120:, :].std(axis=1).max()) > 0.05), "something stands in the water"
+        tab.page.frame_locator(f"#scene-{view}").locator("canvas").first.wait_for(timeout=120_000)
+    assert until(lambda: float(tab.scene("outside")[120:, :].std(axis=1).max()) > 0.05, 60.0), "something stands in the water"
     before = tab.scene("onboard")
     tab.page.keyboard.press("p")
     tab.wait("frame.status.running")
@@ -79,7 +80,7 @@ def test_a_short_mission_by_keys(browser, station, until):
     tab.page.keyboard.press("4")
     tab.hold("i", "frame.operator.arm_axes[1] === 1")
     tab.wait("frame.operator.arm_axes[1] === 0 && frame.operator.mode === 'hold'")
-    assert until(lambda: float(np.abs(tab.scene("onboard") - before).max()) > 0.1), "the camera moves along"
+    assert until(lambda: float(np.abs(tab.scene("onboard") - before).max()) > 0.1, 60.0), "the camera moves along"
     tab.page.locator("#pause").click()
     tab.wait("!frame.status.running")
     t = station.session.snapshot.t

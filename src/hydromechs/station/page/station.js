@@ -195,6 +195,8 @@ function show() {
     <tr><td>altitude</td><td>${fixed(hud.altitude)} m</td><td>pitch</td><td>${fixed(hud.pitch, 1)}°</td></tr>
     <tr><td>speed</td><td>${fixed(hud.speed)} m/s</td><td>roll</td><td>${fixed(hud.roll, 1)}°</td></tr>
     <tr><td>current</td><td>${fixed(Math.hypot(...hud.current))} m/s</td><td>t</td><td>${fixed(frame.t, 1)} s</td></tr>
+    <tr><td>place</td><td colspan="3">${hud.position.map((x) => fixed(x)).join("  ")} m</td></tr>
+    ${hud.tools.map((x) => `<tr><td>${short(x[0])}</td><td colspan="3">${x.slice(1).map((v) => fixed(v)).join("  ")} m</td></tr>`).join("")}
     <tr><td>real time</td><td>${fixed(status.factor)} ×</td><td>dropped</td><td>${frame.dropped}</td></tr></table>
     ${hud.thrusters.map((x) => `<div>${bar(x[1], x[2])} ${short(x[0])}</div>`).join("")}
     ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}
