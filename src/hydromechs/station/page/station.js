@@ -7,6 +7,8 @@ const SEND_EVERY = 50;      // ms between two messages of whoever steers: also t
 const SLOW = 0.3;           // deflection of a key with Shift
 const DEAD = 0.12;          // stick deflection that counts as none
 
+const PLAIN = location.hash === "#numbers";   // a page without pictures
+
 // key code -> [axis, deflection]; axes 0..5 are the vehicle's
 const VEHICLE = { KeyW: [0, 1], KeyS: [0, -1], KeyA: [1, -1], KeyD: [1, 1], KeyR: [2, -1], KeyF: [2, 1],
   ArrowLeft: [3, -1], ArrowRight: [3, 1], ArrowUp: [4, -1], ArrowDown: [4, 1], KeyQ: [5, -1], KeyE: [5, 1] };
@@ -232,9 +234,9 @@ function loadScenes() {
 function loadScene(view) {
   const box = $(`scene-${view}`);
   box.onload = () => listen(box.contentWindow);
-  box.src = view === "onboard" && !camera ? "about:blank" : `${base}${view}/${hello.seat}`;
+  box.src = PLAIN || (view === "onboard" && !camera) ? "about:blank" : `${base}${view}/${hello.seat}`;
 }
-let camera = true;
+let camera = !PLAIN;
 $("camera").onclick = () => {
   camera = !camera;
   $("camera").classList.toggle("on", camera);
