@@ -79,8 +79,12 @@ def main():
     station.close()
     run = station.session.run_folder
     depth = load_recording(run.recording)["depth"].sel(body="cargo.frame").values
-    print(f"{run.path}: {load_recording(run.recording)['time'].values[-1]:.1f} s, {station.session.status['factor']} x real time")
-    print(f"the frame was lifted from {depth[0]:.2f} m to {depth.min():.2f} m (at release {lifted:.2f} m) and is at {depth[-1]:.2f} m")
+    print(
+        f"{run.path}: {load_recording(run.recording)['time'].values[-1]:.1f} s, {station.session.status['factor']} x real time"
+    )
+    print(
+        f"the frame was lifted from {depth[0]:.2f} m to {depth.min():.2f} m (at release {lifted:.2f} m) and is at {depth[-1]:.2f} m"
+    )
     if not (depth.min() < depth[0] - 0.4 and abs(depth[-1] - depth[0]) < 0.05):
         raise SystemExit("the frame was not lifted by 0.4 m and put down")
 

@@ -42,7 +42,10 @@ def watch(url, seconds, answers):
             counts["bytes"] += len(message)
 
     protocol = [f"viser-v{viser.__version__}"]
-    scenes = [connect(url.replace("http", "ws") + f"{v}/{seat}", subprotocols=protocol, max_size=None, proxy=None) for v in ("outside", "onboard")]
+    scenes = [
+        connect(url.replace("http", "ws") + f"{v}/{seat}", subprotocols=protocol, max_size=None, proxy=None)
+        for v in ("outside", "onboard")
+    ]
     threads = [threading.Thread(target=read, args=a) for a in ((link, "frames"), (scenes[0], "scene"), (scenes[1], "scene"))]
     for t in threads:
         t.start()
@@ -67,7 +70,9 @@ def pages():
     station.session.start()
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
-    print(f"{'pages':>5} {'processor':>10} {'real time':>10} {'per simulated s':>16} {'frames/s':>9} {'dropped':>8} {'kB/s':>7}   load {Path('/proc/loadavg').read_text().split()[0]}")
+    print(
+        f"{'pages':>5} {'processor':>10} {'real time':>10} {'per simulated s':>16} {'frames/s':>9} {'dropped':>8} {'kB/s':>7}   load {Path('/proc/loadavg').read_text().split()[0]}"
+    )
     for n in (0, 1, 2):
         workers = [context.Process(target=watch, args=(station.url, SECONDS + 6.0, answers)) for _ in range(n)]
         for w in workers:

@@ -44,7 +44,7 @@ class Tab:
         self.wait("frame !== null")
 
     def wait(self, condition):
-        self.page.wait_for_function(condition, timeout=120_000)
+        self.page.wait_for_function(condition, polling=50)
 
     def hold(self, key, condition):
         """Keep a key down until something is so."""

@@ -1,6 +1,6 @@
 // On a slow machine keys and numbers come first: pictures take half of the time at most, and 30 come in a second.
 (() => {
-  const least = 1000 / 30 - 4, most = 1000, native = window.requestAnimationFrame.bind(window);
+  const least = 1000 / 30 - 4, most = 150, native = window.requestAnimationFrame.bind(window);
   let now = 0, pause = least;
   window.requestAnimationFrame = (draw) => native(function wait(t) {
     if (t !== now && t - now < pause) return native(wait);
