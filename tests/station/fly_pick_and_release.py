@@ -54,9 +54,8 @@ def main():
         browser = p.chromium.launch(executable_path=chromium(), args=list(FLAGS[1:]))
         page = browser.new_context(viewport={"width": 640, "height": 360}).new_page()
         page.set_default_timeout(120_000)
-        page.goto(station.url)
+        page.goto(station.url + "#numbers")  # the hands go by the numbers of the display
         page.wait_for_function("frame !== null")
-        page.locator("#camera").dispatch_event("click")
         hands = Hands(page)
         hands.press("p")
         heading = "((frame.hud.heading + 180) % 360) - 180"

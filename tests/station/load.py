@@ -27,7 +27,7 @@ def watch(url, seconds, answers):
     """A page: its link and its two scenes, read for a while."""
     import threading
 
-    link = connect(url.replace("http", "ws") + "link", max_size=None, proxy=None)
+    link = connect(url.replace("http", "ws") + "link/new", max_size=None, proxy=None)
     seat = json.loads(link.recv())["seat"]
     counts = {"frames": 0, "scene": 0, "bytes": 0}
 

@@ -24,8 +24,8 @@ def station(catalog, tmp_path_factory):
 class Tab:
     """A page's link."""
 
-    def __init__(self, station):
-        self.socket = connect(station.url.replace("http", "ws") + "link", max_size=None, proxy=None)
+    def __init__(self, station, seat="new"):
+        self.socket = connect(station.url.replace("http", "ws") + f"link/{seat}", max_size=None, proxy=None)
         self.hello = self.read("hello")
 
     def read(self, kind="frame"):
@@ -65,7 +65,7 @@ UPGRADE = (
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/station.js", "/link", "/outside/x", "/{wrong}/", "/{wrong}/link", "/x/{token}/", "/%2e%2e/{token}/"]
+    "path", ["/", "/station.js", "/link/new", "/outside/x", "/{wrong}/", "/{wrong}/link/new", "/x/{token}/", "/%2e%2e/{token}/"]
 )
 @pytest.mark.parametrize("headers", ["", UPGRADE])
 def test_without_the_token_nothing_comes_back(station, path, headers):
@@ -97,7 +97,7 @@ def test_with_the_token_the_page_comes_and_no_other_file(station):
 
 def test_pages_of_other_sites_are_refused(station):
     with pytest.raises((InvalidHandshake, InvalidMessage)):
-        connect(station.url.replace("http", "ws") + "link", origin="http://evil.example", proxy=None)
+        connect(station.url.replace("http", "ws") + "link/new", origin="http://evil.example", proxy=None)
 
 
 def test_it_listens_on_this_machine_only_unless_told(station, monkeypatch):
@@ -164,6 +164,21 @@ def test_only_who_steers_is_heard(station, until):
     assert not station.may(pilot.hello["seat"], "TransformControlsUpdateMessage")
     for tab in (pilot, watcher):
         tab.socket.close()
+
+
+def test_a_page_that_comes_back_has_its_seat_again(station, until):
+    """Its scenes stay open; nobody else gets a seat that is taken, or one that was never given."""
+    assert until(lambda: station.seats.view("")["seats"] == 0)
+    tab = Tab(station)
+    seat = tab.hello["seat"]
+    other, made_up = Tab(station, seat), Tab(station, "0123456789abcdef")
+    assert len({seat, other.hello["seat"], made_up.hello["seat"], "0123456789abcdef"}) == 4
+    tab.socket.close()
+    assert until(lambda: station.seats.view("")["seats"] == 2)
+    back = Tab(station, seat)
+    assert back.hello["seat"] == seat
+    for each in (other, made_up, back):
+        each.socket.close()
 
 
 def test_a_scenario_is_changed_checked_and_saved(station, until, catalog):

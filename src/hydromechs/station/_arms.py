@@ -22,6 +22,8 @@ SWING = 0.4, 7.5, 4
 """The swing of the fast manipulation mission: from end to end [m], period [s], cycles (Razzanelli et al. 2019)."""
 LEASH = 0.3
 """Farthest that the reference of a tool runs ahead of the tool [m]."""
+BASE = ("flies", "settles", "rests")
+"""What a vehicle does: it is flown, it comes to the place that it is to hold, it is there."""
 STIFFNESS = 2.0
 """Rate at which errors of a tool's place die away [1/s]."""
 
@@ -120,7 +122,7 @@ class Arm:
             m["targets"][:] = self._loop.servos.targets(state)
 
     def commands(
-        self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, stays: bool
+        self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
     ) -> dict[str, float]:
         """Commands of its servos.
 
@@ -129,7 +131,7 @@ class Arm:
             m: Its memory, arrays by name; changed.
             asked: What the operator asks for of this arm.
             forward: Axes forward, to starboard and down of the vehicle in the world, as columns, shape (3, 3).
-            stays: Whether the vehicle holds its place, so that the tool can hold its own in the world.
+            base: What the vehicle does, one of `BASE`.
         """
         self.still(state, m)
         if asked.arm_mode == "joints":
@@ -138,7 +140,7 @@ class Arm:
             used = min(len(rate), 6)
             rate[:used] = self.speeds.joint * np.array(asked.arm_axes[:used])
             return self._moved(state, m, rate)
-        return self._led(state, m, asked, forward, stays)
+        return self._led(state, m, asked, forward, base)
 
     def _moved(self, state: State, m: Mapping[str, np.ndarray], rate: np.ndarray) -> dict[str, float]:
         """Move the joints at rates [rad/s or m/s], shape (n,), up to their limits."""
@@ -149,13 +151,13 @@ class Arm:
         return out
 
     def _led(
-        self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, stays: bool
+        self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
     ) -> dict[str, float]:
-        """Lead the tool: in the world while the vehicle stays, else along with the vehicle."""
+        """Lead the tool: in the world once the vehicle has come to rest, until it is flown; else along with the vehicle."""
         pose = self._loop.tool(state.q)
         along = forward @ (self.speeds.tool * np.array(asked.arm_axes[:3]))
         place, rate = m["place"], np.zeros(6)
-        if not stays:
+        if base == "flies" or (base == "settles" and np.isnan(place).any()):
             place[:], m["swing"][...] = np.nan, np.nan
             if not along.any():
                 return self._moved(state, m, np.zeros(len(self.joints)))

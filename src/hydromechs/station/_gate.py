@@ -9,6 +9,7 @@ import json
 import logging
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -35,8 +36,12 @@ STATIC = {
 """Files of the page, by their path behind the token."""
 IDLE = 0.25
 """Longest time between two frames to a page [s]."""
-SEAT = 8
+SEAT = 16
 """Characters of the number of a seat."""
+MOST_SEATS = 1000
+"""Seats that are remembered, for pages that come back."""
+PING = 20.0, 60.0
+"""Time between two signs of life that a page is asked for, and time that it has for an answer [s]."""
 
 
 class House(Protocol):
@@ -83,6 +88,8 @@ class Gate:
         """Messages that were refused."""
         self.frames = self.dropped = 0
         """Frames sent to pages, and frames that slow pages did not get."""
+        self._given: deque[str] = deque(maxlen=MOST_SEATS)
+        self._seated: set[str] = set()
         self._ready, self._failed = threading.Event(), ""
         self._thread = threading.Thread(target=self._serve, name="gate", daemon=True)
         self._thread.start()
@@ -116,6 +123,8 @@ class Gate:
                 max_size=LARGEST_PICTURE,
                 max_queue=16,
                 write_limit=65_536,
+                ping_interval=PING[0],
+                ping_timeout=PING[1],
                 logger=quiet,
             )
             async with server as running:
@@ -146,8 +155,8 @@ class Gate:
             if origin is not None and urlsplit(origin).netloc != host:
                 self.refused.take("address", f"the page of another site: {origin}")
                 return _nothing()
-            known = parts == ["link"] or (len(parts) == 2 and self.house.scene_port(parts[0]) is not None)
-            return None if known else _nothing()
+            known = parts[0] == "link" or self.house.scene_port(parts[0]) is not None
+            return None if known and len(parts) == 2 else _nothing()
         text = "/".join(parts)
         if text in STATIC:
             name, kind = STATIC[text]
@@ -172,8 +181,8 @@ class Gate:
         if not parts:
             return
         try:
-            if parts == ["link"]:
-                await self._link(connection)
+            if parts[0] == "link":
+                await self._link(connection, parts[1])
             else:
                 await self._scene(connection, parts[0], parts[1])
         except websockets.ConnectionClosed:
@@ -181,9 +190,13 @@ class Gate:
 
     # -- the page's link ----------------------------------------------------------------------------------------------------
 
-    async def _link(self, connection: ServerConnection) -> None:
-        """One page: frames to it, messages from it."""
-        seat, guard = secrets.token_hex(SEAT // 2), Guard()
+    async def _link(self, connection: ServerConnection, seat: str) -> None:
+        """One page: frames to it, messages from it. A page that comes back has its seat again."""
+        guard = Guard()
+        if seat in self._seated or not (seat in self._given and len(seat) == SEAT):
+            seat = secrets.token_hex(SEAT // 2)
+            self._given.append(seat)
+        self._seated.add(seat)
         hello = self.house.enter(seat)
         frames = asyncio.create_task(self._frames(connection, seat))
         try:
@@ -199,6 +212,7 @@ class Gate:
                     await connection.send(json.dumps(answer))
         finally:
             frames.cancel()
+            self._seated.discard(seat)
             self.house.exit(seat)
 
     async def _work(self, do: Callable[..., Any], seat: str, message: Mapping[str, Any]) -> Any:

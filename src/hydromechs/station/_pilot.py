@@ -26,6 +26,8 @@ LEASH = 1.0
 """Farthest that the place to hold runs ahead of the vehicle [m]."""
 TURN_LEASH = 0.5
 """The same of the heading [rad]."""
+SETTLED = 0.1
+"""Distance from the place to hold [m], and speed [m/s], below which a vehicle counts as at rest."""
 REACHED = 1e-3
 """Share of the strongest force or moment below which an axis counts as not driven."""
 
@@ -35,7 +37,7 @@ class Pilot(Controller):
 
     Manual: deflections are shares of the highest force or moment along each axis. Speed: they are shares of `speeds`, followed
     by a servo LQR. Hold: the place and heading are held; deflections move them. An arm moves by joints, or by its tool: in the
-    world while the vehicle holds its place, else along with it. Its signals are what the operator asks for.
+    world once the vehicle rests in its place, else along with it. Its signals are what the operator asks for.
 
     Args:
         body: Name of the vehicle's body; the first free one with thrusters unless given.
@@ -106,12 +108,12 @@ class Pilot(Controller):
         memory = np.array(self.memory, dtype=float)
         m = self._pack.views(memory)
         R = np.array(quaternion_matrix(state.q[self.vehicle.q][3:]), dtype=float)
-        out, stays = self._flown(state, m, asked, R)
+        out, base = self._flown(state, m, asked, R)
         forward = _level(R) * self._signs[:3]
         for k, arm in enumerate(self.arms):
             own = {name: m[f"{k}.{name}"] for name in arm.memory}
             mine = asked if k == asked.arm else replace(asked, arm_axes=(0.0,) * 6, target=None, swing=False)
-            out |= arm.commands(state, own, mine, forward, stays)
+            out |= arm.commands(state, own, mine, forward, base)
         self.messages = []
         gripper = float(GRIPPER.index(asked.gripper))
         if gripper not in (0.0, m["last"][1]) and asked.arm < len(self.arms):
@@ -123,12 +125,12 @@ class Pilot(Controller):
         self.signal_values = np.array(_shown(asked))
         return out
 
-    def _flown(self, state: State, m: dict[str, np.ndarray], asked: Operator, R: np.ndarray) -> tuple[dict[str, float], bool]:
-        """Commands of the thrusters, and whether the vehicle holds its place."""
+    def _flown(self, state: State, m: dict[str, np.ndarray], asked: Operator, R: np.ndarray) -> tuple[dict[str, float], str]:
+        """Commands of the thrusters, and what the vehicle does, one of `BASE`."""
         axes, here = self._signs * np.array(asked.axes), state.q[self.vehicle.q]
         if asked.mode == "manual":
             m["held"][:], m["integrals"][:] = np.nan, 0.0
-            return self.vehicle.push(axes * self.vehicle.reach).commands, False
+            return self.vehicle.push(axes * self.vehicle.reach).commands, "flies"
         if m["last"][0] == MODES.index("manual"):
             m["integrals"][:] = 0.0
         if asked.mode == "speed":
@@ -138,7 +140,10 @@ class Pilot(Controller):
             reference = self._held_place(state, m["held"], axes, here, R)
         driven = self._loop(state, m["integrals"], reference)
         m["integrals"][:] = driven.memory
-        return driven.push.commands, asked.mode == "hold"
+        if asked.mode == "speed" or axes.any():
+            return driven.push.commands, "flies"
+        near = np.linalg.norm(m["held"][:3] - here[:3]) < SETTLED and np.linalg.norm(state.v[self.vehicle.v][:3]) < SETTLED
+        return driven.push.commands, "rests" if near else "settles"
 
     def _held_place(self, state: State, held: np.ndarray, axes: np.ndarray, here: np.ndarray, R: np.ndarray) -> np.ndarray:
         """References of the speed loop that hold a place, and move it by deflections, shape (6,)."""

@@ -25,10 +25,14 @@ let frames = 0, padButtons = [];
 // -- the link ---------------------------------------------------------------------------------------------------------------
 
 function open() {
-  link = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${base}link`);
+  link = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${base}link/${hello ? hello.seat : "new"}`);
   link.onmessage = (event) => {
     const message = JSON.parse(event.data);
-    if (message.type === "hello") { hello = message; scene = -1; fillScenarios(); }
+    if (message.type === "hello") {
+      if (!hello || hello.seat !== message.seat) scene = -1;
+      hello = message;
+      fillScenarios();
+    }
     else if (message.type === "frame") { frame = message; frames += 1; show(); }
     else if (message.type === "checked") problems(message.problems);
     else if (message.type === "saved") { problems([]); download(message); }
