@@ -24,7 +24,6 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from ._messages import LARGEST_PICTURE, Guard, Refused, RefusedLog, page_message, scene_message
-from ._session import FRAME
 
 __all__ = ["Gate", "House"]
 
@@ -34,6 +33,8 @@ STATIC = {
     "station.css": ("station.css", "text/css; charset=utf-8"),
 }
 """Files of the page, by their path behind the token."""
+LOOK = 0.25 / 30.0
+"""Time between two looks for a new frame [s]."""
 IDLE = 0.25
 """Longest time between two frames to a page [s]."""
 SEAT = 16
@@ -235,7 +236,7 @@ class Gate:
                     await connection.send(f"{text}, {own[1:]}")
                     self.frames += 1
                     self.dropped += missed
-                await asyncio.sleep(max(0.0, 0.9 * FRAME - (self._loop.time() - now)))
+                await asyncio.sleep(LOOK)
 
     # -- the viewer ---------------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from hydromechs.errors import SimulationDiverged
 from hydromechs.gnc import Navigated
+from hydromechs.integrators import is_multiple
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.scenario import Checkpoints, ControllerSpec, RunResult, Scenario, conclude_run, recording_attrs, run_scenario
 from hydromechs.simulation import LiveRun, Simulation
@@ -31,6 +32,8 @@ __all__ = ["FRAME", "LOST_AFTER", "Session", "fly_again", "piloted"]
 
 FRAME = 1.0 / 30.0
 """Time between two snapshots [s]."""
+SMOOTH = 0.02
+"""Time between two stops of a session that is short enough [s]."""
 LOST_AFTER = 2.0
 """Time without a word from the pilot after which the vehicle holds its place [s]."""
 BEHIND = 0.25
@@ -85,6 +88,15 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
     return run_scenario(replace(scenario, duration=inputs.end), folder, text=text, file=file)
 
 
+def _slice(simulation: Simulation, period: float) -> float:
+    """Time between two stops [s]: a part of the control's period that is short enough for smooth pictures, where it may be."""
+    if simulation.method.starts_anew:
+        return period  # other stops, other numbers
+    step = simulation.step_size
+    fit = (n for n in range(math.ceil(period / SMOOTH), 0, -1) if is_multiple(period / n, step, step))
+    return period / next(fit, 1)
+
+
 class Session:
     """A scenario that an operator flies. All methods may be called from any thread; the simulation never waits for a page.
 
@@ -111,7 +123,7 @@ class Session:
         self._heard = time.monotonic()
         self._running, self._scale, self._steps = False, 1.0, 0
         self._factor, self._late, self._runs, self._snapshots = 0.0, 0, 0, 0
-        self._anchor = self._measured = (0.0, 0.0)
+        self._anchor, self._measured, self._due = (0.0, 0.0), (0.0, 0.0), 0.0
         self._diverged: SimulationDiverged | None = None
         self._snapshot: Snapshot | None = None
         self._requests: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -245,9 +257,11 @@ class Session:
             self._published.notify_all()
 
     def _tick(self) -> None:
-        """One period of the control, at its time."""
+        """One slice of a period of the control at its time, or a whole one when asked to step."""
+        slice_ = self._slice
         if self._steps:
             self._steps -= 1
+            slice_ = self._pilot.period
         elif math.isfinite(self._scale):
             ahead = self._anchor[1] + (self._live.t - self._anchor[0]) / self._scale - time.perf_counter()
             if ahead > 0.0:
@@ -256,27 +270,30 @@ class Session:
             elif ahead < -BEHIND:
                 self._late += 1
                 self._set_anchor()
-        try:
-            said = self._live.advance((round(self._live.t / self._pilot.period) + 1) * self._pilot.period)
-        except SimulationDiverged as error:
-            self._fail(str(error), error)
-            return
-        except Exception as error:
-            self._fail(f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}", None)
-            return
-        self._tell()
-        if said:
-            self._fail(f"stopped: {said}", None)
+        self._advance(slice_)
         now = time.perf_counter()
-        if now - self._shown >= FRAME or not self._running:
+        if not self.problem and (now >= self._due or not self._running):
+            self._due = max(self._due + FRAME, now)
             self._publish()
             passed = now - self._measured[1]
             if passed > 0.5:
                 self._factor = (self._live.t - self._measured[0]) / passed
                 self._measured = (self._live.t, now)
 
+    def _advance(self, period: float) -> None:
+        """Run to the next multiple of a time [s]."""
+        try:
+            said = self._live.advance((math.floor(self._live.t / period + 1e-6) + 1) * period)
+        except SimulationDiverged as error:
+            self._fail(str(error), error)
+        except Exception as error:
+            self._fail(f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}", None)
+        else:
+            self._tell()
+            if said:
+                self._fail(f"stopped: {said}", None)
+
     def _publish(self) -> None:
-        self._shown = time.perf_counter()
         self._snapshots += 1
         snapshot = self._display.snapshot(self._snapshots, self._runs)
         with self._published:
@@ -305,7 +322,12 @@ class Session:
             self._set_anchor()
 
     def _pause(self) -> None:
+        """Stop time at a tick of the control."""
+        if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
+            self._advance(self._pilot.period)
         self._running, self._factor = False, 0.0
+        if self.problem:
+            return
         self._publish()
 
     def _one_step(self) -> None:
@@ -337,6 +359,7 @@ class Session:
         pilot = pilot_of(simulation)
         display = Display(simulation, pilot, configured.scenario.terrain)
         self.configured, self._sim, self._pilot, self._display = configured, simulation, pilot, display
+        self._slice = _slice(simulation, pilot.period)
 
     def _begin(self) -> None:
         """Begin a run, paused."""
@@ -351,7 +374,7 @@ class Session:
         self.problem, self._running, self._steps, self._told = "", False, 0, 0
         self._diverged = None
         self._runs += 1
-        self._shown = 0.0
+        self._due = 0.0
         self._set_anchor()
         self._publish()
 

@@ -194,8 +194,7 @@ class Station:
         """Show each new snapshot, and make its frame for the pages."""
         last: Snapshot | None = None
         while not self._closed:
-            started = time.perf_counter()
-            snapshot = self.session.wait(last, 0.1)
+            snapshot = self.session.wait(last, 0.05)
             if snapshot is not last:
                 if self.session.simulation.model is not self.scenes.model:
                     old, self.scenes = self.scenes, Scenes(self.session)
@@ -210,7 +209,6 @@ class Station:
             elif last is not None:
                 self.scenes.look(last)  # for who comes while time stands still
             self._render()
-            time.sleep(max(0.0, 0.95 * FRAME - (time.perf_counter() - started)))
 
     def _render(self) -> None:
         """Make the text of the newest frame."""
