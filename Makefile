@@ -55,5 +55,5 @@ $(VENV)/run: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'  # Python compiles what is used, when it is
 	touch $@ $(VENV)/run

@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import hydromechs
 
 SOURCE = Path(hydromechs.__file__).parent
@@ -77,7 +75,28 @@ def imported_packages(file: Path) -> set[str]:
 
 
 FILES = [f for f in sorted(SOURCE.rglob("*.py")) if f.relative_to(SOURCE).parts not in (("__init__.py",), ("__main__.py",))]
-each_file = pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(SOURCE)))
+
+
+def together(things, name=str):
+    """One test of many things that names all that fail: a thousand of their own would take longer to start than to run."""
+
+    def of_one(test):
+        def test_all():
+            failed = []
+            for thing in things:
+                try:
+                    test(thing)
+                except AssertionError as error:
+                    failed.append(f"{name(thing)}: {error}")
+            assert not failed, "\n".join(failed)
+
+        test_all.__doc__ = test.__doc__
+        return test_all
+
+    return of_one
+
+
+each_file = together(FILES, lambda file: str(file.relative_to(SOURCE)))
 
 
 @each_file
@@ -141,7 +160,7 @@ def modules():
     return [m.name for m in pkgutil.walk_packages([str(SOURCE)], "hydromechs.")]
 
 
-@pytest.mark.parametrize("name", modules())
+@together(modules())
 def test_public_names_exist_and_are_documented(name):
     module = importlib.import_module(name)
     assert module.__doc__ or name.endswith("__main__")
@@ -151,7 +170,7 @@ def test_public_names_exist_and_are_documented(name):
             assert thing.__doc__, f"{name}.{public} has no docstring"
 
 
-@pytest.mark.parametrize("name", [n for n in hydromechs.__all__ if inspect.isfunction(getattr(hydromechs, n))])
+@together([n for n in hydromechs.__all__ if inspect.isfunction(getattr(hydromechs, n))])
 def test_docstrings_of_public_functions_name_their_arguments(name):
     function = getattr(hydromechs, name)
     for argument in inspect.signature(function).parameters:
@@ -160,7 +179,7 @@ def test_docstrings_of_public_functions_name_their_arguments(name):
         )
 
 
-@pytest.mark.parametrize("name", [n for n in hydromechs.__all__ if dataclasses.is_dataclass(getattr(hydromechs, n))])
+@together([n for n in hydromechs.__all__ if dataclasses.is_dataclass(getattr(hydromechs, n))])
 def test_dataclass_fields_are_documented(name):
     thing = getattr(hydromechs, name)
     tree = ast.parse(inspect.getsource(thing)).body[0]

@@ -346,10 +346,45 @@ class _Emitter:
 
     def body(self, pointers: list[list[str]]) -> None:
         """Load, compute, store; `pointers` has a pointer per lane for each input and output."""
-        names = self.operations(lambda argument, entry: self.load(pointers[argument], entry))
-        for k, places in enumerate(self.program.results):
-            for entry, place in enumerate(places):
-                self.store(names[place], pointers[len(self.program.inputs) + k], entry)
+        n, loaded = self.lanes, dict[tuple[int, int], list[str]]()
+
+        def load(argument: int, entry: int) -> str:
+            first = entry - entry % n
+            if n == 1 or first + n > self.program.inputs[argument].size:
+                return self.load(pointers[argument], entry)
+            if (argument, first) not in loaded:
+                at = [self.place(p, first, "double") for p in pointers[argument]]
+                rows = [self.new(f"load {self.type}, ptr {p}, align 8") for p in at]
+                loaded[argument, first] = self.transposed(rows)
+            return loaded[argument, first][entry - first]
+
+        names = self.operations(load)
+        for places, to in zip(self.program.results, pointers[len(self.program.inputs) :], strict=True):
+            whole = len(places) - len(places) % n if n > 1 else 0
+            for first in range(0, whole, n):
+                rows = self.transposed([names[place] for place in places[first : first + n]])
+                for row, pointer in zip(rows, to, strict=True):
+                    self.lines.append(f"  store {self.type} {row}, ptr {self.place(pointer, first, 'double')}, align 8")
+            for entry in range(whole, len(places)):
+                self.store(names[places[entry]], to, entry)
+
+    def transposed(self, rows: list[str]) -> list[str]:
+        """Columns of as many rows as there are lanes, a power of two: for each bit, entries that differ in it change places.
+
+        One load or store of a row for each lane and some shuffles, where entry by entry a program with many results takes
+        eight times the stores, and LLVM a time that grows with their square.
+        """
+        n, T = self.lanes, self.type
+        for bit in (1 << k for k in range(n.bit_length() - 1)):
+            low = ", ".join(f"i32 {n + (j ^ bit) if j & bit else j}" for j in range(n))
+            high = ", ".join(f"i32 {n + j if j & bit else j ^ bit}" for j in range(n))
+            new = list(rows)
+            for i in range(n):
+                if not i & bit:
+                    for k, mask in ((i, low), (i | bit, high)):
+                        new[k] = self.new(f"shufflevector {T} {rows[i]}, {T} {rows[i | bit]}, <{n} x i32> <{mask}>")
+            rows = new
+        return rows
 
 
 def llvm_text(program: Program, lanes: int) -> str:
