@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ ROOM = 15.0
 """Distance around the start within which the ground and the sea are drawn [m]."""
 SEA_EVERY = 0.1
 """Time between two shapes of a moving sea [s]."""
+COMES = 2.0
+"""Time that a browser has to take its first camera [s]."""
 GHOST = 0.35
 """Opacity of ghosts."""
 
@@ -57,17 +60,22 @@ def live_scene(
         lines = np.linspace(-2.0 * ROOM, 2.0 * ROOM, 33)
         x, y = center[0] + lines, center[1] + lines
         surfaces = (Surface(name="water surface", x=x, y=y, z=np.zeros((1, 33, 33)), color=SEA, opacity=0.4),)
+    tails = np.broadcast_to(position[0], (1, 8, 2, 3))
+    current = Arrows(name="current", ends=tails, width=0.005 * _size(plain), color=CURRENT, layer="current")
     return Scene(
         title=model.name,
         axes=model.world.axes,
         frames=tuple(frames),
         solids=(*solids, *_ground(model, terrain, environment, around)),
-        arrows=(
-            Arrows(name="current", ends=np.zeros((1, 8, 2, 3)), width=0.005 * _size(plain), color=CURRENT, layer="current"),
-        ),
+        arrows=(current,) if environment is not None and _moves(environment) else (),
         surfaces=surfaces,
         wet=wet,
     )
+
+
+def _moves(environment: Environment) -> bool:
+    """Whether the water moves."""
+    return environment.current is not None or environment.gusts is not None or bool(environment.waves)
 
 
 def _size(scene: Scene) -> float:
@@ -99,7 +107,8 @@ class LivePage(Page):
         follow: int | None = None,
         camera: Camera | None = None,
     ) -> None:
-        super().__init__(scene, camera=camera or scene_camera(scene, aspect=1.0))
+        seen = camera or scene_camera(scene, aspect=1.0)
+        super().__init__(scene, camera=seen)
         self.model, self._follow = model, follow
         self.server.gui.main_panel.float()  # it is empty; the page around the scene hides what floats
         api = self.server.scene
@@ -111,7 +120,9 @@ class LivePage(Page):
         self._ghosts: dict[str, list[Any]] = {}
         self._angles = np.zeros(len(self._propellers))
         self._t = self._sea_t = self._arrows_t = 0.0
-        self._where: dict[int, Array] = {}
+        self._where: dict[int, tuple[float, Array]] = {}
+        start = np.zeros(3) if follow is None else scene.upright @ scene.frames[_frame_of(scene, model, follow)].position[0]
+        self._first = (seen.position - start, seen.target - start)
 
     def pose(self, t: float, position: Array, wxyz: Array, force: Array, flow: Array) -> None:
         """Show the bodies somewhere.
@@ -209,7 +220,7 @@ class LivePage(Page):
         self.server.scene.get_handle_by_name(f"{self.paths['']}/{surface.name}").vertices = corners.astype(np.float32)
 
     def _move_current(self, t: float, position: Array, flow: Array) -> None:
-        if not np.any(flow) or 0.0 <= t - self._arrows_t < 2.0 * SEA_EVERY:
+        if not self.scene.arrows or 0.0 <= t - self._arrows_t < 2.0 * SEA_EVERY:
             return
         self._arrows_t = t
         size = _size(self.scene) * 0.5
@@ -219,14 +230,24 @@ class LivePage(Page):
         self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
 
     def _move_cameras(self, place: Array) -> None:
-        """Move the camera of everyone who watches by as much as the body has moved that it follows."""
+        """Put the camera of who comes beside the body that it follows; then move it by as much as the body moves."""
+        now = time.monotonic()
         for number, client in self.server.get_clients().items():
-            shift = place - self._where.get(number, place)
-            if number not in self._where or np.abs(shift).max() > 1e-3:
-                self._where[number] = place
-                if np.abs(shift).max() > 1e-3 and np.linalg.norm(shift) < 1e3:
-                    with client.atomic():
-                        client.camera.position = client.camera.position + shift  # the point looked at moves along
+            since, before = self._where.get(number, (now, place))
+            if now - since < COMES:  # what its browser tells of its camera may be from before
+                self._where[number] = (since, place)
+                with client.atomic():
+                    client.camera.position = place + self._first[0]
+                    client.camera.look_at = place + self._first[1]
+            elif np.abs(place - before).max() > 1e-3:
+                self._where[number] = (since, place)
+                with client.atomic():
+                    client.camera.position = client.camera.position + (place - before)  # the point looked at moves along
+
+
+def _frame_of(scene: Scene, model: Model, body: int) -> int:
+    """Place of a body's frame among those of a scene."""
+    return [frame.name for frame in scene.frames].index(model.body_names[body])
 
 
 def _put(handles: Sequence[Any], position: Array, wxyz: Array) -> None:
