@@ -493,3 +493,10 @@ def test_what_a_look_ahead_refuses(midway):
         look_ahead(start, {"go": {"thruster1": 0.5}}, 1.0)
     with pytest.raises(ValueError, match="rk4"):
         LookAhead(hm.Simulation(midway.plant, integrator="dormand_prince"))
+
+
+def test_a_look_ahead_on_another_engine_is_refused_at_once(midway):
+    pytest.importorskip("mujoco")
+    sim = hm.hybrid.Hybrid(engine="mujoco").simulation(midway.plant, step=STEP)
+    with pytest.raises(ValueError, match=r"mujoco.* holds one world"):
+        LookAhead(sim)
