@@ -282,6 +282,21 @@ def test_a_run_goes_on_from_its_state_to_the_last_bit(engine):
     np.testing.assert_array_equal(again.internal, end.internal)
 
 
+@pytest.mark.parametrize("engine", [e for e in ("mujoco", "dart") if e in INSTALLED])
+def test_a_run_with_contacts_goes_on_from_its_state_and_repeats_to_the_last_bit(engine):
+    """What engines start their contact forces from does not count."""
+    plant = block(SOLIDS["plane"])
+    q = np.array([0.0, 0.0, -0.2, 0.9, 0.3, 0.1, 0.3])
+    q[3:] /= np.linalg.norm(q[3:])
+    start = hm.State(q=q, v=np.array([0.4, 0.1, 0.3, 0.5, -0.7, 0.2]))
+    sim = Hybrid(engine=engine).simulation(plant, state=start, step=1e-3)
+    half, end = sim.step(duration=0.4), sim.step(duration=0.4)
+    assert np.abs(sim.observe()["contact_force"]).max() > 0.0
+    assert sim.reset(half) == half and sim.step(duration=0.4) == end
+    sim.reset()
+    assert sim.step(duration=0.4) == half and sim.step(duration=0.4) == end
+
+
 @pytest.mark.skipif("dart" not in INSTALLED, reason="needs dartpy")
 def test_what_an_engine_cannot_represent_is_named_before_the_start():
     field = terrain.HeightField(name="seabed", material=ROUGH, x=(-1, 1), y=(-1, 1), heights=((0, 0), (0, 0)))
