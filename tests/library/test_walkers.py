@@ -24,7 +24,14 @@ def place(model, q, name):
 
 @pytest.mark.parametrize(
     ("name", "bodies", "freedom"),
-    [("aquarobot", 28, 45), ("osu_hexapod", 19, 24), ("dante", 10, 16), ("k2t", 10, 15), ("waav", 9, 18), ("dual_arm_redundant", 15, 20)],
+    [
+        ("aquarobot", 28, 45),
+        ("osu_hexapod", 19, 24),
+        ("dante", 10, 16),
+        ("k2t", 10, 15),
+        ("waav", 9, 18),
+        ("dual_arm_redundant", 15, 20),
+    ],
 )
 def test_bodies_and_degrees_of_freedom(name, bodies, freedom):
     model = hm.load(name)

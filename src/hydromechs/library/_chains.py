@@ -31,10 +31,10 @@ def _water(radius: float, length: float, coefficient: float) -> Hydro:
 
 
 def snake(n: int, *, length: float = 0.3, radius: float = 0.05, relative_density: float = 1.0) -> Model:
-    """A swimming snake: `n` equal modules in a row, joined about z and y in turn. World NED; the first module, the head, is free.
+    """A swimming snake: `n` equal modules in a row, joined about z and y in turn. World NED; the first, the head, is free.
 
-    All of it is an estimate. The head looks along −x, so that the other modules follow along x; frames "head" and "tail" are its
-    ends. Joints stop at 90°.
+    All of it is an estimate. The head looks along −x, so that the other modules follow along x; frames "head" and "tail" are
+    its ends. Joints stop at 90°.
 
     Args:
         n: Number of modules, named "module1" (the head) to "module<n>".
@@ -47,7 +47,9 @@ def snake(n: int, *, length: float = 0.3, radius: float = 0.05, relative_density
     world = World(axes="NED")
     mass = positive(relative_density, "relative_density") * world.water_density * math.pi * radius**2 * length
     middle = Origin((0.5 * length, 0.0, 0.0), ALONG_X.rpy)
-    tube = visual.Capsule(radius=radius, length=max(length - 2.6 * radius, 0.1 * radius), origin=middle, color=(0.95, 0.75, 0.12))
+    tube = visual.Capsule(
+        radius=radius, length=max(length - 2.6 * radius, 0.1 * radius), origin=middle, color=(0.95, 0.75, 0.12)
+    )
     ring = visual.Cylinder(radius=1.03 * radius, length=0.3 * radius, origin=middle, role="frame")
     bodies: list[Body] = []
     for k in range(n):
