@@ -1,6 +1,6 @@
 """Soft contact of bodies with terrain and with each other: distances, normal laws, friction, pairs of what may touch."""
 
-from . import terrain
+from . import ground, terrain
 from ._distance import signed_distance
 from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
@@ -31,6 +31,7 @@ __all__ = [
     "grasp_gap",
     "grasp_misfit",
     "grasp_rows",
+    "ground",
     "ray_distance",
     "signed_distance",
     "terrain",

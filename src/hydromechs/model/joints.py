@@ -2,7 +2,8 @@
 
 A joint is data. For the equations it becomes a sequence of *steps* from the parent's frame to the body's frame: constant
 transformations and moving ones (`RevoluteStep`, `PrismaticStep`, `HelicalStep`, `BallStep`, `FreeStep`), which name their
-places in the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion subspace.
+places in the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion
+subspace.
 
 Damping, friction and limits act in simulations, as friction and stops; forward dynamics takes the joint force as given.
 """
