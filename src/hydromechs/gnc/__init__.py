@@ -1,6 +1,6 @@
 """Guidance, navigation and control: sensors, filters, and controllers that scenarios name."""
 
-from . import navigation, sensors
+from . import navigation, sensors, walking
 from ._carry import CarryLoad
 from ._cartesian import CartesianMotion
 from ._inverse_kinematics import damped_inverse, reach_pose
@@ -15,6 +15,7 @@ from ._speed_path import LqrFollowPath, LqrHoldPose
 from ._task_priority import TaskPriority, prioritised
 from ._together import Together
 from .navigation import ErrorStateFilter, Navigation
+from .walking import Walk
 
 __all__ = [
     "CONTROLLERS",
@@ -35,6 +36,7 @@ __all__ = [
     "Navigation",
     "TaskPriority",
     "Together",
+    "Walk",
     "Waypoints",
     "damped_inverse",
     "loop_margins",
@@ -43,4 +45,5 @@ __all__ = [
     "reach_pose",
     "sensors",
     "servo_lqr",
+    "walking",
 ]
