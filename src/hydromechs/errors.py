@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Fault", "FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnreachableFoothold", "UnsupportedFeature", "words_of"]
+__all__ = [
+    "Fault",
+    "FieldError",
+    "ModelError",
+    "ScenarioError",
+    "SimulationDiverged",
+    "UnreachableFoothold",
+    "UnsupportedFeature",
+    "words_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -46,10 +47,10 @@ class Course:
     def _gone(self, t: float) -> float:
         """Time at full speed that makes the same way [s]."""
         r = self.ramp
-        up = np.clip(t, 0.0, r)
+        up = min(max(t, 0.0), r)
         gone = 0.5 * up * up / r + max(min(t, self.end - r) - r, 0.0)
-        down = np.clip(t - (self.end - r), 0.0, r) if np.isfinite(self.end) else 0.0
-        return float(gone + down - 0.5 * down * down / r)
+        down = min(max(t - (self.end - r), 0.0), r)
+        return gone + down - 0.5 * down * down / r
 
     def at(self, t: float, start: Array) -> CoursePoint:
         """Where the body should be.
@@ -62,7 +63,7 @@ class Course:
         if abs(w * s) < 1e-9:
             moved = s * self.velocity
         else:  # ∫ R(w s) v ds
-            sine, versine = np.sin(w * s) / w, (1.0 - np.cos(w * s)) / w
+            sine, versine = math.sin(w * s) / w, (1.0 - math.cos(w * s)) / w
             moved = np.array([[sine, -versine], [versine, sine]]) @ self.velocity
-        c, sn = np.cos(yaw), np.sin(yaw)
+        c, sn = math.cos(yaw), math.sin(yaw)
         return CoursePoint(start[:2] + np.array([[c, -sn], [sn, c]]) @ moved, yaw + w * s)

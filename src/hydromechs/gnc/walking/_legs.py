@@ -12,7 +12,7 @@ from hydromechs.values import Array
 
 __all__ = ["Legs"]
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-7
 """Error of a foot at which the search for angles ends [m]."""
 
 
@@ -58,6 +58,9 @@ class Legs:
         n = len(self.feet)
         self.axes, self.points = np.reshape(axes, (n, 3, 3)), np.reshape(points, (n, 3, 3))
         self.ends, self.limits = np.reshape(ends, (n, 3)), np.reshape(limits, (n, 3, 2))
+        self._cross = np.cross(self.axes[..., None, :], np.eye(3)).swapaxes(-1, -2)
+        """a × of each axis, shape (n, 3, 3, 3)."""
+        self._cross_twice = self._cross @ self._cross
         self.at = [model.joint_part(name).q.start for name in self.names]
         """Places of the joints in q."""
 
@@ -68,14 +71,16 @@ class Legs:
             angles: Joint angles [rad], shape (n, 3).
             legs: Which legs; all unless given.
         """
-        a, P = self.axes[legs], self.points[legs]
+        K, P = self._cross[legs], self.points[legs]
+        s, v = np.sin(angles)[..., None, None], (1.0 - np.cos(angles))[..., None, None]
+        R = np.eye(3) + s * K + v * self._cross_twice[legs]  # Rodrigues
         x = self.ends[legs]
-        columns: list[Array] = []
+        J = np.zeros((len(x), 3, 0))
         for k in (2, 1, 0):
-            axis, angle = a[:, k], angles[:, k, None]
-            x = P[:, k] + _turned(axis, angle, x - P[:, k])
-            columns = [np.cross(axis, x - P[:, k]), *(_turned(axis, angle, c) for c in columns)]
-        return x, np.stack(columns, axis=-1)
+            arm = R[:, k] @ (x - P[:, k])[..., None]
+            J = np.concatenate([K[:, k] @ arm, R[:, k] @ J], axis=-1)
+            x = P[:, k] + arm[..., 0]
+        return x, J
 
     def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
         """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,).
@@ -95,17 +100,14 @@ class Legs:
             off = places - x
             if np.abs(off).max() < TOLERANCE:
                 break
-            step = np.linalg.solve(np.swapaxes(J, 1, 2) @ J + damping, np.einsum("nji,nj->ni", J, off)[..., None])[..., 0]
+            Jt = J.swapaxes(1, 2)
+            step = np.linalg.solve(Jt @ J + damping, Jt @ off[..., None])[..., 0]
             longest = np.abs(step).max(axis=1, keepdims=True)
-            q = np.clip(q + step * np.minimum(1.0, 0.4 / np.maximum(longest, 1e-12)), low, high)
-        x, _ = self.positions(q, legs)
-        return q, np.linalg.norm(places - x, axis=1)
-
-
-def _turned(axis: Array, angle: Array, x: Array) -> Array:
-    """Vectors turned about unit axes (Rodrigues), shape (n, 3)."""
-    c, s = np.cos(angle), np.sin(angle)
-    return c * x + s * np.cross(axis, x) + (1.0 - c) * (axis * x).sum(axis=1, keepdims=True) * axis
+            new = np.clip(q + step * np.minimum(1.0, 0.4 / np.maximum(longest, 1e-12)), low, high)
+            if np.abs(new - q).max() < TOLERANCE:
+                break  # as near as the limits let it
+            q = new
+        return q, np.linalg.norm(off, axis=1)
 
 
 def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:
@@ -115,6 +117,9 @@ def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:
     ball: int | None = None
     while at >= 0 and at != root:
         joint = model.bodies[at].joint
+        if isinstance(joint, joints.Free):
+            at = -1
+            break
         if isinstance(joint, joints.Ball) and not out and ball is None:
             ball = at
         elif isinstance(joint, joints.Revolute):

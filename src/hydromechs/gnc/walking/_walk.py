@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,8 +46,8 @@ class Walk(Controller):
       the middle of its stance, or at a better place near it: reachable at both ends of the stance, and even.
     - A swing goes up, over all ground between, and down.
     - Inverse kinematics gives joint angles, which `JointServos` makes motors or servos follow.
-    - Slips, sagging and a current are taken out by integrals of the body's position and attitude, and by planning footholds from
-      where the body is.
+    - Slips, sagging and a current are taken out by integrals of the body's position and attitude, and by planning footholds
+      from where the body is.
 
     Its signals are the reference and the error of the body's position in world axes, the error of its attitude as a rotation
     vector in body axes, and the progress of each foot's swing, below 0 while it stands.
@@ -175,8 +176,8 @@ class Walk(Controller):
         if left.max() > LOST:
             k = int(np.argmax(left))
             raise UnreachableFoothold(
-                f"t = {state.t:.3f} s: leg of foot {self.feet[k]!r} cannot follow: {_words(feet[k])} is {left[k]:.3f} m out of its "
-                "reach; walk more slowly, with shorter steps (a shorter period), or lower the body"
+                f"t = {state.t:.3f} s: leg of foot {self.feet[k]!r} cannot follow: {_words(feet[k])} is {left[k]:.3f} m out of "
+                "its reach; walk more slowly, with shorter steps (a shorter period), or lower the body"
             )
         self.memory = memory
         self.signal_values = np.concatenate([reference.p, off, swing])
@@ -189,7 +190,7 @@ class Walk(Controller):
         """Stand as the machine stands."""
         m["begun"][...] = 1.0
         m["course"][:] = [*pose.p[:2], np.arctan2(pose.R[1, 0], pose.R[0, 0])]
-        m["body"][:] = [pose.p[2], -pose.R[2, 0] * 0.0, 0.0]
+        m["body"][:] = [pose.p[2], 0.0, 0.0]
         m["angles"][:] = angles
         feet = pose.p + self._legs.positions(angles)[0] @ pose.R.T
         m["foot"][:], m["goal"][:], m["place"][:] = feet, feet, feet
@@ -197,15 +198,22 @@ class Walk(Controller):
         deep = ground_height(self._ground, feet[:, 0], feet[:, 1], self._down) - soles
         k = int(np.argmax(deep))
         if deep[k] > max(0.1, self.foot_radius):
-            raise ValueError(f"foot {self.feet[k]!r} is {deep[k]:.3f} m below the ground at the start; start the machine higher")
+            raise ValueError(
+                f"foot {self.feet[k]!r} is {deep[k]:.3f} m below the ground at the start; start the machine higher"
+            )
 
     def _reference(self, m: dict[str, Array], t: float) -> _Pose:
         """Pose of the body at a time, with the height and the tilt that it has now."""
         xy, yaw = self.course.at(t - self.start_time, m["course"])
         z, ahead, sideways = m["body"]
-        normal = np.array([-ahead, -sideways, 1.0]) / np.sqrt(1.0 + ahead**2 + sideways**2)
-        x = np.array([1.0, 0.0, ahead]) / np.sqrt(1.0 + ahead**2)
-        tilt = np.stack([x, np.cross(normal, x), normal], axis=1)
+        a, b = math.hypot(1.0, ahead), math.sqrt(1.0 + ahead**2 + sideways**2)
+        tilt = np.array(  # z along the normal (−ahead, −sideways, 1)/b, x along (1, 0, ahead)/a
+            [
+                [1.0 / a, -ahead * sideways / (a * b), -ahead / b],
+                [0.0, a / b, -sideways / b],
+                [ahead / a, sideways / (a * b), 1.0 / b],
+            ]
+        )
         return _Pose(_about_z(yaw) @ tilt, np.array([*xy, z]))
 
     def _follow_ground(self, m: dict[str, Array], yaw: float) -> None:
@@ -213,7 +221,8 @@ class Walk(Controller):
         places = m["place"]
         middle = places.mean(axis=0)
         across = (places - middle) @ _about_z(yaw)
-        slopes, *_ = np.linalg.lstsq(across[:, :2], across[:, 2], rcond=None)
+        plane = across[:, :2]
+        slopes = np.linalg.solve(plane.T @ plane, plane.T @ across[:, 2])
         wanted = np.array([middle[2] + self._up * (self.height - self.foot_height), *(self.slope_share * slopes)])
         m["body"] += self.period / self.gait.swing_time * (wanted - m["body"])
 
@@ -272,7 +281,7 @@ class Walk(Controller):
         m["top"][k] = self._up * highest + (m["goal"][k, 2] - place[2])
 
     def _pads(self, at: Array) -> tuple[Array, Array]:
-        """Height on which a pad comes to rest at places (c, 2) [m], shape (c,), and how uneven it is below it [m], shape (c,)."""
+        """Height on which a pad comes to rest at places (c, 2) [m], and how uneven it is below it [m], shape (c,) each."""
         here = ground_height(self._ground, at[:, 0], at[:, 1], self._down)
         if not self.foot_radius:
             return here, np.zeros(len(at))
@@ -307,7 +316,7 @@ def _gait(given: str | Mapping[str, Any] | Gait) -> Gait:
 
 
 def _about_z(angle: float) -> Array:
-    c, s = np.cos(angle), np.sin(angle)
+    c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
