@@ -273,12 +273,13 @@ class Walk(Controller):
             )
         place = places[best]
         m["place"][k] = place
-        # commanded so that the foot lands there from where the body is
-        m["goal"][k] = command.p + command.R @ (pose.R.T @ (place - pose.p))
-        way = m["foot"][k] + np.linspace(0.0, 1.0, 12)[:, None] * (place - m["foot"][k])
+        # commanded so that the foot lands there from where the body is: the commanded world drifts from the true one
+        m["goal"][k] = _seen(pose, command, place)
+        here = _seen(command, pose, m["foot"][k])
+        way = here + np.linspace(0.0, 1.0, 12)[:, None] * (place - here)
         over = ground_height(self._ground, way[:, 0], way[:, 1], self._down).max() + self.foot_height
-        highest = max(over, float(self._up * m["foot"][k, 2]), float(self._up * place[2])) + self.step_height
-        m["top"][k] = self._up * highest + (m["goal"][k, 2] - place[2])
+        highest = max(over, float(self._up * here[2]), float(self._up * place[2])) + self.step_height
+        m["top"][k] = _seen(pose, command, np.array([*(0.5 * (here + place))[:2], self._up * highest]))[2]
 
     def _pads(self, at: Array) -> tuple[Array, Array]:
         """Height on which a pad comes to rest at places (c, 2) [m], and how uneven it is below it [m], shape (c,) each."""
@@ -313,6 +314,11 @@ def _gait(given: str | Mapping[str, Any] | Gait) -> Gait:
     if kind not in GAITS:
         raise FieldError("gait", given, f"must be {' or '.join(GAITS)}, a mapping with one of these as type, or a Gait")
     return GAITS[kind](**fields)
+
+
+def _seen(one: _Pose, other: _Pose, p: Array) -> Array:
+    """The point that lies to the other pose of the body as `p` lies to the one [m], shape (3,)."""
+    return np.asarray(other.p + other.R @ (one.R.T @ (p - one.p)))
 
 
 def _about_z(angle: float) -> Array:
