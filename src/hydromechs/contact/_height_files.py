@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def _mesh(path: Path, spacing: float) -> HeightGrid:
         raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
     if not path.exists():
         raise FileNotFoundError(path)
-    mesh = trimesh.load(path, force="mesh")
+    mesh: Any = trimesh.load(path, force="mesh")
     if not len(mesh.triangles):
         raise ValueError(f"{path.name!r} has no triangles")
     low, high = mesh.bounds

@@ -135,7 +135,7 @@ def field_from_function(
     lines = grid_lines(x, spacing, "x"), grid_lines(y, spacing, "y")
     X, Y = np.meshgrid(*lines, indexing="ij")
     heights = np.broadcast_to(np.asarray(height(X, Y), dtype=float), X.shape)
-    return field_from_array(heights, name=name, material=material, x=lines[0], y=lines[1])
+    return field_from_array(heights, name=name, material=material, x=lines[0].tolist(), y=lines[1].tolist())
 
 
 def field_from_file(
@@ -162,13 +162,13 @@ def field_from_file(
         spacing: Of the grid over a mesh [m].
     """
     grid = read_grid(Path(path), spacing=spacing)
-    lines = []
+    lines: list[Array] = []
     for axis, own, given in (("x", grid.x, x), ("y", grid.y, y)):
         if own is None and given is None:
             raise ValueError(f"{Path(path).name!r} does not say where it is: give {axis}, the first and the last grid line")
-        lines.append(own if given is None else given)
+        lines.append(np.asarray(own if given is None else given, dtype=float))
     heights = low + (high - low) * grid.heights
-    return field_from_array(heights, name=name, material=material, x=lines[0], y=lines[1])
+    return field_from_array(heights, name=name, material=material, x=lines[0].tolist(), y=lines[1].tolist())
 
 
 # -- generators: heights over grid lines ----------------------------------------------------------------------------------
