@@ -182,6 +182,7 @@ _PACKAGES = (
     "scenario",
     "simulation",
     "spatial",
+    "station",
     "studies",
     "viewer",
 )

@@ -14,7 +14,7 @@ from hydromechs.values import positive
 
 from ._pose_control import POSE, pose_waypoints
 from ._reference import Waypoints
-from ._speed_control import LqrSpeed, named
+from ._speed_control import AXES, LqrSpeed, named
 
 __all__ = ["LqrFollowPath", "LqrHoldPose"]
 
@@ -31,13 +31,36 @@ class LqrFollowPath(LqrSpeed):
         waypoints: As of `FollowPath`.
         stiffness: κ, the rate at which errors of place die away [1/s]; a third of the bandwidth unless given.
         speed: v_max, highest speed of the approach besides that of the path [m/s].
-        options: As of `LqrSpeed`: arm, body, controlled, bandwidth, integral, period.
+        arm: As of `LqrSpeed`.
+        body: As of `LqrSpeed`.
+        controlled: As of `LqrSpeed`.
+        bandwidth: As of `LqrSpeed` [rad/s].
+        integral: As of `LqrSpeed`.
+        period: Time between two commands [s].
     """
 
     def __init__(
-        self, *, waypoints: Sequence[Mapping[str, Any]], stiffness: float | None = None, speed: float = 0.5, **options: Any
+        self,
+        *,
+        waypoints: Sequence[Mapping[str, Any]],
+        stiffness: float | None = None,
+        speed: float = 0.5,
+        arm: Sequence[Mapping[str, float]] = (),
+        body: str | None = None,
+        controlled: Sequence[str] = tuple(AXES),
+        bandwidth: float = 1.0,
+        integral: float = 1.0,
+        period: float = 0.05,
     ) -> None:
-        super().__init__(waypoints=waypoints, **options)
+        super().__init__(
+            waypoints=waypoints,
+            arm=arm,
+            body=body,
+            controlled=controlled,
+            bandwidth=bandwidth,
+            integral=integral,
+            period=period,
+        )
         self.stiffness = self.bandwidth / 3.0 if stiffness is None else positive(stiffness, "stiffness")
         self.speed = positive(speed, "speed")
 
@@ -70,6 +93,10 @@ class LqrFollowPath(LqrSpeed):
         off = [*off, wanted[3] - roll, wanted[4] - pitch, turn]
         return reference, named("reference", POSE, wanted) | named("error", POSE, off)
 
+    def _rate(self, state: State) -> np.ndarray | None:
+        """None: where the vehicle will be is not known beforehand."""
+        return None
+
 
 class LqrHoldPose(LqrFollowPath):
     """Keeps a vehicle in its place by speed control with an outer loop. A controller.
@@ -77,8 +104,38 @@ class LqrHoldPose(LqrFollowPath):
     Args:
         position: Where, in world axes [m], shape (3,).
         heading_deg: Heading [°].
-        options: As in `LqrFollowPath`: stiffness, speed, arm, body, controlled, bandwidth, integral, period.
+        stiffness: As of `LqrFollowPath` [1/s].
+        speed: As of `LqrFollowPath` [m/s].
+        arm: As of `LqrSpeed`.
+        body: As of `LqrSpeed`.
+        controlled: As of `LqrSpeed`.
+        bandwidth: As of `LqrSpeed` [rad/s].
+        integral: As of `LqrSpeed`.
+        period: Time between two commands [s].
     """
 
-    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any) -> None:
-        super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
+    def __init__(
+        self,
+        *,
+        position: Sequence[float],
+        heading_deg: float = 0.0,
+        stiffness: float | None = None,
+        speed: float = 0.5,
+        arm: Sequence[Mapping[str, float]] = (),
+        body: str | None = None,
+        controlled: Sequence[str] = tuple(AXES),
+        bandwidth: float = 1.0,
+        integral: float = 1.0,
+        period: float = 0.05,
+    ) -> None:
+        super().__init__(
+            waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}],
+            stiffness=stiffness,
+            speed=speed,
+            arm=arm,
+            body=body,
+            controlled=controlled,
+            bandwidth=bandwidth,
+            integral=integral,
+            period=period,
+        )

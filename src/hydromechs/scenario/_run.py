@@ -18,7 +18,7 @@ from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged
 from hydromechs.gnc import Navigated
 from hydromechs.model import State
-from hydromechs.recording import RunFolder, Summary, load_recording, summarise
+from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
 from hydromechs.simulation import Controller, Plant, Simulation, load_state, save_state
 
 from ._scenario import Scenario
@@ -146,8 +146,10 @@ def _simulate(
         except SimulationDiverged as error:
             diverged = error
         except KeyboardInterrupt:
+            if not folder.has_run():
+                raise  # before the first sample
             save_state(saved.state, folder.state, saved.layout)
-            samples = load_recording(folder.recording).sizes["time"] if folder.has_run() else 0
+            samples = load_recording(folder.recording).sizes["time"]
             remaining = t_start + scenario.duration - saved.state.t
             raise RunInterrupted(folder, saved.state, samples, remaining) from None
     state = sim.state if diverged is None else diverged.state
@@ -226,11 +228,12 @@ def state_file(path: str | os.PathLike[str]) -> Path:
 
 
 def _check_layout(path: Path, sim: Simulation) -> None:
-    """Refuse the state of a simulation with other joints, actuators or internal states."""
+    """Refuse the state of a simulation with other joints, actuators, internal states or another controller."""
     layout = json.loads(path.read_text()).get("layout")
     if layout and layout != sim.layout_names:
         raise ValueError(
-            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order"
+            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order, "
+            "or its controller is another"
         )
 
 
@@ -246,6 +249,7 @@ def _setup(sim: Simulation) -> list[tuple[str, str]]:
         ("Actuators", ", ".join(plant.layout.commands) or "none"),
         ("Components", ", ".join(_counted(plant)) or "none"),
         ("Controller", _controller(sim.controller)),
+        *((DESIGN, note) for note in (sim.controller.notes if sim.controller else ())),
         ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),
         ("Seed", str(plant.seed)),
     ]

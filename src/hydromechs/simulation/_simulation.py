@@ -43,12 +43,11 @@ from ._programs import PlantPrograms
 from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Log, Run
-from ._stiffness import runaway, step_faults
+from ._start import check_start
+from ._stiffness import runaway
 
 __all__ = ["Simulation"]
 
-LATEST = 1e-3
-"""Rounding of a time, in steps, up to which a run can start there."""
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 
@@ -233,6 +232,7 @@ class Simulation:
             "command": layout.start(layout.input_slots[:na], q),
             "held": layout.start(layout.input_slots[na:], q),
             "parameters": self._first_parameters,
+            "memory": self._first_memory,
             "signal": np.full(len(self.signals), np.nan),
         }
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
@@ -240,19 +240,7 @@ class Simulation:
             x = np.asarray(getattr(given, name), dtype=float)
             values[name] = default if x.size == 0 else x
         shapes = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,), **{n: d.shape for n, d in defaults.items()}}
-        for name, shape in shapes.items():
-            if np.shape(values[name]) != shape:
-                raise ValueError(
-                    f"state.{name} must have shape {shape}, got {np.shape(values[name])}; is it of another simulation?"
-                )
-            if name != "signal" and not np.isfinite(values[name]).all():
-                raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
-        if rounding(given.t) > LATEST * self.step_size:
-            latest = LATEST * self.step_size / rounding(1.0)
-            raise ValueError(
-                f"state.t is {given.t:g} s; a number that large has too few digits for steps of {self.step_size:g} s: "
-                f"start before {latest:.2g} s, or count time from a later moment"
-            )
+        check_start(values, shapes, self.step_size)
         old = self._at, self._command, self._held, self.parameters
         self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
@@ -266,9 +254,10 @@ class Simulation:
         except (ValueError, KeyError):
             self._at, self._command, self._held, self.parameters = old
             raise
+        self._programs.checks.forget()
         self._controlled = bool(given.control)
         if self.controller is not None:
-            self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
+            self.controller.memory = np.array(values["memory"])
             self._signal = np.array(values["signal"])
             self.controller.signal_values = self._signal.copy()
         return self.state
@@ -399,6 +388,7 @@ class Simulation:
             duration: How long [s]; one step unless given.
         """
         duration = self.step_size if duration is None else positive(duration, "duration")
+        self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         self.command = command
         self._at = self._advance(self._at, self._at.t + duration, None)
         return self.state
@@ -428,9 +418,8 @@ class Simulation:
         for _, text in size_faults(duration, self.step_size, self.record):
             raise ValueError(text)
         self._ranges.counts.clear()
-        opened = self.plant.opened(self._inputs(self._at.t)[0])
-        for text in step_faults(self.plant, self._at.q, self.method, self.step_size, opened):
-            raise ValueError(text)  # numbers may stay finite and be wrong
+        self._programs.checks.forget()  # the mechanism may have another inertia here
+        self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         log = Log()
         for text in (note for c in self.plant.components for note in c.notes):
             log.say(text)
@@ -575,9 +564,9 @@ class Simulation:
         return self._observed(self._at)
 
     def _observed(self, at: Point) -> dict[str, np.ndarray]:
-        layout, nv = self.plant.layout, self.model.nv
-        names = [a.name for a in self._programs.observer.recipe.outputs]
-        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, self._inputs(at.t)[0]]), strict=True))
+        observer, layout, nv = self._programs.observer, self.plant.layout, self.model.nv
+        values = observer.single_results(np.array(at.t), at.q, at.x, self._inputs(at.t)[0])
+        got = {a.name: value for a, value in zip(observer.recipe.outputs, values, strict=True)}
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
@@ -597,4 +586,5 @@ class Simulation:
         q, v = self.model.coordinate_names
         layout, opened = self.plant.layout, self.plant.parameters
         groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))
-        return "; ".join(",".join(names) for names in groups)
+        remembers = f"; {type(self.controller).__name__} remembers {len(self._first_memory)}" if len(self._first_memory) else ""
+        return "; ".join(",".join(names) for names in groups) + remembers

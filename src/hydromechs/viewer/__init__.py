@@ -11,10 +11,12 @@ from ._report import write_report
 from ._scene import Arrows, Line, MovingFrame, Scene, Solid, Surface, model_scene
 from ._solids import Triangles
 from ._style import figure
+from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
 from ._view import ModelPage, view
 
 __all__ = [
     "MOST_HTML",
+    "VIDEOS",
     "Arrows",
     "Camera",
     "Line",
@@ -28,7 +30,9 @@ __all__ = [
     "Triangles",
     "browser_picture",
     "camera_for",
+    "chosen_layers",
     "figure",
+    "follow",
     "model_scene",
     "plot_comparison",
     "plot_moments",
@@ -39,7 +43,9 @@ __all__ = [
     "replay",
     "replay_html",
     "snapshot",
+    "video_moments",
     "view",
     "write_picture",
     "write_report",
+    "write_video",
 ]
