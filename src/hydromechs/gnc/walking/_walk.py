@@ -118,8 +118,9 @@ class Walk(Controller):
         self._at = model.q_slices[model.body_index(name)]
         self._legs = Legs(model, self.feet, name)
         self._servos = JointServos(simulation, self._legs.names, self.bandwidth)
-        solids = {c.solid.name: c.solid for c in simulation.plant.components if isinstance(c, Pair) and c.other is None}
-        self._ground = [solid for solid in solids.values() if isinstance(solid, terrain.Terrain)]
+        touched = [c.solid for c in simulation.plant.components if isinstance(c, Pair)]
+        solids = {solid.name: solid for solid in touched if isinstance(solid, terrain.Terrain)}
+        self._ground = list(solids.values())
         if not self._ground:
             raise ValueError("there is no ground to walk on: nothing of the machine can touch terrain; add terrain")
         self._down = np.asarray(model.world.down, dtype=float)
