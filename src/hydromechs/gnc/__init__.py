@@ -1,6 +1,6 @@
 """Guidance, navigation and control: sensors, filters, and controllers that scenarios name."""
 
-from . import navigation, sensors
+from . import navigation, sensors, walking
 from ._carry import CarryLoad
 from ._cartesian import CartesianMotion, ToolLoop
 from ._inverse_kinematics import Tool, damped_inverse, reach_pose
@@ -18,6 +18,7 @@ from ._together import Together
 from ._tool_path import ToolPath
 from ._vehicle import Vehicle
 from .navigation import ErrorStateFilter, Navigation
+from .walking import Walk
 
 __all__ = [
     "CONTROLLERS",
@@ -44,6 +45,7 @@ __all__ = [
     "ToolLoop",
     "ToolPath",
     "Vehicle",
+    "Walk",
     "Waypoints",
     "damped_inverse",
     "loop_margins",
@@ -53,4 +55,5 @@ __all__ = [
     "sensors",
     "servo_lqr",
     "speeds_towards",
+    "walking",
 ]

@@ -40,7 +40,7 @@ from ._live import LiveRun
 from ._observe import coordinates, quantities, quaternions
 from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
-from ._ranges import CommandRanges, by_name, input_values
+from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Run
 from ._start import check_start
@@ -162,7 +162,7 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
-        self._ranges = CommandRanges(self.plant.layout)
+        self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
         self._first = self.model.initial() if state is None else state
@@ -366,6 +366,7 @@ class Simulation:
 
     def _set_held(self, values: np.ndarray) -> float:
         """Set held inputs. Constraints that they close must fit; an impulse makes velocities agree. The energy lost [J]."""
+        self._held_ranges.check(values)
         before, _ = self._inputs(self._at.t)
         after = before.copy()
         after[len(self._command) : len(self._command) + len(values)] = values
