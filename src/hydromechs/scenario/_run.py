@@ -20,6 +20,7 @@ from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
 from hydromechs.simulation import Controller, Plant, Simulation, load_state, save_state
+from hydromechs.values import positive
 
 from ._scenario import Scenario
 
@@ -77,6 +78,7 @@ def run_scenario(
     *,
     text: str = "",
     file: str | os.PathLike[str] = "",
+    duration: float | None = None,
     resume: str | os.PathLike[str] | None = None,
     real_time: float | None = None,
     replace: bool = False,
@@ -93,6 +95,7 @@ def run_scenario(
         folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
         text: The scenario as a file, to keep with the recording.
         file: Path of that file, to find what it names by relative paths.
+        duration: How long to simulate [s]; the scenario's duration unless given. Events at later times do not happen.
         resume: A state to continue from: a state.json, or the folder of a run that holds one.
         real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
         replace: Replace an earlier run in the folder.
@@ -100,6 +103,9 @@ def run_scenario(
         checkpoint: Wall time between two checkpoints [s].
     """
     report = progress or (lambda phase, t: None)
+    duration = scenario.duration if duration is None else positive(duration, "duration")
+    if scenario.record > duration:
+        raise ValueError(f"record is {scenario.record:g} s, must not be longer than the duration of {duration:g} s")
     state = None if resume is None else load_state(state_file(resume))
     with contextlib.ExitStack() as stack:
         if not isinstance(folder, RunFolder):
@@ -114,12 +120,13 @@ def run_scenario(
         compile_time = time.perf_counter() - started
         folder.clear()
         about = {"scenario": text, "scenario_file": str(Path(file).absolute()) if file else ""}
-        return _simulate(scenario, sim, folder, about, real_time, report, checkpoint, compile_time)
+        return _simulate(scenario, sim, duration, folder, about, real_time, report, checkpoint, compile_time)
 
 
 def _simulate(
     scenario: Scenario,
     sim: Simulation,
+    duration: float,
     folder: RunFolder,
     about: dict[str, str],
     real_time: float | None,
@@ -136,7 +143,7 @@ def _simulate(
         warnings.simplefilter("always")
         try:
             outcome = sim.run(
-                scenario.duration,
+                duration,
                 path=folder.recording,
                 progress=lambda t: report("simulating", t - t_start),
                 saved=saved.take,
@@ -150,7 +157,7 @@ def _simulate(
                 raise  # before the first sample
             save_state(saved.state, folder.state, saved.layout)
             samples = load_recording(folder.recording).sizes["time"]
-            remaining = t_start + scenario.duration - saved.state.t
+            remaining = t_start + duration - saved.state.t
             raise RunInterrupted(folder, saved.state, samples, remaining) from None
     state = sim.state if diverged is None else diverged.state
     if diverged is None:
@@ -170,11 +177,23 @@ def _simulate(
         stopped=None if outcome is None else outcome.stopped,
         diverged=None if diverged is None else str(diverged),
         end_time=state.t,
+        notes=_left_out(scenario, t_start + duration),
     )
     folder.summary.write_text(json.dumps(summary.to_dict(), indent=2, ensure_ascii=False, default=str), encoding="utf-8")
     texts = dict.fromkeys(str(warning.message) for warning in caught)
     others = tuple(w for w in texts if not any(w in message for message in summary.messages))
     return RunResult(folder=folder, recording=dataset, state=state, summary=summary, warnings=others)
+
+
+def _left_out(scenario: Scenario, t_end: float) -> list[str]:
+    """What to say of timed events that a run of another duration does not come to."""
+    late = [
+        f"{event.name!r} ({event.level:g} s)" for event in scenario.events if event.quantity == "time" and event.level > t_end
+    ]
+    if not late:
+        return []
+    which = f"event {late[0]}, which does" if len(late) == 1 else f"events {', '.join(late)}, which do"
+    return [f"the run ends at {t_end:g} s, before the {which} not happen"]
 
 
 # -- states -----------------------------------------------------------------------------------------------------------------
