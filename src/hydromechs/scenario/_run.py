@@ -252,7 +252,7 @@ def _check_layout(path: Path, sim: Simulation) -> None:
     if layout and layout != sim.layout_names:
         raise ValueError(
             f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order, "
-            "or its controller is another"
+            f"or its controller or engine is another (this run: {sim.method.name}; give --engine as in the first run)"
         )
 
 
