@@ -210,3 +210,7 @@ def test_margins_are_shown_and_small_ones_are_said(capsys):
     assert "unstable" in fast and fast.endswith("margins should be above 6 dB and 30°: lower the bandwidth")
     print_summary(Summary(setup=((DESIGN, note),)), Console(width=300))
     assert note in capsys.readouterr().out
+    assert note.startswith("part 0 (LqrSpeed): servo LQR")
+    part = {"type": "lqr_speed", "parameters": {"waypoints": [{"t": 0.0}]}}
+    parts = [{**part, "name": "come", "end": 5.0}, {**part, "name": "lift", "start": 5.0}]
+    assert simulation(Together(parts=parts)).controller.notes == [note.replace("part 0 (LqrSpeed)", "come, lift")]

@@ -53,6 +53,8 @@ class Together(Controller):
     def __init__(self, *, parts: Sequence[Controller | Mapping[str, Any]], period: float = 0.05) -> None:
         self.period = positive(period, "period")
         self.parts = [self._part(k, part) for k, part in enumerate(parts)]
+        if not self.parts:
+            raise ValueError("parts is empty; give at least one controller")
         for part in self.parts:
             whole_steps(part.controller.period, self.period, "period of a part")
 
@@ -74,6 +76,8 @@ class Together(Controller):
         times = [
             number(given[key], f"{key} of part {k}") if key in given else x for key, x in (("start", -np.inf), ("end", np.inf))
         ]
+        if not times[0] < times[1]:
+            raise ValueError(f"part {k} ({kind}): start is {times[0]:g} s, must be before end, {times[1]:g} s")
         return Part(made, str(given.get("name", "")), *times)
 
     def start(self, simulation: Simulation) -> None:
@@ -90,7 +94,11 @@ class Together(Controller):
                 raise ValueError(f"two parts have the signal {twice!r}; give one of them a name, as name: arm")
             signals |= part.signals
         self.signals = signals
-        self.notes = [note for part in self.parts for note in part.controller.notes]
+        said: dict[str, list[str]] = {}
+        for k, part in enumerate(self.parts):
+            for note in part.controller.notes:
+                said.setdefault(note, []).append(part.name or f"part {k} ({type(part.controller).__name__})")
+        self.notes = [f"{', '.join(names)}: {note}" for note, names in said.items()]
         self.memory = np.concatenate([np.zeros(0), *(p.controller.memory for p in self.parts)])
         self._sizes = np.cumsum([len(p.controller.memory) for p in self.parts])[:-1]
 

@@ -132,6 +132,7 @@ def summarise(
     stopped: str | None = None,
     diverged: str | None = None,
     end_time: float | None = None,
+    notes: Sequence[str] = (),
 ) -> Summary:
     """The summary of a recorded run.
 
@@ -146,6 +147,7 @@ def summarise(
         stopped: The event that ended it early, or None.
         diverged: Why it diverged, or None.
         end_time: Time that was reached [s]; that of the last sample unless given.
+        notes: Messages besides those of the recording.
     """
     attrs, recorded = dataset.attrs, dataset.sizes.get("time", 0) > 0
     time = dataset["time"].values
@@ -179,7 +181,7 @@ def summarise(
         residual=residual,
         residual_relative=relative,
         setup=tuple(setup),
-        messages=_each_once([*attrs.get("messages", ()), *([diverged] if diverged else ()), *unjudged]),
+        messages=_each_once([*attrs.get("messages", ()), *notes, *([diverged] if diverged else ()), *unjudged]),
     )
 
 

@@ -33,6 +33,8 @@ def free_port(port: int) -> int:
     Args:
         port: Number of the first port to try.
     """
+    if not 0 <= port <= 65535:
+        raise ValueError(f"port {port}: ports are from 1 to 65535, 0 for any")
     for candidate in range(port, min(port + 100, 65536)) if port else (0,):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -41,7 +43,7 @@ def free_port(port: int) -> int:
             except OSError:
                 continue
             return int(trial.getsockname()[1])
-    raise OSError(f"ports {port} to {port + 99} are all in use; give another one with --port")
+    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; give another one with --port")
 
 
 class Page:
