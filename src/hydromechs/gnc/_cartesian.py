@@ -12,6 +12,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import matrix_from_rpy
 from hydromechs.values import nearest, positive
 
+from ._give_way import GiveWay
 from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
 from ._reference import Servos
 from ._tool_path import ToolPath
@@ -58,7 +59,8 @@ class CartesianMotion(Controller):
 
     J is the tool's Jacobian for the arm's joints, J⁺ its damped inverse, J_b v_b the velocity that the vehicle and other joints
     give it. The joints' targets are integrated; so the servos' sag under load is taken out, too. Its signals are reference and
-    error of the tool, as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes.
+    error of the tool, as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes. Where it gives way to a force, V_ref
+    has δ̇ besides and e has δ (see `GiveWay`), and δ is a signal, "given.tool.x" [m].
 
     Args:
         frame: Name of the tool's frame, or of a body.
@@ -68,6 +70,8 @@ class CartesianMotion(Controller):
         joints: Names of the joints that move; all servo-driven ones between the tool and the root unless given.
         stiffness: κ, the rate at which errors die away [1/s].
         rate: Highest rate of a joint [rad/s or m/s].
+        give_way: How it gives way to the force that a sensor in its wrist measures: a mapping with sensor (its name), stiffness
+            K [N/m], damping D [N·s/m], and start and touched [s] if wanted; it does not unless given.
         period: Time between two commands [s].
     """
 
@@ -81,6 +85,7 @@ class CartesianMotion(Controller):
         joints: Sequence[str] | None = None,
         stiffness: float = 2.0,
         rate: float = 1.0,
+        give_way: Mapping[str, Any] | None = None,
         period: float = 0.02,
     ) -> None:
         for name in directions:
@@ -90,6 +95,7 @@ class CartesianMotion(Controller):
         self.rows = [DIRECTIONS.index(name) for name in directions]
         self.stiffness, self.rate = positive(stiffness, "stiffness"), positive(rate, "rate")
         self.period = positive(period, "period")
+        self.give_way = None if give_way is None else GiveWay.of(give_way, self.period)
 
     def start(self, simulation: Simulation) -> None:
         """Look up the arm and compile its kinematics.
@@ -105,22 +111,37 @@ class CartesianMotion(Controller):
         self._servos = Servos(simulation, names)
         self._iv = [model.joint_part(n).v.start for n in names]
         self._limits = joint_limits(model, names)
-        self.memory = np.full(len(names), np.nan)
+        self._n, more = len(names), 0
+        if self.give_way is not None:
+            self.give_way.on(model, self.frame, self.measured)
+            more = GiveWay.SIZE
+        self.memory = np.concatenate([np.full(self._n, np.nan), np.zeros(more)])
         shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in self.rows}
         self.signals = {f"{kind}.{self.frame}.{x}": unit for kind in ("reference", "error") for x, unit in shown.items()}
+        if self.give_way is not None:
+            self.signals |= {f"given.{self.frame}.{x}": "m" for x in "xyz"}
 
     def __call__(self, state: State) -> dict[str, float]:
         """Targets of the servos at a `state`, and their rates."""
-        if np.isnan(self.memory).any():  # the first call: from where the servos are told to be
-            self.memory = self._servos.targets(state)
+        targets, more = self.memory[: self._n], self.memory[self._n :]
+        if np.isnan(targets).any():  # the first call: from where the servos are told to be
+            targets = self._servos.targets(state)
         wanted, rate, _ = self.path(state.t)
         pose = self._tool(state.q)
         off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))
+        given = []
+        if self.give_way is not None:
+            said = self.measured.get(self.give_way.sensor)
+            force = np.full(3, np.nan) if said is None else said.values[:3]
+            (offset, speed), more = self.give_way(more, state.t, pose.R, force)
+            off[:3] += offset
+            rate = np.concatenate([rate[:3] + speed, rate[3:]])
+            given = [offset]
         others = state.v.copy()
         others[self._iv] = 0.0
         V = (rate + self.stiffness * off - pose.J @ others)[self.rows]
-        qd = joint_rates(pose.J[self.rows][:, self._iv], V, self.memory, self._limits, self.rate, self.period)
-        out = self._servos.commands(self.memory, qd, state.t)
-        self.memory = self.memory + self.period * qd
-        self.signal_values = np.concatenate([wanted[self.rows], off[self.rows]])
+        qd = joint_rates(pose.J[self.rows][:, self._iv], V, targets, self._limits, self.rate, self.period)
+        out = self._servos.commands(targets, qd, state.t)
+        self.memory = np.concatenate([targets + self.period * qd, more])
+        self.signal_values = np.concatenate([wanted[self.rows], off[self.rows], *given])
         return out

@@ -11,13 +11,13 @@ import numpy as np
 from hydromechs.contact.terrain import Terrain
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Measured, Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._pack import Pack
 from .navigation import Estimate, Navigation, Navigator
-from .sensors import Aid, Instruments, JointEncoders, Reading, Sensor, common_period, normals, whole_periods
+from .sensors import Aid, Instruments, JointEncoders, Mounted, Reading, Sensor, common_period, normals, whole_periods
 
 __all__ = ["Navigated"]
 
@@ -88,6 +88,10 @@ class Navigated(Controller):
         inner, of_inner = np.zeros(0), {}
         self.signals = {}
         if self.controller is not None:
+            self.controller.measured = {
+                s.name: Measured(_frame(s), np.full(len(channels), np.nan))
+                for s, channels in zip(self.sensors, self.instruments.channels, strict=True)
+            }
             self.controller.start(simulation)
             inner = np.array(self.controller.memory, dtype=float)
             of_inner = dict(self.controller.signals)
@@ -136,12 +140,22 @@ class Navigated(Controller):
             return None
         self.controller.memory = self._m["inner"].copy()
         self.controller.signal_values = self.signal_values[len(self.signal_values) - self._inner :].copy()
+        self.controller.measured = self._said()
         told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
         commands = self.controller(told)
         self._m["inner"][:] = self.controller.memory
         self._show(state, self.controller.signal_values)
         self.messages = [*self.messages, *self.controller.messages]
         return commands
+
+    def _said(self) -> dict[str, Measured]:
+        """The last values of the sensors that said something."""
+        _, seen, last = self._m["last"]
+        out = {}
+        for s, start, end in zip(self.sensors, self._ends, self._ends[1:], strict=False):
+            if seen[start]:
+                out[s.name] = Measured(_frame(s), last[start:end])
+        return out
 
     def _show(self, state: State, inner: Array) -> None:
         """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
@@ -178,6 +192,11 @@ class Navigated(Controller):
                     part = model.joint_part(name)
                     q[part.q], v[part.v] = last[at + k], last[at + len(s.joints) + k]
         return replace(state, q=q, v=v)
+
+
+def _frame(sensor: Sensor) -> str:
+    """The frame that a sensor is mounted on; nothing for those of joints."""
+    return sensor.frame if isinstance(sensor, Mounted) else ""
 
 
 def _root(P: Array) -> Array:
