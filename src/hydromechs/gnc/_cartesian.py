@@ -93,6 +93,7 @@ class CartesianMotion(Controller):
                 raise ValueError(f"directions has {name!r}{nearest(str(name), DIRECTIONS)}")
         self.frame, self.path, self.joints = frame, ToolPath(waypoints, swings), joints
         self.rows = [DIRECTIONS.index(name) for name in directions]
+        self._turns = any(row >= 3 for row in self.rows)
         self.stiffness, self.rate = positive(stiffness, "stiffness"), positive(rate, "rate")
         self.period = positive(period, "period")
         self.give_way = None if give_way is None else GiveWay.of(give_way, self.period)
@@ -128,7 +129,8 @@ class CartesianMotion(Controller):
             targets = self._servos.targets(state)
         wanted, rate, _ = self.path(state.t)
         pose = self._tool(state.q)
-        off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))
+        axes = np.array(matrix_from_rpy(wanted[3:]), dtype=float) if self._turns else None
+        off = pose_off(pose, wanted[:3], axes)
         given = []
         if self.give_way is not None:
             said = self.measured.get(self.give_way.sensor)

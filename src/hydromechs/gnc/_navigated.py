@@ -111,6 +111,11 @@ class Navigated(Controller):
         views = self._pack.views(self.memory)
         views["instruments"][:], views["inner"][:] = self.instruments.start(), inner
         self._viewed, self._ends = np.zeros(0), np.cumsum([0, *map(len, self.instruments.channels)]).tolist()
+        self._encoders = []
+        for s, at in zip(self.sensors, self._ends, strict=False):
+            if isinstance(s, JointEncoders):
+                parts = [model.joint_part(name) for name in s.joints]
+                self._encoders.append((at, [p.q.start for p in parts], [p.v.start for p in parts]))
 
     def _look(self) -> None:
         """Make views into the memory if it is another one."""
@@ -135,16 +140,17 @@ class Navigated(Controller):
             there = np.isfinite(r.value)
             known[at], seen[at], last[at] = there, there | (seen[at] > 0.0), np.where(there, r.value, last[at])
         self.messages = [] if self.navigator is None else self._navigate(self.navigator, state, arrived)
+        e = None if self.navigator is None else self.navigator.estimate(self._of_navigator)
         if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
-            self._show(state, self.signal_values[len(self.signal_values) - self._inner :])
+            self._show(state, e, self.signal_values[len(self.signal_values) - self._inner :])
             return None
         self.controller.memory = self._m["inner"].copy()
         self.controller.signal_values = self.signal_values[len(self.signal_values) - self._inner :].copy()
         self.controller.measured = self._said()
-        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
+        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state, e)
         commands = self.controller(told)
         self._m["inner"][:] = self.controller.memory
-        self._show(state, self.controller.signal_values)
+        self._show(state, e, self.controller.signal_values)
         self.messages = [*self.messages, *self.controller.messages]
         return commands
 
@@ -157,13 +163,12 @@ class Navigated(Controller):
                 out[s.name] = Measured(_frame(s), last[start:end])
         return out
 
-    def _show(self, state: State, inner: Array) -> None:
+    def _show(self, state: State, e: Estimate | None, inner: Array) -> None:
         """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
         known, _, last = self._m["last"]
         shown = [np.where(known > 0.0, last, np.nan)]
-        if self.navigator is not None:
-            m = self._of_navigator
-            shown += [_shown(self.navigator, self.navigator.estimate(m), state), state.t - m["heard"]]
+        if self.navigator is not None and e is not None:
+            shown += [_shown(self.navigator, e, state), state.t - self._of_navigator["heard"]]
         self.signal_values = np.concatenate([*shown, inner])
 
     def _navigate(self, navigator: Navigator, state: State, arrived: Sequence[Reading]) -> list[str]:
@@ -178,19 +183,17 @@ class Navigated(Controller):
         aids = [r._replace(sensor=self._aids[r.sensor]) for r in arrived if r.sensor in self._aids]
         return navigator.tick(m, state.t, measured, aids)
 
-    def _believed(self, state: State) -> State:
+    def _believed(self, state: State, e: Estimate | None) -> State:
         """The state with the vehicle as estimated and joints as their encoders say."""
         q, v, model = state.q.copy(), state.v.copy(), self._simulation.model
-        if self.navigator is not None:
-            e, i = self.navigator.estimate(self._of_navigator), self.navigator.body
+        if self.navigator is not None and e is not None:
+            i = self.navigator.body
             q[model.q_slices[i]] = np.concatenate([e.position, e.orientation])
             v[model.v_slices[i]] = e.velocity
         _, seen, last = self._m["last"]
-        for s, at in zip(self.sensors, self._ends, strict=False):
-            if isinstance(s, JointEncoders) and seen[at]:
-                for k, name in enumerate(s.joints):
-                    part = model.joint_part(name)
-                    q[part.q], v[part.v] = last[at + k], last[at + len(s.joints) + k]
+        for at, iq, iv in self._encoders:
+            if seen[at]:
+                q[iq], v[iv] = last[at : at + len(iq)], last[at + len(iq) : at + 2 * len(iq)]
         return replace(state, q=q, v=v)
 
 
