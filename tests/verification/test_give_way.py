@@ -104,5 +104,7 @@ def test_a_path_begins_where_something_was_touched():
 def test_refused(given, words):
     with pytest.raises(ValueError, match=words):
         hm.Simulation(
-            MODEL, drives={n: drives.Servo(stiffness=1.0, damping=1.0) for n in START}, controller=CartesianMotion(**WAY, give_way=given)
+            MODEL,
+            drives={n: drives.Servo(stiffness=1.0, damping=1.0) for n in START},
+            controller=CartesianMotion(**WAY, give_way=given),
         )
