@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
 from ._reference import Servos
 from ._tool_path import ToolPath
 
-__all__ = ["CartesianMotion"]
+__all__ = ["CartesianMotion", "Led", "ToolLoop"]
 
 
 def joint_limits(model: Model, names: Sequence[str]) -> np.ndarray:
@@ -50,6 +50,79 @@ def joint_rates(J: np.ndarray, wanted: np.ndarray, q: np.ndarray, limits: np.nda
             break
         free &= ~leaving
     return np.where(free, out, 0.0)
+
+
+class Led(NamedTuple):
+    """What a tool loop does at one call."""
+
+    commands: dict[str, float]
+    """Targets of the servos, and their rates."""
+    targets: np.ndarray
+    """Targets of the joints at the next call [rad or m], shape (n,)."""
+    error: np.ndarray
+    """Reference less present pose in world axes [m, rad], 0 for turns where none is controlled, shape (6,)."""
+
+
+class ToolLoop:
+    """From the reference of a tool in the world to targets of servo-driven joints, while the base moves as it likes.
+
+        q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
+
+    Args:
+        simulation: The simulation that it controls.
+        frame: Name of the tool's frame, or of a body.
+        joints: Names of the joints that move; all servo-driven ones between the tool and the root if None.
+        directions: What is controlled, of x, y, z, rx, ry, rz in the world.
+        stiffness: κ, the rate at which errors die away [1/s].
+        rate: Highest rate of a joint [rad/s or m/s].
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        frame: str,
+        joints: Sequence[str] | None,
+        directions: Sequence[str],
+        stiffness: float,
+        rate: float,
+        period: float,
+    ) -> None:
+        model = simulation.model
+        self.tool = Tool(model, frame)
+        """Its kinematics."""
+        names = [n for n in self.tool.chain if n in simulation.actuators] if joints is None else list(joints)
+        if not names:
+            raise ValueError(f"cartesian control of {frame!r}: no joint between it and the root is driven; give it servos")
+        self.servos = Servos(simulation, names)
+        """Its joints."""
+        self.limits = joint_limits(model, names)
+        """Lowest and highest positions of its joints [rad or m], shape (n, 2)."""
+        self._iv = [model.joint_part(n).v.start for n in names]
+        self._rows = [DIRECTIONS.index(name) for name in directions]
+        self._stiffness, self._rate, self._period = stiffness, rate, period
+
+    def __call__(self, state: State, targets: np.ndarray, wanted: np.ndarray, rate: np.ndarray) -> Led:
+        """Commands at a `state`.
+
+        Args:
+            state: The state, or an estimate of it.
+            targets: Targets of the joints so far [rad or m], shape (n,).
+            wanted: Place and roll, pitch, heading of the tool [m, rad], shape (6,).
+            rate: Velocity of the reference in world axes [m/s, rad/s], shape (6,).
+        """
+        pose = self.tool(state.q)
+        axes = np.array(matrix_from_rpy(wanted[3:]), dtype=float) if max(self._rows) >= 3 else None
+        off = pose_off(pose, wanted[:3], axes)
+        V = (rate + self._stiffness * off - pose.J @ self.carried(state))[self._rows]
+        qd = joint_rates(pose.J[self._rows][:, self._iv], V, targets, self.limits, self._rate, self._period)
+        return Led(self.servos.commands(targets, qd, state.t), targets + self._period * qd, off)
+
+    def carried(self, state: State) -> np.ndarray:
+        """Velocities of all but its joints, shape (nv,)."""
+        others = state.v.copy()
+        others[self._iv] = 0.0
+        return others
 
 
 class CartesianMotion(Controller):
@@ -93,7 +166,6 @@ class CartesianMotion(Controller):
                 raise ValueError(f"directions has {name!r}{nearest(str(name), DIRECTIONS)}")
         self.frame, self.path, self.joints = frame, ToolPath(waypoints, swings), joints
         self.rows = [DIRECTIONS.index(name) for name in directions]
-        self._turns = any(row >= 3 for row in self.rows)
         self.stiffness, self.rate = positive(stiffness, "stiffness"), positive(rate, "rate")
         self.period = positive(period, "period")
         self.give_way = None if give_way is None else GiveWay.of(give_way, self.period)
@@ -104,17 +176,11 @@ class CartesianMotion(Controller):
         Args:
             simulation: The simulation that it will control.
         """
-        model = simulation.model
-        self._tool = Tool(model, self.frame)
-        names = [n for n in self._tool.chain if n in simulation.actuators] if self.joints is None else list(self.joints)
-        if not names:
-            raise ValueError(f"cartesian control of {self.frame!r}: no joint between it and the root is driven; give it servos")
-        self._servos = Servos(simulation, names)
-        self._iv = [model.joint_part(n).v.start for n in names]
-        self._limits = joint_limits(model, names)
-        self._n, more = len(names), 0
+        directions = [DIRECTIONS[k] for k in self.rows]
+        self._loop = ToolLoop(simulation, self.frame, self.joints, directions, self.stiffness, self.rate, self.period)
+        self._n, more = len(self._loop.servos.names), 0
         if self.give_way is not None:
-            self.give_way.on(model, self.frame, self.measured)
+            self.give_way.on(simulation.model, self.frame, self.measured)
             more = GiveWay.SIZE
         self.memory = np.concatenate([np.full(self._n, np.nan), np.zeros(more)])
         shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in self.rows}
@@ -126,24 +192,15 @@ class CartesianMotion(Controller):
         """Targets of the servos at a `state`, and their rates."""
         targets, more = self.memory[: self._n], self.memory[self._n :]
         if np.isnan(targets).any():  # the first call: from where the servos are told to be
-            targets = self._servos.targets(state)
+            targets = self._loop.servos.targets(state)
         wanted, rate, _ = self.path(state.t)
-        pose = self._tool(state.q)
-        axes = np.array(matrix_from_rpy(wanted[3:]), dtype=float) if self._turns else None
-        off = pose_off(pose, wanted[:3], axes)
-        given = []
+        shown, given = wanted[self.rows], np.zeros(0)
         if self.give_way is not None:
             said = self.measured.get(self.give_way.sensor)
             force = np.full(3, np.nan) if said is None else said.values[:3]
-            (offset, speed), more = self.give_way(more, state.t, pose.R, force)
-            off[:3] += offset
-            rate = np.concatenate([rate[:3] + speed, rate[3:]])
-            given = [offset]
-        others = state.v.copy()
-        others[self._iv] = 0.0
-        V = (rate + self.stiffness * off - pose.J @ others)[self.rows]
-        qd = joint_rates(pose.J[self.rows][:, self._iv], V, targets, self._limits, self.rate, self.period)
-        out = self._servos.commands(targets, qd, state.t)
-        self.memory = np.concatenate([targets + self.period * qd, more])
-        self.signal_values = np.concatenate([wanted[self.rows], off[self.rows], *given])
-        return out
+            (given, speed), more = self.give_way(more, state.t, self._loop.tool(state.q).R, force)
+            wanted, rate = wanted + np.concatenate([given, np.zeros(3)]), rate + np.concatenate([speed, np.zeros(3)])
+        led = self._loop(state, targets, wanted, rate)
+        self.memory = np.concatenate([led.targets, more])
+        self.signal_values = np.concatenate([shown, led.error[self.rows], given])
+        return led.commands
