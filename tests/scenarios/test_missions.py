@@ -79,6 +79,17 @@ def test_a_check_of_a_window():
         Check(name="c", quantity="time", after=2, before=1, below=1)
 
 
+def test_a_check_of_a_difference():
+    """The calls are 1 at 0 s, 2 at 0.1 s: 9, 10 and 10 less the mean of 2, 3, 4, less 6."""
+    recording = counted().run(1.0).recording
+    window = {"quantity": "signal.calls", "statistic": "max", "target": 6.0, "after": 0.75, "above": 0.9, "below": 1.1}
+    judged = Check(name="c", mean_of=(0.05, 0.35), **window).judge(recording)
+    assert judged.passed and judged.value == pytest.approx(1.0) and "less its mean from 0.05 s to 0.35 s" in judged.text
+    assert not Check(name="c", mean_of=(2, 3), **window).judge(recording).passed  # the run ended before
+    with pytest.raises(ValueError, match="must end after it begins"):
+        Check(name="c", mean_of=(2, 1), **window)
+
+
 def test_a_mission_passes_its_checks():
     """Verify those of one; `hydromechs run NAME` flies the others."""
     scenario = hm.load_scenario("pick_and_release")

@@ -3,6 +3,7 @@
 from . import navigation, sensors, walking
 from ._carry import CarryLoad
 from ._cartesian import CartesianMotion, ToolLoop
+from ._give_way import GiveWay
 from ._inverse_kinematics import Tool, damped_inverse, reach_pose
 from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
@@ -27,6 +28,7 @@ __all__ = [
     "ComputedTorque",
     "ErrorStateFilter",
     "FollowPath",
+    "GiveWay",
     "HoldPose",
     "JointControl",
     "JointMotion",

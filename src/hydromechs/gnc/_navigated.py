@@ -11,13 +11,13 @@ import numpy as np
 from hydromechs.contact.terrain import Terrain
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Measured, Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._pack import Pack
 from .navigation import Estimate, Navigation, Navigator
-from .sensors import Aid, Instruments, JointEncoders, Reading, Sensor, common_period, normals, whole_periods
+from .sensors import Aid, Instruments, JointEncoders, Mounted, Reading, Sensor, common_period, normals, whole_periods
 
 __all__ = ["Navigated"]
 
@@ -90,6 +90,10 @@ class Navigated(Controller):
         inner, of_inner = np.zeros(0), {}
         self.signals = {}
         if self.controller is not None:
+            self.controller.measured = {
+                s.name: Measured(_frame(s), np.full(len(channels), np.nan))
+                for s, channels in zip(self.sensors, self.instruments.channels, strict=True)
+            }
             self.controller.start(simulation)
             inner = np.array(self.controller.memory, dtype=float)
             of_inner = dict(self.controller.signals)
@@ -111,6 +115,11 @@ class Navigated(Controller):
         views = self._pack.views(self.memory)
         views["instruments"][:], views["inner"][:] = self.instruments.start(), inner
         self._viewed, self._ends = np.zeros(0), np.cumsum([0, *map(len, self.instruments.channels)]).tolist()
+        self._encoders = []
+        for s, at in zip(self.sensors, self._ends, strict=False):
+            if isinstance(s, JointEncoders):
+                parts = [model.joint_part(name) for name in s.joints]
+                self._encoders.append((at, [p.q.start for p in parts], [p.v.start for p in parts]))
 
     def _look(self) -> None:
         """Make views into the memory if it is another one."""
@@ -143,25 +152,35 @@ class Navigated(Controller):
             there = np.isfinite(r.value)
             known[at], seen[at], last[at] = there, there | (seen[at] > 0.0), np.where(there, r.value, last[at])
         self.messages = [] if self.navigator is None else self._navigate(self.navigator, state, arrived)
+        e = None if self.navigator is None else self.navigator.estimate(self._of_navigator)
         if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
-            self._show(state, self.signal_values[len(self.signal_values) - self._inner :])
+            self._show(state, e, self.signal_values[len(self.signal_values) - self._inner :])
             return None
         self.controller.memory = self._m["inner"].copy()
         self.controller.signal_values = self.signal_values[len(self.signal_values) - self._inner :].copy()
-        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
+        self.controller.measured = self._said()
+        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state, e)
         answer = ask(self.controller, told)
         self._m["inner"][:] = self.controller.memory
-        self._show(state, self.controller.signal_values)
+        self._show(state, e, self.controller.signal_values)
         self.messages = [*self.messages, *self.controller.messages]
         return answer
 
-    def _show(self, state: State, inner: Array) -> None:
+    def _said(self) -> dict[str, Measured]:
+        """The last values of the sensors that said something."""
+        _, seen, last = self._m["last"]
+        out = {}
+        for s, start, end in zip(self.sensors, self._ends, self._ends[1:], strict=False):
+            if seen[start]:
+                out[s.name] = Measured(_frame(s), last[start:end])
+        return out
+
+    def _show(self, state: State, e: Estimate | None, inner: Array) -> None:
         """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
         known, _, last = self._m["last"]
         shown = [np.where(known > 0.0, last, np.nan)]
-        if self.navigator is not None:
-            m = self._of_navigator
-            shown += [_shown(self.navigator, self.navigator.estimate(m), state), state.t - m["heard"]]
+        if self.navigator is not None and e is not None:
+            shown += [_shown(self.navigator, e, state), state.t - self._of_navigator["heard"]]
         self.signal_values = np.concatenate([*shown, inner])
 
     def _navigate(self, navigator: Navigator, state: State, arrived: Sequence[Reading]) -> list[str]:
@@ -183,20 +202,23 @@ class Navigated(Controller):
         aids = [r._replace(sensor=self._aids[r.sensor]) for r in known]
         return said + navigator.tick(m, state.t, measured, aids)
 
-    def _believed(self, state: State) -> State:
+    def _believed(self, state: State, e: Estimate | None) -> State:
         """The state with the vehicle as estimated and joints as their encoders say."""
         q, v, model = state.q.copy(), state.v.copy(), self._simulation.model
-        if self.navigator is not None:
-            e, i = self.navigator.estimate(self._of_navigator), self.navigator.body
+        if self.navigator is not None and e is not None:
+            i = self.navigator.body
             q[model.q_slices[i]] = np.concatenate([e.position, e.orientation])
             v[model.v_slices[i]] = e.velocity
         _, seen, last = self._m["last"]
-        for s, at in zip(self.sensors, self._ends, strict=False):
-            if isinstance(s, JointEncoders) and seen[at]:
-                for k, name in enumerate(s.joints):
-                    part = model.joint_part(name)
-                    q[part.q], v[part.v] = last[at + k], last[at + len(s.joints) + k]
+        for at, iq, iv in self._encoders:
+            if seen[at]:
+                q[iq], v[iv] = last[at : at + len(iq)], last[at + len(iq) : at + 2 * len(iq)]
         return replace(state, q=q, v=v)
+
+
+def _frame(sensor: Sensor) -> str:
+    """The frame that a sensor is mounted on; nothing for those of joints."""
+    return sensor.frame if isinstance(sensor, Mounted) else ""
 
 
 def _root(P: Array) -> Array:

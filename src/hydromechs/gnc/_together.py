@@ -88,6 +88,7 @@ class Together(Controller):
         """
         signals: dict[str, str] = {}
         for part in self.parts:
+            part.controller.measured = self.measured
             part.controller.start(simulation)
             twice = next((name for name in part.signals if name in signals), None)
             if twice is not None:
@@ -120,6 +121,7 @@ class Together(Controller):
         for k, part in enumerate(self.parts):
             if part.start <= state.t < part.end and is_multiple(state.t, part.controller.period, self.period):
                 part.controller.memory, part.controller.signal_values = memories[k], values[k]
+                part.controller.measured = self.measured
                 given = ask(part.controller)
                 if given is not None and not isinstance(given, Mapping):
                     name = type(part.controller).__name__
