@@ -17,10 +17,12 @@ from typing import Any
 
 from ._llvm import LIBRARY, native_lanes
 from ._llvm_objects import objects_text
+from ._llvm_rolled import rolled_module, rolled_text
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_solve import solve_text
 from ._operations import KINDS, Intrinsic, Kind, Library, Lines, OfPair
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
+from ._rolled import Rolled
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 __all__ = ["Module", "llvm_text"]
@@ -61,7 +63,7 @@ class Module:
         """The functions for another number of lanes."""
         return self.wider.setdefault(lanes, Module(lanes))
 
-    def name(self, callee: Program | Table | Solve | SolveSemidefinite, shared: tuple[bool, ...] = ()) -> str:
+    def name(self, callee: Program | Table | Solve | SolveSemidefinite | Rolled, shared: tuple[bool, ...] = ()) -> str:
         """Name of a callee in the module; its text is added on the first call.
 
         Arguments that are shared hold one value for all lanes.
@@ -82,6 +84,15 @@ class Module:
                 self.parts.append(semidefinite_text(name, callee.n, self.lanes, callee.tolerance, callee.least))
             case Program():
                 self.parts.append(self._packed(name, callee, shared))
+            case Rolled():
+                self.parts.append(rolled_text(name, callee, self))
+        return name
+
+    def step(self, program: Program, shared: tuple[bool, ...]) -> str:
+        """Name of a program as a function that is inlined where it is called, and whose results may overwrite its arguments."""
+        self.keep.append(program)
+        name = f"@step{len(self.keep)}x{self.lanes}"
+        self.parts.append(self._packed(name, program, shared, noalias="", attributes="alwaysinline nounwind"))
         return name
 
     def table(self, values: list[str]) -> str:
@@ -91,7 +102,14 @@ class Module:
         self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
         return name
 
-    def _packed(self, name: str, program: Program, shared: tuple[bool, ...]) -> str:
+    def _packed(
+        self,
+        name: str,
+        program: Program,
+        shared: tuple[bool, ...],
+        noalias: str = "noalias ",
+        attributes: str = "noinline nounwind",
+    ) -> str:
         """A program as a function of packed arrays."""
         e = _Emitter(program, self)
         n = len(program.inputs)
@@ -106,9 +124,9 @@ class Module:
         for k, places in enumerate(program.results):
             for entry, place in enumerate(places):
                 e.lines.append(f"  store {e.type} {values[place]}, ptr {e.place(f'%p{n + k}', entry)}, align 8")
-        signature = ", ".join(f"ptr noalias %p{k}" for k in range(n + len(program.outputs)))
+        signature = ", ".join(f"ptr {noalias}%p{k}" for k in range(n + len(program.outputs)))
         body = "\n".join([*e.allocas, *e.lines])
-        return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+        return f"define internal void {name}({signature}) {attributes} {{\n{body}\n  ret void\n}}\n"
 
     def text(self) -> list[str]:
         """All functions, after declarations of what they use of LLVM and the C library."""
@@ -123,6 +141,8 @@ class Module:
         declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in INTRINSICS]
         declared += ["declare double @llvm.fabs.f64(double)", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
         declared += [f"declare double @{f}({', '.join(['double'] * n)})" for f, n in LIBRARY.items()]
+        declared += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
+        declared += ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
 
@@ -387,8 +407,10 @@ class _Emitter:
         return rows
 
 
-def llvm_text(program: Program, lanes: int) -> str:
+def llvm_text(program: Program | Rolled, lanes: int) -> str:
     """The IR of a program for a number of lanes."""
+    if isinstance(program, Rolled):
+        return rolled_module(program, Module(lanes))
     arguments = [*program.inputs, *program.outputs]
     module = Module(lanes)
     names = [f"%p{k}" for k in range(len(arguments))]
