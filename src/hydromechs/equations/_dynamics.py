@@ -16,12 +16,20 @@ from . import _equations as equations
 from . import _fossen as fossen
 from ._arguments import model_of
 from ._machine import CompiledEquations, Parameters
+from ._rolled import Form
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
 __all__ = ["Dynamics", "compile_model", "operation_count"]
 
 
-def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> Dynamics:
+def compile_model(
+    model: Model,
+    *,
+    lanes: int | None = None,
+    threads: int = 1,
+    parameters: Sequence[str] = (),
+    form: Form | None = None,
+) -> Dynamics:
     """A model in machine code; the code of each method is made when it is first called, and cached on disk.
 
     Args:
@@ -29,8 +37,10 @@ def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, p
         lanes: Worlds per vector operation in batches: 1, 4 or 8; what the machine has unless given.
         threads: Threads that share a batch.
         parameters: Names of numbers of the model that stay inputs, as "vehicle.inertia.mass" or "world.water_density".
+        form: "specialised" for straight-line code of all bodies, "rolled" for a loop over them; by the number of bodies unless
+            given.
     """
-    return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters)
+    return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters, form=form)
 
 
 class Dynamics(CompiledEquations):
@@ -43,6 +53,7 @@ class Dynamics(CompiledEquations):
         lanes: As in `hm.compile`.
         threads: As in `hm.compile`.
         parameters: As in `hm.compile`.
+        form: As in `hm.compile`.
     """
 
     _fast: Callable[..., int] | None = None

@@ -5,7 +5,7 @@ Strips: McMillan, Orin and McGhee 1995, eqs. 17-22. Damping: Fossen 2011, sec. 6
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +60,13 @@ def drag_numbers(element: Any, density: Scalar) -> Any:
     raise TypeError(f"{element!r} is not an element of hydromechs.drag")
 
 
+@cache
+def _gauss(points: int) -> tuple[list[float], list[float]]:
+    """Nodes and weights of Gauss quadrature on [−1, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return nodes.tolist(), weights.tolist()
+
+
 class Strips(NamedTuple):
     """Strip theory: each disc at s along the axis e feels its velocity across the axis (eqs. 17-21),
 
@@ -101,9 +108,9 @@ class Strips(NamedTuple):
 
 def _strips(element: drag.Cylinder, density: Scalar) -> Strips:
     R, foot, start, end = axis_frame(element.start, element.end)
-    nodes, weights = np.polynomial.legendre.leggauss(element.points)
-    stations = tuple(float(0.5 * (start + end) + 0.5 * (end - start) * node) for node in nodes)
-    lengths = tuple(float(0.5 * (end - start) * weight) for weight in weights)
+    nodes, weights = _gauss(element.points)
+    stations = tuple(0.5 * (start + end) + 0.5 * (end - start) * node for node in nodes)
+    lengths = tuple(0.5 * (end - start) * weight for weight in weights)
     ends = element.coefficient if element.end_coefficient is None else element.end_coefficient
     side = -density * element.coefficient * element.radius
     return Strips(R, foot, stations, lengths, side, -0.5 * density * ends * np.pi * element.radius**2)
@@ -155,7 +162,7 @@ class Faces(NamedTuple):
 
 
 def _faces(element: drag.Box, density: Scalar) -> Faces:
-    nodes, weights = (x.tolist() for x in np.polynomial.legendre.leggauss(element.points))
+    nodes, weights = _gauss(element.points)
     half = [0.5 * edge for edge in element.size]
     areas = []
     for k in range(3):
