@@ -44,6 +44,8 @@ _LATER = {  # each back end alone: machine code from the cache needs no CasADi, 
 }
 
 __all__ = [
+    "NUMBERS",
+    "ROW",
     "Argument",
     "BoundMarch",
     "CFile",
@@ -54,12 +56,10 @@ __all__ = [
     "Hoisted",
     "March",
     "MarchResult",
-    "NUMBERS",
     "Operation",
     "OperationCount",
     "Place",
     "Program",
-    "ROW",
     "Recipe",
     "Rolled",
     "Stage",

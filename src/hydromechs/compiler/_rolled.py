@@ -89,7 +89,9 @@ class Rolled:
     def __str__(self) -> str:
         """The programs as text, with the fingerprint of the tables."""
         tables = hashlib.sha256(np.ascontiguousarray(self.table).tobytes() + self.numbers.tobytes()).hexdigest()
-        lines = [f"rolled {self.name} {self.inputs} {self.outputs} {self.columns} {self.table.shape} {dict(self.work)} {tables}"]
+        lines = [
+            f"rolled {self.name} {self.inputs} {self.outputs} {self.columns} {self.table.shape} {dict(self.work)} {tables}"
+        ]
         for sweep in self.sweeps:
             lines.append(f"sweep backward {sweep.backward} once {sweep.once} cleared {self.cleared}")
             for stage in sweep.stages:

@@ -1,12 +1,11 @@
 """The steps of the recursions for one body of a kind, as programs: large trees run them body after body.
 
-They are traced from the functions that the specialised programs are made of. What a step needs of an earlier one it is handed in a
-row of numbers, `carry`: all that depends on the state; what depends on the body's numbers alone is computed before.
+They are traced from the functions that the specialised programs are made of. What a step needs of an earlier one it is handed
+in a row of numbers, `carry`: all that depends on the state; what depends on the body's numbers alone is computed before.
 """
 
 from __future__ import annotations
 
-import copy
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -18,13 +17,14 @@ from hydromechs.compiler import Program, Symbol, symbols
 from hydromechs.dynamics import Bias
 from hydromechs.hydro import Motion
 from hydromechs.model import Hydro, World, added_mass
-from hydromechs.spatial import Path
+from hydromechs.spatial import Path, cross
 from hydromechs.values import Array
 
+from ._after import After, BodyNow
 from ._balance import dry_force, force_in_water
 from ._kinds import ActingOn, Alike, JointOf, Water
 
-__all__ = ["STAR", "Flow", "JointSteps", "Record", "force_program", "full", "halved"]
+__all__ = ["STAR", "Flow", "JointSteps", "Record", "after_program", "force_program", "full", "halved"]
 
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
 """Entries of a symmetric 6×6 matrix."""
@@ -132,16 +132,18 @@ class JointSteps:
         alike: The joints.
         record: What is known of the parent's motion.
         wet: Whether accelerations are derivatives of numbers, as in water, or the papers' true ones.
+        rest: Whether nothing moves.
     """
 
-    def __init__(self, alike: Alike, record: Record, wet: bool) -> None:
+    def __init__(self, alike: Alike, record: Record, wet: bool, *, rest: bool = False) -> None:
         self.numbers = symbols("numbers", (alike.numbers.shape[1],))
         joint: JointOf = alike.opened(self.numbers)
         self.joint, self.record = joint, record
         self.q, self.v = symbols("q", (joint.nq,)), symbols("v", (joint.nv,))
         self.parent = symbols("parent", (record.size,))
         V, a_fg, pose = record.read(self.parent)
-        self.body = dynamics.body_kinematics(joint.steps, self.q, self.v, V, pose)
+        v, V = (np.zeros(joint.nv), np.zeros(6)) if rest else (self.v, V)
+        self.body = dynamics.body_kinematics(joint.steps, self.q, v, V, pose)
         self.own = record.row(self.body.V, self.body.path.rotate(a_fg), self.body.R_WB, self.body.p_WB)
         self.carry = _Carry(self.numbers)
         steps, self.phi, bias = self.carry.hold(
@@ -191,6 +193,63 @@ class JointSteps:
         )
         return inward, outward
 
+    def accelerating(self) -> Program:
+        """numbers, carry, v̇, a' of the parent → a' for given v̇."""
+        vdot, a_parent = symbols("vdot_given", (self.joint.nv,)), symbols("a_parent", (6,))
+        a = dynamics.arriving(self.path, self.bias, a_parent)
+        if self.joint.nv:
+            a = a + self.phi @ vdot
+        given = {"numbers": self.numbers, "carry": self._carried, "vdot_given": vdot, "a_parent": a_parent}
+        return compiler.program_between("acceleration", given, {"a": a})
+
+    def loading(self) -> Program:
+        """numbers, carry, what bears on the body and on its parent → the joint's force, what bears on the parent."""
+        load, above = symbols("load", (6,)), symbols("load_above", (6,))
+        given = {"numbers": self.numbers, "carry": self._carried, "load": load, "load_above": above}
+        results = {"tau_found": self.phi.T @ load, "load_above": above + self.path.force_back(load)}
+        return compiler.program_between("load", given, results)
+
+
+def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:
+    """numbers, V, a_f − g, axes and origin, a', the water's velocity, acceleration and gradient, totals → rows, totals.
+
+    Args:
+        alike: What acts on bodies of one kind.
+        world: Gravity and water.
+        flow: How the water's motion is given.
+        after: What is computed.
+        moving: Whether the water's velocity is given at all.
+    """
+
+    def compute(**x: Array) -> tuple[Array, ...]:
+        acting: ActingOn = alike.opened(x["numbers"])
+        motion, V = _motion(x["V"], x["a_fg"], x["pose"], x["v_f"], x["a_f"], world, flow)
+        w, gravity = V[3:], motion.R_WB.T @ world.gravity_vector
+        turning = np.zeros(3) if flow.wet else cross(w, V[:3])  # of true accelerations, which dry mechanisms have
+        if flow.wet and flow.velocity and moving:  # velocities were relative to the water
+            along = motion.R_WB.T @ x["v_f"]
+            V, turning = V + np.concatenate([along, np.zeros(3)]), cross(w, along)
+        rate = x["a"] + np.concatenate([gravity - turning, np.zeros(3)])
+        now = BodyNow(acting, _body(acting), motion, V, x["a"], rate, x["gradient"].reshape(3, 3))
+        found = after.function(now)
+        rows = [np.asarray(found[name]).reshape(shape) for name, shape in after.rows.items()]
+        return *rows, x["totals"] + np.array([found[name] for name in after.totals])
+
+    shapes = _water_shapes(alike) | {"a": (6,), "gradient": (9,), "totals": (len(after.totals),)}
+    return compiler.trace(compute, shapes, name="after", outputs=(*after.rows, "totals"))
+
+
+def _water_shapes(alike: Alike) -> dict[str, tuple[int, ...]]:
+    return {"numbers": (alike.numbers.shape[1],), "V": (6,), "a_fg": (3,), "pose": (12,), "v_f": (3,), "a_f": (3,)}
+
+
+def _motion(V: Array, a_fg: Array, pose: Array, v_f: Array, a_f: Array, world: World, flow: Flow) -> tuple[Motion, Array]:
+    """Motion of a body in the water, and V as its record has it."""
+    R, p = pose[:9].reshape(3, 3), pose[9:]
+    velocity = V if flow.velocity else V - np.concatenate([R.T @ v_f, np.zeros(3)])
+    a_water = a_fg if flow.acceleration else R.T @ (a_f - world.gravity_vector)
+    return Motion(velocity, a_water, R, p, world.down @ p, world.water_density), V
+
 
 def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Program:
     """numbers, V, a_f − g, axes and origin, the water's velocity and acceleration, a wrench → inertia and force of a body.
@@ -201,23 +260,17 @@ def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Pr
         flow: How the water's motion is given.
         wrench: Whether a wrench is added.
     """
-    gravity = world.gravity_vector
 
-    def force(numbers: Array, V: Array, a_fg: Array, pose: Array, v_f: Array, a_f: Array, wrench_on: Array) -> Array:
-        acting: ActingOn = alike.opened(numbers)
+    def force(**x: Array) -> Array:
+        acting: ActingOn = alike.opened(x["numbers"])
         if flow.wet:
-            R, p = pose[:9].reshape(3, 3), pose[9:]
-            velocity = V if flow.velocity else V - np.concatenate([R.T @ v_f, np.zeros(3)])
-            a_water = a_fg if flow.acceleration else R.T @ (a_f - gravity)
-            motion = Motion(velocity, a_water, R, p, world.down @ p, world.water_density)
+            motion, V = _motion(x["V"], x["a_fg"], x["pose"], x["v_f"], x["a_f"], world, flow)
             I, F = force_in_water(_body(acting), acting.rigid, motion, V, uniform=flow.velocity)
         else:
-            I, F = dry_force(acting.rigid, V)
-        return halved(np.zeros((6, 6)) if I is None else I, F + wrench_on if wrench else F)
+            I, F = dry_force(acting.rigid, x["V"])
+        return halved(np.zeros((6, 6)) if I is None else I, F + x["wrench_on"] if wrench else F)
 
-    shapes = {"numbers": (alike.numbers.shape[1],), "V": (6,), "a_fg": (3,), "pose": (12,)}
-    shapes |= {"v_f": (3,), "a_f": (3,), "wrench_on": (6,)}
-    return compiler.trace(force, shapes, name="force", outputs=("star",))
+    return compiler.trace(force, _water_shapes(alike) | {"wrench_on": (6,)}, name="force", outputs=("star",))
 
 
 def _body(acting: ActingOn) -> Any:
@@ -225,7 +278,6 @@ def _body(acting: ActingOn) -> Any:
     water = acting.water
     if not isinstance(water, Water):
         return SimpleNamespace(name="body", hydro=water)
-    matrix = copy.copy(added_mass.Diagonal((0.0,) * 6))
     matrix = added_mass.Matrix(((0.0,) * 6,) * 6)
     object.__setattr__(matrix, "matrix", water.added_mass)
     out = Hydro()

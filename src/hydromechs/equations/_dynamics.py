@@ -15,8 +15,8 @@ from hydromechs.values import Array
 from . import _equations as equations
 from . import _fossen as fossen
 from ._arguments import model_of
+from ._form import Form
 from ._machine import CompiledEquations, Parameters
-from ._rolled import Form
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
 __all__ = ["Dynamics", "compile_model", "operation_count"]
@@ -213,7 +213,20 @@ class Dynamics(CompiledEquations):
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
+        if self.form == "rolled":
+            return self._mass_matrix_by_columns(np.asarray(q, dtype=float), out)
         return self._run("mass_matrix", (q,), {}, parameters, out)[0]
+
+    def _mass_matrix_by_columns(self, q: Array, out: Array | None) -> Array:
+        """M from the forces of unit accelerations, which share the lanes."""
+        function = lambda m, q, vdot: equations.mass_matrix(m, q) @ vdot  # noqa: E731
+        made = self._compiled("inertia_times", Equation(function, ("q", "vdot"), ("tau",), "M(q) times accelerations."))
+        M = made([q[..., None, :], np.eye(self.model.nv)])[0]
+        M = 0.5 * (M + np.swapaxes(M, -1, -2))
+        if out is None:
+            return M
+        out[...] = M
+        return out
 
     def coriolis_matrix(
         self,

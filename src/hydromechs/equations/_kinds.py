@@ -1,6 +1,6 @@
 """Bodies of the same kind: their joints and what acts on them have one structure, and only numbers differ.
 
-One program serves all bodies of a kind. The numbers in which they differ are its input; those that all share are folded into it.
+One program serves all bodies of a kind. The numbers in which they differ are its input; those that all share are folded in.
 """
 
 from __future__ import annotations
@@ -123,6 +123,12 @@ class ActingOn(NamedTuple):
     """Its inertia with that of bodies fixed to it."""
     water: Any
     """`Water`, or hydrodynamics of the user's own, or None."""
+    mass: float
+    """Its own mass [kg]."""
+    com: Array
+    """Its own centre of mass [m], shape (3,)."""
+    moves: bool
+    """Whether it can move in the world."""
 
 
 class Kinds(NamedTuple):
@@ -162,7 +168,7 @@ def acting_on(model: Model, i: int) -> ActingOn:
         for element in water.added_mass:
             M_A = M_A + hydro.added_mass_matrix(element, density)
         water = Water(water.volume, np.array(water.buoyancy_center), M_A, drag)
-    return ActingOn(model.rigid[i], water)
+    return ActingOn(model.rigid[i], water, body.inertia.mass, np.array(body.inertia.com), model.moves[i])
 
 
 def kinds_of(things: Sequence[Any]) -> Kinds:

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import compiler
-from hydromechs.compiler import Argument, Compiled, Program, Recipe
+from hydromechs.compiler import Argument, Compiled, Program, Recipe, Rolled
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model
 from hydromechs.values import Array
 
 from ._arguments import model_of
+from ._form import ROLLED, Form, form_of
 from ._identity import identity_of
 from ._parameters import parameter_value, with_parameters
-from ._rolled import ROLLED, Form, form_of, rolled_equation
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
 __all__ = ["CompiledEquations", "Parameters"]
@@ -117,7 +117,7 @@ class CompiledEquations:
         known = EQUATIONS | FORMULATIONS
         if equation is None and name not in known:
             raise KeyError(f"no equation {name!r}; there are {', '.join(known)}")
-        loop = self.form == "rolled" and equation is None and not variant and name in ROLLED
+        loop = self.form == "rolled" and not variant and name in ROLLED
         equation = equation or known[name]
 
         def traced(**arrays: Array) -> Any:
@@ -135,7 +135,7 @@ class CompiledEquations:
         opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
         outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
         identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop else ''}"
-        rolled = partial(rolled_equation, self.model, name, extra) if loop else None
+        rolled = partial(_rolled, self.model, name, extra) if loop else None
         recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
@@ -292,6 +292,12 @@ class CompiledEquations:
             return results[0] if single else tuple(results)
 
         return function
+
+
+def _rolled(model: Model, name: str, extra: tuple[Argument, ...]) -> Rolled:
+    from ._rolled import rolled_equation  # CasADi is not needed for code from the cache
+
+    return rolled_equation(model, name, extra)
 
 
 def _whole(value: Any, name: str, wanted: str) -> int:

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Place, Program, Rolled, Stage, Sweep
-from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model
+from hydromechs.spatial import pose_matrix
 from hydromechs.values import Array
 
-from ._body_steps import STAR, Flow, JointSteps, Record, force_program
+from ._after import After
+from ._body_steps import STAR, Flow, JointSteps, Record, after_program, force_program, full
 from ._kinds import Kinds, acting_on, joint_of, kinds_of
+from ._table import shape_of
 
-__all__ = ["LARGE", "ROLLED", "Form", "form_of", "rolled_equation"]
-
-Form: TypeAlias = Literal["specialised", "rolled"]
-"""How equations are compiled."""
-LARGE = 50
-"""Bodies from which trees are rolled unless the caller says otherwise: LLVM takes seconds for the straight-line code of more."""
-
-
-def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
-    """How a model is compiled.
-
-    Args:
-        model: The mechanism.
-        form: What the caller wants; None if that is left to its size.
-        parameters: Names of numbers that stay open.
-    """
-    if form not in (None, "specialised", "rolled"):
-        raise ValueError(f"form is {form!r}, must be 'specialised' or 'rolled', or left out")
-    if form == "rolled" and parameters:
-        raise UnsupportedFeature(
-            f"{model.name}: open parameters ({', '.join(parameters)}) need form='specialised'; a rolled program has the numbers of "
-            "its bodies in a table"
-        )
-    return form or ("rolled" if model.nb >= LARGE and not parameters else "specialised")
+__all__ = ["RolledTree", "rolled_equation"]
 
 
 class _Table:
@@ -114,106 +93,255 @@ class RolledTree:
         """Kinds of what acts on bodies."""
         return kinds_of([acting_on(self.model, i) for i in range(self.model.nb)])
 
-    def forward_dynamics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`.
+    def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
+        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after.
+
+        Args:
+            extra: Which of the optional arguments there are, with their shapes.
+            after: What else is computed.
+        """
+        loop = _Loop(self, extra, after)
+        inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
+        loop.work["star"] = (self.model.nb + 1) * STAR
+        loop.work["gain"] = loop.table.ragged("gain", self.joints, [p.outputs[0].size for p in inward])
+        sweeps = (
+            loop.world(),
+            Sweep((loop.of_joints("motion", loop.motion), loop.of_bodies("force", loop.forces))),
+            Sweep((loop.of_joints("inward", inward),), backward=True),
+            Sweep((loop.of_joints("outward", outward), *loop.after())),
+        )
+        return loop.rolled("forward_dynamics", ("q", "v", "tau"), ("vdot",), sweeps)
+
+    def inverse_dynamics(self, extra: Sequence[Argument] = ()) -> Rolled:
+        """τ of (q, v, vdot, ...), see `hm.inverse_dynamics`.
 
         Args:
             extra: Which of the optional arguments there are, with their shapes.
         """
-        m, table = self.model, _Table(self.model)
-        given = {a.name: a for a in extra}
-        flow = _flow(m, given)
-        forces = [force_program(alike, m.world, flow, wrench="wrench" in given) for alike in self.acting.alike]
-        record = Record(flow.wet and _uses(forces, "a_fg"), _uses(forces, "pose"))
-        steps = [JointSteps(alike, record, flow.wet) for alike in self.joints.alike]
-        swept = [s.articulated() for s in steps]
-        motion = [s.motion() for s in steps]
-        inward, outward = [a for a, _ in swept], [b for _, b in swept]
-        work = {
-            "motion": (m.nb + 1) * record.size,
-            "star": (m.nb + 1) * STAR,
-            "acceleration": (m.nb + 1) * 6,
-            "carry": table.ragged("carry", self.joints, [p.outputs[1].size for p in motion]),
-            "gain": table.ragged("gain", self.joints, [p.outputs[0].size for p in inward]),
-        }
-        places = self._places(record, given)
-        sweeps = (
-            self._world(record, flow, given),
-            Sweep(
-                (
-                    table.stage("motion", self.joints, "joint", motion, places | {"own": places["own_record"]}),
-                    table.stage("force", self.acting, "acting", forces, places),
-                )
-            ),
-            Sweep((table.stage("inward", self.joints, "joint", inward, places),), backward=True),
-            Sweep((table.stage("outward", self.joints, "joint", outward, places),)),
+        loop = _Loop(self, extra, None)
+        loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
+        outward = (
+            loop.of_joints("motion", loop.motion),
+            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
+            loop.of_bodies("force", loop.forces),
+            loop.of_all(_load_program()),
         )
-        inputs = tuple(Argument(x, (n,)) for x, n in (("q", m.nq), ("v", m.nv), ("tau", m.nv)))
-        return self._rolled("forward_dynamics", (*inputs, *extra), (Argument("vdot", (m.nv,)),), table, work, sweeps)
+        inward = (loop.of_joints("load", [s.loading() for s in loop.steps]),)
+        sweeps = (loop.world(), Sweep(outward), Sweep(inward, backward=True))
+        return loop.rolled("inverse_dynamics", ("q", "v", "vdot"), ("tau",), sweeps)
 
-    def _places(self, record: Record, given: dict[str, Argument]) -> dict[str, Place]:
-        """Where the arguments of the steps are, by their names in the programs."""
-        own, parent = compiler.ROW, "parent"
-        none = Place("motion", own, record.size)  # of arguments that no program uses
-        fluid = {
-            name: Place(whole, own, 3) if whole in given and len(given[whole].shape) == 2 else none
-            for name, whole in (("v_f", "fluid_velocity"), ("a_f", "fluid_acceleration"))
+    def kinematics(self, extra: Sequence[Argument] = ()) -> Rolled:
+        """Poses and velocities of (q, v), see `hm.kinematics`.
+
+        Args:
+            extra: Nothing.
+        """
+        loop = _Loop(self, extra, None, posed=True)
+        outward = (loop.of_joints("motion", loop.motion), loop.of_all(_pose_program(loop.record)))
+        return loop.rolled("kinematics", ("q", "v"), ("X_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
+
+    def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
+        """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity.
+
+        Args:
+            extra: Nothing.
+        """
+        loop = _Loop(self, extra, None, rest=True)
+        loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
+        outward = (
+            loop.of_joints("motion", loop.motion),
+            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
+            loop.of_bodies("force", loop.forces),
+            loop.of_all(_load_program(rest=True)),
+        )
+        inward = (loop.of_joints("load", [s.loading() for s in loop.steps]),)
+        sweeps = (loop.world(), Sweep(outward), Sweep(inward, backward=True))
+        return loop.rolled("inertia_times", ("q", "vdot"), ("tau",), sweeps)
+
+    def instant(self, extra: Sequence[Argument], after: After) -> Rolled:
+        """What is computed of all bodies of (q, v, vdot, ...).
+
+        Args:
+            extra: Which of the optional arguments there are, with their shapes.
+            after: What is computed.
+        """
+        loop = _Loop(self, extra, after)
+        outward = (
+            loop.of_joints("motion", loop.motion),
+            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
+            *loop.after(),
+        )
+        return loop.rolled("instant", ("q", "v", "vdot"), (), (loop.world(), Sweep(outward)))
+
+
+class _Loop:
+    """What the loops of all equations share.
+
+    Args:
+        tree: The bodies.
+        extra: Optional arguments.
+        after: What is computed of bodies when their accelerations are known; None for nothing.
+        posed: Whether poses are wanted whatever the forces need.
+        rest: Whether the mechanism is at rest, without gravity.
+    """
+
+    def __init__(
+        self,
+        tree: RolledTree,
+        extra: Sequence[Argument],
+        after: After | None,
+        *,
+        posed: bool = False,
+        rest: bool = False,
+    ) -> None:
+        self.rest = rest
+        self.tree, self.model, self.extra = tree, tree.model, tuple(extra)
+        self.table = _Table(self.model)
+        self.given = {a.name: a for a in extra}
+        m, given = self.model, self.given
+        self.flow = Flow(m.wet, *(_uniform(given, x) for x in ("fluid_velocity", "fluid_acceleration")))
+        self.forces = [force_program(alike, m.world, self.flow, wrench="wrench" in given) for alike in tree.acting.alike]
+        moving = "fluid_velocity" in given
+        made = [] if after is None else [after_program(a, m.world, self.flow, after, moving=moving) for a in tree.acting.alike]
+        self._after = None if after is None else (after, made)
+        users = [*self.forces, *([] if self._after is None else self._after[1])]
+        self.record = Record(self.flow.wet and _uses(users, "a_fg"), posed or _uses(users, "pose"))
+        self.steps = [JointSteps(alike, self.record, self.flow.wet, rest=rest) for alike in tree.joints.alike]
+        self.motion = [s.motion() for s in self.steps]
+        self.work = {
+            "motion": (m.nb + 1) * self.record.size,
+            "acceleration": (m.nb + 1) * 6,
+            "carry": self.table.ragged("carry", tree.joints, [p.outputs[1].size for p in self.motion]),
         }
-        return {
+        """Working arrays and their sizes."""
+
+    def of_joints(self, name: str, programs: Sequence[Program]) -> Stage:
+        """A stage of programs by kind of joint."""
+        return self.table.stage(name, self.tree.joints, "joint", programs, self.places)
+
+    def of_bodies(self, name: str, programs: Sequence[Program]) -> Stage:
+        """A stage of programs by kind of what acts on a body."""
+        return self.table.stage(name, self.tree.acting, "acting", programs, self.places)
+
+    def of_all(self, program: Program) -> Stage:
+        """A stage of one program for all bodies."""
+        return Stage((program,), (tuple(self.places[a.name] for a in (*program.inputs, *program.outputs)),))
+
+    def after(self) -> tuple[Stage, ...]:
+        """The stage of what is computed after, if there is any."""
+        return () if self._after is None else (self.of_bodies("after", self._after[1]),)
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """Where the arguments of the steps are, by their names in the programs."""
+        own, parent, record, given = compiler.ROW, "parent", self.record, self.given
+        none = Place("motion", own, record.size)  # of arguments that no program uses
+        out = {
             "q": Place("q", "q"),
-            "v": Place("v", "v"),
+            "v": none if self.rest else Place("v", "v"),
             "tau": Place("tau", "v"),
+            "tau_found": Place("tau", "v"),
             "vdot": Place("vdot", "v"),
+            "vdot_given": Place("vdot", "v"),
             "parent": Place("motion", parent, record.size),
-            "own_record": Place("motion", own, record.size),
+            "own": Place("motion", own, record.size),
+            "record": Place("motion", own, record.size),
             "V": Place("motion", own, record.size),
             "a_fg": Place("motion", own, record.size, 6) if record.water else none,
             "pose": Place("motion", own, record.size, record.at_pose) if record.pose else none,
-            **fluid,
+            "v_f": self._fluid("fluid_velocity", none),
+            "a_f": self._fluid("fluid_acceleration", none),
             "wrench_on": Place("wrench", own, 6) if "wrench" in given else none,
+            "gradient": Place("gradient", own, 9) if "gradient" in given else none,
             "carry": Place("carry", "carry"),
             "gain": Place("gain", "gain"),
             "star": Place("star", own, STAR),
             "above": Place("star", parent, STAR),
             "a": Place("acceleration", own, 6),
             "a_parent": Place("acceleration", parent, 6),
+            "load": Place("load", own, 6),
+            "load_above": Place("load", parent, 6),
+            "X_WB": Place("X_WB", own, 16),
+            "V_WB_B": Place("V_WB_B", own, 6),
         }
+        if self._after is not None:
+            rows = self._after[0].rows
+            out |= {name: Place(name, own, int(np.prod(shape))) for name, shape in rows.items()} | {"totals": Place("totals")}
+        return out
 
-    def _world(self, record: Record, flow: Flow, given: dict[str, Argument]) -> Sweep:
+    def _fluid(self, name: str, none: Place) -> Place:
+        """The water's motion at a body: its own row, or the one for all."""
+        if name not in self.given:
+            return none
+        return Place(name) if _uniform(self.given, name) else Place(name, compiler.ROW, 3)
+
+    def world(self) -> Sweep:
         """What is known of the world, in the row after the last body's."""
-        m = self.model
-        uniform = [x for x in ("fluid_velocity", "fluid_acceleration") if x in given and given[x].shape == (3,)]
+        m, record, flow = self.model, self.record, self.flow
+        uniform = [x for x in ("fluid_velocity", "fluid_acceleration") if x in self.given and _uniform(self.given, x)]
+        star = {"star": STAR} if self.work.get("star", 0) > m.nb * STAR else {}
+        sizes = {"motion": record.size, "acceleration": 6, **star, **({"load": 6} if "load" in self.work else {})}
 
         def world(**fluid: Array) -> Any:
             v_f, a_f = (fluid.get(x, np.zeros(3)) for x in ("fluid_velocity", "fluid_acceleration"))
             V = np.concatenate([-v_f if flow.wet else np.zeros(3), np.zeros(3)])
             row = record.row(V, a_f - m.world.gravity_vector, np.eye(3), np.zeros(3))
-            return row, np.zeros(STAR), dynamics.world_acceleration(m)
+            zeros = (np.zeros(n) for n in list(sizes.values())[2:])
+            return row, np.zeros(6) if self.rest else dynamics.world_acceleration(m), *zeros
 
-        program = compiler.trace(world, {x: (3,) for x in uniform}, name="world", outputs=("motion", "star", "acceleration"))
-        sizes = {"motion": record.size, "star": STAR, "acceleration": 6}
+        program = compiler.trace(world, dict.fromkeys(uniform, (3,)), name="world", outputs=tuple(sizes))
         places = (*(Place(x) for x in uniform), *(Place(name, shift=m.nb * n) for name, n in sizes.items()))
         return Sweep((Stage((program,), (places,)),), once=True)
 
-    def _rolled(
-        self,
-        name: str,
-        inputs: tuple[Argument, ...],
-        outputs: tuple[Argument, ...],
-        table: _Table,
-        work: dict[str, int],
-        sweeps: tuple[Sweep, ...],
-    ) -> Rolled:
+    def rolled(self, name: str, inputs: Sequence[str], outputs: Sequence[str], sweeps: tuple[Sweep, ...]) -> Rolled:
+        """The whole loop."""
+        m, table = self.model, self.table
+        results = [Argument(x, shape_of(x, m)) for x in outputs]
+        cleared: tuple[str, ...] = ()
+        if self._after is not None:
+            after = self._after[0]
+            results += [Argument(x, (m.nb, *shape)) for x, shape in after.rows.items()]
+            results.append(Argument("totals", (len(after.totals),)))
+            cleared = ("totals",)
+        given = tuple(Argument(x, shape_of(x, m)) for x in inputs)
         columns = tuple(table.columns)
-        whole = np.stack([table.columns[c] for c in columns], axis=1)
-        numbers = np.concatenate(table.numbers) if table.numbers else np.zeros(0)
-        return Rolled(name, inputs, outputs, columns, whole, numbers, work, sweeps)
+        return Rolled(
+            name,
+            (*given, *self.extra),
+            tuple(results),
+            columns,
+            np.stack([table.columns[c] for c in columns], axis=1),
+            np.concatenate([np.zeros(0), *table.numbers]),
+            self.work,
+            sweeps,
+            cleared,
+        )
 
 
-def _flow(model: Model, given: dict[str, Argument]) -> Flow:
-    """How the water's motion is given by optional arguments."""
-    uniform = [x not in given or given[x].shape == (3,) for x in ("fluid_velocity", "fluid_acceleration")]
-    return Flow(model.wet, *uniform)
+def _load_program(rest: bool = False) -> Program:
+    """Inertia and force, a' → what bears on a body; at rest, what its inertia needs alone."""
+
+    def load(star: Array, a: Array) -> Array:
+        I, F = full(star)
+        return I @ a if rest else I @ a - F
+
+    return compiler.trace(load, {"star": (STAR,), "a": (6,)}, name="load", outputs=("load",))
+
+
+def _pose_program(record: Record) -> Program:
+    """Record → pose (16,), velocity (6,)."""
+
+    def pose(**row: Array) -> Any:
+        V, _, at = record.read(row["record"])
+        assert at is not None
+        return pose_matrix(*at), V
+
+    return compiler.trace(pose, {"record": (record.size,)}, name="pose", outputs=("X_WB", "V_WB_B"))
+
+
+def _uniform(given: dict[str, Argument], name: str) -> bool:
+    """Whether the water's motion is the same at all bodies."""
+    return name not in given or given[name].shape == (3,)
 
 
 def _uses(programs: Sequence[Program], name: str) -> bool:
@@ -225,10 +353,6 @@ def _uses(programs: Sequence[Program], name: str) -> bool:
     return False
 
 
-ROLLED: dict[str, Callable[..., Rolled]] = {"forward_dynamics": RolledTree.forward_dynamics}
-"""Equations that can be rolled."""
-
-
 def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> Rolled:
     """The loop of an equation over the bodies of a model.
 
@@ -237,4 +361,4 @@ def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> 
         name: One of `ROLLED`.
         extra: Optional arguments, with their shapes.
     """
-    return ROLLED[name](RolledTree(model), extra)
+    return getattr(RolledTree(model), name)(extra)
