@@ -89,6 +89,14 @@ class MachineCode(abc.ABC):
                 self._program = self.recipe.program()
             return self._program
 
+    @property
+    def traced(self) -> Program:
+        """The program, of what is no loop."""
+        program = self.program
+        if not isinstance(program, Program):
+            raise TypeError(f"{self.recipe.name} is a loop over bodies, not one program")
+        return program
+
     def code(self, lanes: int) -> LoadedCode:
         """Machine code for a number of lanes, from the cache or newly compiled."""
         with self._lock:

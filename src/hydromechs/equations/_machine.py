@@ -78,8 +78,8 @@ class CompiledEquations:
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
         """Sent to another process, it is compiled there, or taken from the cache."""
         parameters = tuple(self.parameters)
-        settings = dict(lanes=self.lanes, threads=self.threads, parameters=parameters, form=self.form)
-        return partial(type(self), **settings), (self.model,)
+        make = partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters, form=self.form)
+        return make, (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
         """The same equations on other lanes and threads; what is traced already is shared.
@@ -212,9 +212,7 @@ class CompiledEquations:
             name: Name of the equation.
             inputs: Optional inputs that it takes too: "fluid_velocity", "fluid_acceleration", "wrench".
         """
-        program = self._with_inputs(name, inputs).program
-        assert isinstance(program, Program)
-        return program
+        return self._with_inputs(name, inputs).traced
 
     def _with_inputs(self, name: str, inputs: Sequence[str]) -> Compiled:
         unknown = [x for x in inputs if x not in (*FLUID, "wrench")]

@@ -50,13 +50,13 @@ def drag_numbers(element: Any, density: Scalar) -> Any:
             return Oval(element.origin.R, np.array(element.origin.xyz), areas, -0.5 * density)
         case drag.Damping():
             names = tuple(name for name, _ in element.coupled)
-            coefficients = np.array([c for _, c in element.coupled])
-            return Coefficients(np.array(element.linear), np.array(element.quadratic), names, coefficients)
+            coupled = np.array([c for _, c in element.coupled])
+            return Coefficients(np.array(element.linear), np.array(element.quadratic), names, coupled)
         case drag.Foil():
             c = np.array(element.chord) / np.linalg.norm(element.chord)
             n = np.array(element.normal) / np.linalg.norm(element.normal)
-            coefficients = element.lift_slope, element.drag_parallel, element.drag_normal - element.drag_parallel
-            return Lift(c, n, np.array(element.position), *coefficients, 0.5 * density * element.area)
+            slope, parallel, growth = element.lift_slope, element.drag_parallel, element.drag_normal - element.drag_parallel
+            return Lift(c, n, np.array(element.position), slope, parallel, growth, 0.5 * density * element.area)
     raise TypeError(f"{element!r} is not an element of hydromechs.drag")
 
 
