@@ -140,6 +140,12 @@ class RolledTree:
         outward = (loop.of_joints("motion", loop.motion), loop.of_all(_pose_program(loop.record)))
         return loop.rolled("kinematics", ("q", "v"), ("X_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
+    def poses(self) -> Rolled:
+        """Axes (nb, 3, 3), origins (nb, 3) and velocities (nb, 6) of (q, v), in the world."""
+        loop = _Loop(self, (), None, posed=True)
+        outward = (loop.of_joints("motion", loop.motion), loop.of_all(_frame_program(loop.record)))
+        return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
+
     def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
         """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity.
 
@@ -262,6 +268,8 @@ class _Loop:
             "load": Place("load", own, 6),
             "load_above": Place("load", parent, 6),
             "X_WB": Place("X_WB", own, 16),
+            "R_WB": Place("R_WB", own, 9),
+            "p_WB": Place("p_WB", own, 3),
             "V_WB_B": Place("V_WB_B", own, 6),
         }
         if self._after is not None:
@@ -337,6 +345,17 @@ def _pose_program(record: Record) -> Program:
         return pose_matrix(*at), V
 
     return compiler.trace(pose, {"record": (record.size,)}, name="pose", outputs=("X_WB", "V_WB_B"))
+
+
+def _frame_program(record: Record) -> Program:
+    """Record → axes (3, 3), origin (3,), velocity (6,)."""
+
+    def frame(**row: Array) -> Any:
+        V, _, at = record.read(row["record"])
+        assert at is not None
+        return *at, V
+
+    return compiler.trace(frame, {"record": (record.size,)}, name="frame", outputs=("R_WB", "p_WB", "V_WB_B"))
 
 
 def _uniform(given: dict[str, Argument], name: str) -> bool:

@@ -94,8 +94,8 @@ class RolledPlant:
             q: Configuration, shape (nq,).
             v: Velocity, shape (nv,).
         """
-        X, V = compiler.call(self._kinematics, q, v)
-        return dynamics.Kinematics((), (), tuple(V), (), (), tuple(x[:3, :3] for x in X), tuple(x[:3, 3] for x in X))
+        R, p, V = compiler.call(self._poses, q, v)
+        return dynamics.Kinematics((), (), tuple(V), (), (), tuple(R), tuple(p))
 
     def mechanics(self, now: Now, water: Water, tau: Array, wrench: Array, power: dict[str, Scalar]) -> Mechanics:
         """Accelerations, forces of the water and energies; the powers of the water are added to `power`.
@@ -160,8 +160,8 @@ class RolledPlant:
         return (*fluid, *([Argument("wrench", (nb, 6))] if self.plant.labels else []))
 
     @cached_property
-    def _kinematics(self) -> Rolled:
-        return self.tree.kinematics()
+    def _poses(self) -> Rolled:
+        return self.tree.poses()
 
     @cached_property
     def _rates(self) -> Rolled:
