@@ -226,7 +226,9 @@ class _Emitter:
 
         return [gathered(k, a.size) for k, a in enumerate(program.outputs)]
 
-    def call_wide(self, callee: Packed, rows: Sequence[Sequence[Sequence[str]]], width: int) -> list[list[Callable[[int], str]]]:
+    def call_wide(
+        self, callee: Packed, rows: Sequence[Sequence[Sequence[str]]], width: int
+    ) -> list[list[Callable[[int], str]]]:
         """Up to `width` points by one call of a function of that many lanes; unused lanes repeat the last point."""
         program, wide = callee.program, self.module.wide(width)
         name, T = wide.name(program, callee.shared), wide.type
@@ -320,8 +322,10 @@ class _Emitter:
         self.called.clear()
 
         def value(place: int) -> str:
+            op = operations[place]
+            if op.kind == "result" and self.called[op.a].at:  # read where it is used, and not kept over other calls
+                return self.called[op.a].load[op.value[0]](op.value[1])
             if not names[place]:
-                op = operations[place]
                 names[place] = load(*op.value) if op.kind == "input" else self.called[op.a].load[op.value[0]](op.value[1])
             return names[place]
 
