@@ -103,7 +103,7 @@ class RolledTree:
         loop = _Loop(self, extra, after)
         inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
         loop.work["star"] = (self.model.nb + 1) * STAR
-        loop.work["gain"] = loop.table.ragged("gain", self.joints, [p.outputs[0].size for p in inward])
+        loop.gains([p.outputs[0].size for p in inward])
         sweeps = (
             loop.world(),
             Sweep((loop.of_joints("motion", loop.motion), loop.of_bodies("force", loop.forces))),
@@ -221,6 +221,11 @@ class _Loop:
         }
         """Working arrays and their sizes."""
 
+    def gains(self, sizes: Sequence[int]) -> None:
+        """A place for what the inward sweep leaves at each body: that of its inertia, which it has done with, if it is enough."""
+        if max(sizes) > STAR:
+            self.work["gain"] = self.table.ragged("gain", self.tree.joints, sizes)
+
     def of_joints(self, name: str, programs: Sequence[Program]) -> Stage:
         """A stage of programs by kind of joint."""
         return self.table.stage(name, self.tree.joints, "joint", programs, self.places)
@@ -260,7 +265,7 @@ class _Loop:
             "wrench_on": Place("wrench", own, 6) if "wrench" in given else none,
             "gradient": Place("gradient", own, 9) if "gradient" in given else none,
             "carry": Place("carry", "carry"),
-            "gain": Place("gain", "gain"),
+            "gain": Place("gain", "gain") if "gain" in self.work else Place("star", own, STAR),
             "star": Place("star", own, STAR),
             "above": Place("star", parent, STAR),
             "a": Place("acceleration", own, 6),
