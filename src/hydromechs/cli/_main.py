@@ -364,6 +364,19 @@ def bench_simulation(
     _report(measure_simulation(quick=quick), print_simulation, as_json)
 
 
+@bench.command("trees")
+def bench_trees(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
+    from hydromechs.studies import measure_trees
+
+    from ._print_bench import print_trees
+
+    _report(measure_trees(quick=quick), print_trees, as_json)
+
+
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
 )

@@ -12,7 +12,7 @@ __all__ = ["LARGE", "ROLLED", "Form", "form_of"]
 
 Form: TypeAlias = Literal["specialised", "rolled"]
 """How equations are compiled."""
-LARGE = 50
+LARGE = 40
 """Bodies from which trees are rolled unless the caller says otherwise: LLVM takes seconds for straight-line code of more."""
 
 ROLLED = ("forward_dynamics", "inverse_dynamics", "kinematics", "inertia_times")

@@ -222,7 +222,7 @@ class _Loop:
         """Working arrays and their sizes."""
 
     def gains(self, sizes: Sequence[int]) -> None:
-        """A place for what the inward sweep leaves at each body: that of its inertia, which it has done with, if it is enough."""
+        """A place for what the inward sweep leaves at each body: that of its inertia, which is done with, if it is enough."""
         if max(sizes) > STAR:
             self.work["gain"] = self.table.ragged("gain", self.tree.joints, sizes)
 

@@ -34,6 +34,7 @@ _LATER = {
     "measure_hybrid": "._hybrid_study",
     "measure_papers": "._papers",
     "measure_simulation": "._bench_simulation",
+    "measure_trees": "._bench_trees",
     "model_counts": "._count",
     "papers_pair": "._count",
     "peers": ".peers:",
