@@ -1,4 +1,7 @@
-"""Times of forward dynamics of trees on this machine: growth with the links, forms of code, other codes on dry trees."""
+"""Times of forward dynamics of trees on this machine: growth with the links, forms of code, other codes on dry trees.
+
+All times are those of the processor, on one thread: an evaluation of 5,000 links is long enough for others to come between.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,9 @@ PAPERS = (
     ("Aquarobot, 28 bodies, 45 degrees of freedom, in water", "2.6 ms", "McMillan, Orin, McGhee 1996"),
 )
 """Run times that the papers give for one evaluation on an SGI Indigo² with a 150 MHz MIPS R4400."""
-DEEPEST = 300
-"""Links of the longest chain that MuJoCo gets: its factorisation grows with the cube of a chain's length."""
+LONGEST = 300
+"""Links of the longest chain that other codes get: the memory that Pinocchio sets aside and the time of MuJoCo's factorisation
+grow with the cube of a chain's length; for 300 links Pinocchio takes 2 GB."""
 
 
 def measure_trees(*, quick: bool = False) -> dict[str, Any]:
@@ -71,9 +75,9 @@ def _ours(key: str, model: Model, n: int, lanes: int, form: Form) -> tuple[Row, 
     v *= 0.01  # long chains whirl
     out = np.empty((n, model.nv))
     dyn = hm.Dynamics(model, lanes=lanes, form=form)
-    begin = time.perf_counter()
+    begin = time.process_time()
     dyn.forward_dynamics(q, v, tau, out=out)
-    return Row(key, "", model.wet, lambda: dyn.forward_dynamics(q, v, tau, out=out), n), time.perf_counter() - begin
+    return Row(key, "", model.wet, lambda: dyn.forward_dynamics(q, v, tau, out=out), n), time.process_time() - begin
 
 
 def _chains(sizes: Sequence[int], rounds: int, quick: bool) -> tuple[list[dict[str, Any]], list[str], dict[str, float]]:
@@ -91,7 +95,7 @@ def _chains(sizes: Sequence[int], rounds: int, quick: bool) -> tuple[list[dict[s
         dry = dry_model(wet)
         rows.append(_ours(f"{links} dry", dry, n, 1, "rolled")[0])
         for name, make in (("Pinocchio", _pinocchio), ("MuJoCo", _mujoco)):
-            if name == "MuJoCo" and links > DEEPEST:
+            if links > LONGEST:
                 continue
             try:
                 run, differences[f"{name}, {links} links"] = make(dry)
@@ -100,7 +104,7 @@ def _chains(sizes: Sequence[int], rounds: int, quick: bool) -> tuple[list[dict[s
                 continue
             calls = max(2, n // 10)
             rows.append(Row(f"{links} {name}", "", False, partial(_repeat, run, calls), calls))
-    times = measure(rows, rounds)
+    times = measure(rows, rounds, time.process_time)
 
     def ns(key: str) -> float | None:
         return times[key]["minimum_ns"] if key in times else None
@@ -165,7 +169,7 @@ def _tree(bodies: int, rounds: int) -> dict[str, Any]:
             rows.append(Row(name, "", False, partial(_repeat, make(dry)[0], max(2, n // 10)), max(2, n // 10)))
         except ModuleNotFoundError:
             continue
-    times = measure(rows, rounds)
+    times = measure(rows, rounds, time.process_time)
     found = {f"{key}_ns": times[key]["minimum_ns"] for key in ("one", "dry", "pinocchio", "mujoco") if key in times}
     return {"bodies": wet.nb, "degrees_of_freedom": wet.nv, "compile_s": seconds, **found}
 
@@ -174,19 +178,19 @@ def _forms(model: Model, rounds: int, n: int) -> dict[str, Any]:
     """One walker as straight-line code, as a loop over its bodies, and with its legs on lanes; one state at a time."""
     legs = BranchesOnLanes(model)
     shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
-    begin = time.perf_counter()
+    begin = time.process_time()
     program = compiler.trace(legs.forward_dynamics, shapes, name="legs", outputs=("vdot",))
     recipe = compiler.Recipe("legs", None, program.inputs, program.outputs, None)
     on_lanes = compiler.Compiled(recipe, 1, 1, program=program)
     states = list(random_states(model, n))
     on_lanes(states)
-    seconds = {"legs on lanes": time.perf_counter() - begin}
+    seconds = {"legs on lanes": time.process_time() - begin}
     rows = [Row("legs on lanes", "", True, lambda: on_lanes(states), n)]
     forms: tuple[Form, ...] = ("specialised", "rolled")
     for form in forms:
         row, seconds[form] = _ours(form, model, n, 1, form)
         rows.append(row)
-    times = measure(rows, rounds)
+    times = measure(rows, rounds, time.process_time)
     return {
         "model": model.name,
         "bodies": model.nb,
