@@ -19,6 +19,10 @@ from ._rolled import NUMBERS, ROW, Place, Rolled, Stage, Sweep
 __all__ = ["rolled_module", "rolled_text"]
 
 
+AHEAD = 6
+"""Rows ahead of which constants are asked for."""
+
+
 class Functions(Protocol):
     """The part of a module that a loop needs."""
 
@@ -105,8 +109,31 @@ def _sweep(t: Loops, rolled: Rolled, sweep: Sweep, arrays: dict[str, str], table
             if column in used:
                 at = t.new(f"getelementptr inbounds i32, ptr {table}, i64 {t.new(f'add i64 {start}, {k}')}")
                 values[column] = t.new(f"sext i32 {t.new(f'load i32, ptr {at}, align 4')} to i64")
+        _ask_ahead(t, rolled, sweep, row, arrays, table)
         for stage in sweep.stages:
             _stage(t, stage, values, arrays, module)
+
+
+def _ask_ahead(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[str, str], table: str) -> None:
+    """Ask for the constants that a row some rows ahead will read: those of a large tree do not fit into the caches."""
+    n = len(rolled.table)
+    ahead = t.new(f"add i64 {row}, {-AHEAD if sweep.backward else AHEAD}")
+    inside = t.new(f"icmp ult i64 {ahead}, {n}")
+    there = t.new(f"select i1 {inside}, i64 {ahead}, i64 {row}")
+    start = t.new(f"mul i64 {there}, {len(rolled.columns)}")
+    sizes: dict[str, int] = {}
+    for stage in sweep.stages:
+        for program, places in zip(stage.programs, stage.places, strict=True):
+            for a, p in zip(program.inputs, places, strict=False):
+                if p.array == NUMBERS and p.column is not None:
+                    sizes[p.column] = max(sizes.get(p.column, 0), a.size)
+    for column, size in sizes.items():
+        k = t.new(f"add i64 {start}, {rolled.columns.index(column)}")
+        at = t.new(f"load i32, ptr {t.new(f'getelementptr inbounds i32, ptr {table}, i64 {k}')}, align 4")
+        first = t.new(f"getelementptr double, ptr {arrays[NUMBERS]}, i64 {t.new(f'sext i32 {at} to i64')}")
+        for entry in range(0, size, 8):
+            line = t.new(f"getelementptr double, ptr {first}, i64 {entry}")
+            t.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 0, i32 3, i32 1)")
 
 
 def _stage(t: Loops, stage: Stage, values: dict[str, str], arrays: dict[str, str], module: Functions) -> None:
