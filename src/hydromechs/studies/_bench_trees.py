@@ -74,8 +74,8 @@ def _ours(key: str, model: Model, n: int, lanes: int, form: Form) -> tuple[Row, 
     q, v, tau = random_states(model, n)
     v *= 0.01  # long chains whirl
     out = np.empty((n, model.nv))
-    dyn = hm.Dynamics(model, lanes=lanes, form=form)
     begin = time.process_time()
+    dyn = hm.Dynamics(model, lanes=lanes, form=form)
     dyn.forward_dynamics(q, v, tau, out=out)
     return Row(key, "", model.wet, lambda: dyn.forward_dynamics(q, v, tau, out=out), n), time.process_time() - begin
 
