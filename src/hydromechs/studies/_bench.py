@@ -293,6 +293,7 @@ def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def relative_difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest difference over the largest value of `b`."""
     return float(np.abs(a - b).max() / np.abs(b).max())
 
 
