@@ -3,7 +3,8 @@
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
 python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
-                                                docs/data; also: papers, gpu, hybrid, trees
+                                                docs/data; also: papers, gpu, hybrid, trees, navigation, and missions,
+                                                which draws docs/pictures/mission_*.png as well
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ COMMANDS = {
     "dynamics": ("bench", "dynamics", "--json"),
     "gpu": ("bench", "gpu", "--json"),
     "hybrid": ("study", "hybrid", "--json"),
+    "missions": ("study", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
+    "navigation": ("study", "navigation", "--json"),
     "papers": ("papers", "--json"),
     "trees": ("bench", "trees", "--json"),
 }
@@ -135,7 +138,10 @@ def counts_decoupled() -> str:
 
 def _where(data: dict[str, Any]) -> str:
     """Machine, date and versions of a report."""
-    machine, names = data["machine"], {"pin": "Pinocchio", "mujoco": "MuJoCo", "python": "Python", "numpy": "NumPy"}
+    machine, names = (
+        data["machine"],
+        {"pin": "Pinocchio", "mujoco": "MuJoCo", "dartpy": "DART", "python": "Python", "numpy": "NumPy"},
+    )
     load = (
         f", load {machine['load']:.2f} before and {machine['load_after']:.2f} after" if machine.get("load") is not None else ""
     )
@@ -440,6 +446,79 @@ def hybrid_long() -> str:
     return table(("engine", "scheme", "", "largest error of the speed, m/s"), rows)
 
 
+def missions_engines() -> str:
+    """Checks of the missions in all engines, and differences from ours."""
+    rows, last = [], ""
+    for r in report("missions")["flights"]:
+        ours = r["engine"] == "hydromechs"
+        name = "" if r["mission"] == last else f"`{r['mission']}`"
+        turned = abs(r["heading_off"])
+        heading = "below 0.01" if turned < 0.01 else f"{turned:.1f}"
+        off = ("", "", "") if ours else (f"{r['force_rms']:.2g}", f"{r['pitch_rms']:.2g}", heading)
+        passed = f"{r['passed']} of {len(r['checks'])}"
+        tool = "" if r["tool_rms"] is None else f"{r['tool_rms']:.3f}"
+        rows.append((name, r["engine"], passed, f"{r['navigation_rms']:.3f}", tool, f"{r['heading']:.2f}", *off))
+        last = r["mission"]
+    heads = ("mission", "engine", "checks passed", "navigation, m rms", "tool, m rms", "final heading, °")
+    return table((*heads, "Δ vertical force, N rms", "Δ pitch, ° rms", "Δ final heading, °"), rows)
+
+
+def missions_seeds() -> str:
+    """Other seeds in our engine."""
+    rows = [
+        (
+            f"`{r['mission']}`",
+            r["seeds"],
+            r["passed"],
+            f"{r['navigation_mean']:.3f}",
+            f"{r['navigation_worst']:.3f}",
+            ", ".join(f"{name} ({count})" for name, count in r["failed"].items()),
+        )
+        for r in report("missions")["seeds"]
+    ]
+    return table(("mission", "seeds", "all checks passed", "navigation, m rms, mean", "worst", "failed checks"), rows)
+
+
+def missions_speed() -> str:
+    """Times real time by processor time, per engine."""
+    data = report("missions")
+    names = dict.fromkeys(r["mission"] for r in data["flights"])
+    rows = [
+        (f"`{name}`", *(f"{_row(data['flights'], mission=name, engine=e)['real_time_factor']:.2g}" for e in data["engines"]))
+        for name in names
+    ]
+    return table(("times real time", *data["engines"]), rows) + "\n" + _where(data)
+
+
+def navigation_errors() -> str:
+    """Normalised errors by part."""
+    data = report("navigation")
+    blocks = [row["block"] for row in data["cases"][0]["blocks"]]
+    rows = []
+    for name in blocks:
+        cells = [_row(case["blocks"], block=name) for case in data["cases"]]
+        bounds = f"{cells[0]['low']:.2f} to {cells[0]['high']:.2f}"
+        rows.append((name, bounds, *(f"{c['mean']:.2f} ({100 * c['inside']:.0f} %)" for c in cells)))
+    return table(("part of δ", "95 % bounds", *(case["case"] for case in data["cases"])), rows)
+
+
+def navigation_places() -> str:
+    """Errors in metres and degrees."""
+    heads = ("", "position, rms", "in the gap", "largest", "velocity, rms", "attitude, rms")
+    rows = [
+        (
+            c["case"],
+            f"{c['position_rms']:.2f} m",
+            "–" if c["gap"] is None else f"{c['gap_position_rms']:.2f} m",
+            f"{c['largest_distance']:.2f} m, {c['largest_in_sigmas']:.1f} σ",
+            f"{c['velocity_rms']:.3f} m/s",
+            f"{c['attitude_rms_deg']:.2f}°",
+        )
+        for c in report("navigation")["cases"]
+    ]
+    return table(heads, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -449,6 +528,8 @@ TABLES: dict[str, Callable[[], str]] = {
         trees_machine, trees_chains, trees_random, trees_forms, trees_goals,
         gpu_machine, gpu_kernels, gpu_runs, papers_machine, papers_table_5, papers_table_6, papers_lanes,
         hybrid_lemmas, hybrid_eq_51, hybrid_limits, hybrid_convergence, hybrid_long,
+        missions_engines, missions_seeds, missions_speed,
+        navigation_errors, navigation_places,
     )
 }  # fmt: skip
 """What makes each table, by its name in the documents."""

@@ -181,6 +181,7 @@ _PACKAGES = (
     "scenario",
     "simulation",
     "spatial",
+    "station",
     "studies",
     "viewer",
 )

@@ -82,6 +82,30 @@ def test_a_scenario_that_does_not_compile_leaves_the_earlier_run(run, scenario, 
     assert code == 1 and "no compiler" in err and (out / "summary.json").read_text() == before
 
 
+FAILING = """
+import hydromechs as hm
+
+class Fails(hm.Controller):
+    def __init__(self, *, period):
+        self.period = period
+
+    def __call__(self, state):
+        raise {error}("not today")
+"""
+
+
+@pytest.mark.parametrize("error", ["RuntimeError", "KeyboardInterrupt"])
+def test_a_run_that_fails_before_its_first_sample_leaves_nothing(run, scenario, tmp_path, error):
+    path, out = scenario(duration=0.1), tmp_path / "out"
+    (tmp_path / "fails.py").write_text(FAILING.format(error=error))
+    failing = tmp_path / "failing.yaml"
+    failing.write_text(path.read_text() + "controller: {type: fails.py:Fails, period: 0.05}\n")
+    code, _, err = run("run", failing, "--out", out, "--no-pictures")
+    assert code != 0 and ("not today" in err or error == "KeyboardInterrupt") and not out.exists()
+    assert run("run", path, "--out", out, "--no-pictures")[0] == 0
+    assert run("run", failing, "--out", out, "--no-pictures", "--force")[0] != 0 and not out.exists()
+
+
 # resuming
 
 

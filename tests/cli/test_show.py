@@ -35,6 +35,10 @@ def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
     """The model that the scenario names by a relative path is found again."""
     code, *_ = run("picture", folder, "--at", 0.0, "--at", 0.5, "--out", tmp_path / "two.png")
     assert code == 0 and (tmp_path / "two.png").stat().st_size > 5000
+    code, _, error = run("picture", folder, "--at", 0.0, "--at", 0.5, "--chromium", "--out", tmp_path / "none.png")
+    assert code == 1 and "--chromium draws one moment, --at gives 2" in error
+    code, _, error = run("picture", folder, "--layers", "looks,currents", "--out", tmp_path / "none.png")
+    assert code == 1 and "no layer 'currents'; there are" in error
     for t in (100, -1, "nan"):
         code, _, error = run("picture", folder, "--at", 0.2, "--at", t, "--out", tmp_path / "none.png")
         assert code == 1 and f"--at {t}: " in error and "has times from 0 to 0.5 s" in error
@@ -42,6 +46,19 @@ def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
     code, text, _ = run("replay", folder, "--html", tmp_path / "replay.html")
     assert code == 0 and "11 of 11 samples" in text
     assert (tmp_path / "replay.html").stat().st_size < 2e6
+
+
+def test_a_run_as_a_video(run, folder, tmp_path):
+    code, text, _ = run("replay", folder, "--video", tmp_path / "a.gif", "--fps", 10, "--size", "96x54", "--to", 0.3)
+    assert code == 0 and "a.gif: 4 frames" in text and (tmp_path / "a.gif").stat().st_size > 500
+    for options, words in (
+        (("--size", "big"), "--size big: write it as 640x360"),
+        (("--camera", "boat"), "no body 'boat' to follow"),
+        (("--from", 3), "the run has times from 0 to 0.5 s"),
+    ):
+        code, _, error = run("replay", folder, "--video", tmp_path / "b.gif", *options)
+        assert code == 1 and words in error, error
+    assert not (tmp_path / "b.gif").exists()
 
 
 def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
@@ -55,7 +72,8 @@ def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
     code, text, _ = run("run", scenario(duration=0.5), "--out", out, "--show")
     assert code == 0 and f"see it: hydromechs replay {out}" in text and str(out / "replay.html") in text
     assert (out / "replay.html").stat().st_size < 2e6 and (out / "plots" / "moments.jpg").exists() and opened == []
-    assert "Moments" in (out / "report.html").read_text()
+    report = (out / "report.html").read_text()
+    assert "Moments" in report and '<a href="replay.html">See it in motion' in report
     monkeypatch.setenv("DISPLAY", ":0")
     run("run", scenario(duration=0.5), "--out", out, "--show", "--force", "--no-pictures")
     assert opened == [(out / "replay.html").as_uri()]

@@ -140,3 +140,11 @@ def test_a_file_that_fails_is_kept(monkeypatch, tmp_path):
     (file,) = result.failures
     assert file.read_bytes() == _file_study.mutant(1, 7)
     assert file.with_suffix(".txt").read_text().endswith("TypeError: what")
+
+
+def test_the_navigation_study_is_printed_and_drawn(run, tmp_path):
+    status, out, _ = run("study", "navigation", "--quick", "--seeds", 2, "--out", tmp_path / "found")
+    assert status == 0 and "accelerometer bias" in out and "2 s without DVL" in out and "95 % bounds" in out
+    assert (tmp_path / "found" / "navigation.png").stat().st_size > 10_000
+    report = json.loads((tmp_path / "found" / "navigation.json").read_text())
+    assert report["seeds"] == 2 and [case["case"] for case in report["cases"]] == ["all sensors", "2 s without DVL"]

@@ -322,6 +322,30 @@ def test_more_chains_may_be_declared_singular_than_are():
     assert dynamics.load_solution(chains, I_r, f_r, [0]).free == 0
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3, 1e5], ids=lambda s: f"1/{s:g} m")
+def test_units_of_length_do_not_decide_what_is_free(unit):
+    """Two chains that both lose one rotation and hardly move in another, on a ship: in any unit of length the same is free.
+
+    With T = diag(s, s, s, 1, 1, 1) on accelerations, forces change by T⁻¹, mobilities to T Λ⁻¹ T, inertia to T⁻¹ I T⁻¹. All is
+    diagonal, so that each direction is alone: a (I + 1/m₁ + 1/m₂) = f + x₁/m₁ + x₂/m₂.
+    """
+    m = np.array([[1.0, 0.5, 2.0, 1e-7, 0.0, 3.0], [0.7, 1.5, 1.0, 2e-7, 0.0, 1.0]])
+    x = np.array([[0.3, -0.2, 0.1, 0.5, 0.0, 0.2], [0.1, 0.4, -0.6, -0.3, 0.0, 0.7]])
+    inertia, f_r = np.array([1.0, 2.0, 3.0, 1e7, 5.0, 2.0]), np.array([1.0, -2.0, 0.5, 3.0, 0.0, 1.0])
+    T, bare = np.array([unit] * 3 + [1.0] * 3), dict(dofs=(), factor=None, pushed=None, W=None, paths=())
+    chains = [
+        dynamics.OpenChain(mobility=np.diag(T * row * T), acceleration=T * xk, onto=np.eye(6), **bare)
+        for row, xk in zip(m, x, strict=True)
+    ]
+    found = dynamics.load_solution(chains, np.diag(inertia / T**2), f_r / T, [0, 1])
+    assert found.free == 1
+    at = m[0] > 0.0
+    a = (f_r + (x / np.where(at, m, np.inf)).sum(axis=0)) / (inertia + (1.0 / np.where(at, m, np.inf)).sum(axis=0))
+    # rounding of the elimination, in which mobility is 1e-7 of others at worst
+    np.testing.assert_allclose((found.a_r / T)[at], a[at], rtol=1e-8)
+    np.testing.assert_allclose((T * found.forces[1])[at], ((x[1] - a) / np.where(at, m[1], 1.0))[at], rtol=1e-7)
+
+
 # -- two arms without detection -----------------------------------------------------------------------------------------------
 
 

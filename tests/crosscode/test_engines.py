@@ -14,6 +14,7 @@ from hydromechs.hybrid import ENGINES, Causal, Exact, Filtered, Hybrid, Iterated
 from hydromechs.hydro import Current
 from hydromechs.simulation import Plant, Simulation, components_of, evaluate
 
+STEPS = (4e-3, 1e-3)
 EPS = np.finfo(float).eps
 INSTALLED = [name for name, engine in ENGINES.items() if importlib.util.find_spec(engine.module)]
 engines = pytest.mark.parametrize("engine", INSTALLED)
@@ -209,6 +210,37 @@ def test_a_block_lands_slides_and_rests_with_its_weight_in_water(engine, solid):
     )  # it pitches on its front edge
     assert float(rec.position[-1].sel(body="block", xyz="z")) == pytest.approx(-0.1, abs=1e-3)
     assert float(abs(rec.energy_residual).max()) < 0.02 * 0.5 * 18.0 * 0.04
+
+
+SOFT = contact.Material(law=contact.LinearContact(stiffness=2e4, damping=150.0))
+
+
+@pytest.mark.parametrize("engine", [e for e in INSTALLED if ENGINES[e].takes_stiffness])
+@pytest.mark.parametrize("on", ["floor", "post"])
+def test_a_contact_has_the_stiffness_and_damping_of_its_material(engine, on):
+    """A ball bounces in ½ period π/ω of its spring; against our engine with first order in the step."""
+    ball = hm.Body(
+        name="ball",
+        joint=joints.Free(),
+        inertia=hm.Inertia(mass=10.0, tensor=(0.4, 0.4, 0.4, 0, 0, 0)),
+        hydro=hm.Hydro(volume=10.0 / 1025.0, added_mass=(added_mass.Diagonal((5.0, 5.0, 5.0, 0.1, 0.1, 0.1)),)),
+        shapes=(shapes.Sphere(radius=0.2),),
+    )
+    post = hm.Body(
+        name="post",
+        joint=joints.Fixed(placement=hm.Origin(xyz=(0, 0, 0.3))),
+        inertia=hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
+        shapes=(shapes.Sphere(radius=0.3),),
+    )
+    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
+    model = hm.Model(name="bounce", bodies=(ball, post) if on == "post" else (ball,), world=hm.World(water_density=1025.0))
+    what = dict(collisions=[("ball", "post")], material=SOFT) if on == "post" else dict(terrain=[floor])
+    plant = Plant(model=model, components=components_of(model, **what))
+    start = hm.State(t=0.0, q=np.array([0, 0, -0.21, 1, 0, 0, 0]), v=np.array([0, 0, 0.5, 0, 0, 0]))
+    ours = Simulation(plant, state=start, step=2.5e-4).step(duration=0.16).v[2]
+    assert -0.45 < ours < -0.1  # it has bounced
+    off = [abs(Hybrid(engine=engine).simulation(plant, state=start, step=h).step(duration=0.16).v[2] - ours) for h in STEPS]
+    assert off[1] < 0.7 * off[0] and off[1] < 0.02  # a phase error of up to a step at the touch, and the order of Euler
 
 
 @engines

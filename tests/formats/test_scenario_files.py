@@ -423,6 +423,8 @@ def test_controllers_of_files(tmp_path):
         ("own.py:Hold", {"gain": 1, "gian": 2}, "does not take 'gian'"),
         ("own.py:Hold", {"gain": -1}, "gain is -1, must not be negative"),
         ("own.py:nothing", {"gain": 1}, "is a function, which takes none"),
+        ("lqr_hold_pose", {"position": [0, 0, 1], "bandwith": 2}, r"does not take 'bandwith' \(did you mean 'bandwidth'\?\)"),
+        ("lqr_follow_path", {"waypoints": [], "controled": []}, r"does not take 'controled' \(did you mean 'controlled'\?\)"),
         ("broken.py:Hold", {}, "cannot be imported: ZeroDivisionError: division by zero"),
     ],
 )

@@ -167,6 +167,20 @@ def test_check_compares_parameters_with_the_signature(tmp_path, monkeypatch, nam
     assert not words or f"line {6 if faults[0].path[-1] == 'type' else 8}: controller" in result.output
 
 
+@pytest.mark.parametrize("given", ["", ", parameters: {name: a}"])
+def test_check_refuses_a_function_as_a_component(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(CONTROLLERS)
+    Path("own.yaml").write_text(
+        "hydromechs_scenario: 1\nname: own\nmodels: [{model: sinking_chain}]\nduration: 1\n"
+        f"components: [{{type: 'own.py:function'{given}}}]\n"
+    )
+    result = CliRunner().invoke(app, ["check", "own.yaml"])
+    assert result.exit_code == 1 and not Path("ran").exists()
+    words = "components.0.type: own.py:function is a function, must be a class derived from hydromechs.Component"
+    assert words in result.output.replace(f"{tmp_path}/", "")
+
+
 def test_run_without_code_refuses(folder, monkeypatch):
     monkeypatch.chdir(folder)
     result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])

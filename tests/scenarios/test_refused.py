@@ -1,6 +1,6 @@
 """What components, controllers and events cannot be is refused by name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -64,6 +64,30 @@ def test_two_simulations_with_one_controller_do_not_mix():
         sim.run(0.1)
     assert [sim.state.memory[0] for sim in sims] == [10.0, 10.0]
     assert [sim.controller.part for sim in sims] == [[10], [10]] and counter.part == [0]
+
+
+class Pair(Counter):
+    """Remembers two numbers."""
+
+    def __init__(self):
+        self.memory, self.part = np.zeros(2), [0]
+
+
+@pytest.mark.parametrize("other", [None, Pair()], ids=["none", "larger"])
+def test_the_memory_of_another_controller_is_refused(other):
+    """With the remedy, which works."""
+    state = hm.Simulation(pendulum(), controller=Counter()).run(0.1).state
+    sim = hm.Simulation(pendulum(), controller=other)
+    with pytest.raises(ValueError, match=r"state\.memory must have shape \((0|2),\), got \(1,\).*replace\(state, memory"):
+        sim.reset(state)
+    assert sim.reset(replace(state, memory=np.zeros(0), signal=np.zeros(0))).t == state.t
+    assert hm.Simulation(pendulum(), controller=Counter()).reset(state) == state
+
+
+def test_a_state_names_the_controller_whose_memory_it_holds():
+    """Two controllers that remember as much are told apart by state files."""
+    names = [hm.Simulation(pendulum(), controller=c).layout_names for c in (None, Counter(), Pair())]
+    assert len(set(names)) == 3 and names[1].endswith("; Counter remembers 1") and names[2].startswith(names[0])
 
 
 def test_the_controller_of_a_simulation_can_start_another():

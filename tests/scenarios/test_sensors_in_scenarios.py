@@ -8,9 +8,10 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import library
+from hydromechs.compiler import Recipe
 from hydromechs.errors import ScenarioError
 from hydromechs.formats import dumps_scenario, loads_scenario
-from hydromechs.gnc.sensors import DEVICES, Usbl, device
+from hydromechs.gnc.sensors import DEVICES, Imu, Noise, Usbl, device
 
 TEXT = (files("hydromechs.library") / "scenarios" / "hold_in_gusts.yaml").read_text(encoding="utf-8")
 
@@ -40,7 +41,7 @@ def test_position_hold_in_gusts():
         ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),
         ("name: depth", "name: dvl", "sensor 'dvl': another sensor has this name, too; names must differ"),
         ("  period: 0.1", "  period: 0.05", "controller.period is 0.05 s, must be a whole number of periods of the fastest sensor, 0.02 s: try 0.04 s"),
-        ("step: 0.002\nrecord: 0.05", "step: 0.003\nrecord: 0.06", "the fastest measures every 0.02 s, must be a whole number of steps of 0.003 s"),
+        ("step: 0.002\nrecord: 0.05", "step: 0.003\nrecord: 0.06", "sensors: 1/rate of the fastest is 0.02 s, must be a whole number of steps of 0.003 s"),
         ("{rate: 50}}}", "{rate: 50, latency: 0.1}}}", "must have no latency and the highest rate"),
         ("model: fog_imu", "model: bar30", "needs exactly one Imu among the sensors, got none"),
         ("  - {encoders:", "  - {tachometer: {name: n, thruster: t9, full_speed: 9, rate: 5}}\n  - {encoders:", "sensor 'n': no thruster 't9'"),
@@ -52,6 +53,32 @@ def test_faults_name_the_sensor_and_the_remedy(old, new, words):
     with pytest.raises(ScenarioError) as e:
         loads_scenario(TEXT.replace(old, new, 1), "file", ".", library.load, library.load_vehicle)
     assert any(words in problem for problem in e.value.problems), e.value.problems
+
+
+def test_other_seeds_and_errors_of_sensors_compile_nothing(tmp_path, monkeypatch):
+    """The cache gets no new entry, and the sensors are not even traced again."""
+    monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
+    traced = []
+    monkeypatch.setattr(Recipe, "program", lambda recipe, made=Recipe.program: traced.append(recipe.name) or made(recipe))
+    ball = hm.Body(
+        name="ball", joint=hm.joints.Free(position=(0, 0, 5.0)), inertia=hm.Inertia(mass=2.0, tensor=(1, 1, 1, 0, 0, 0))
+    )
+    imu = Imu(name="imu", frame="ball", rate=50.0, gyroscope=Noise(density=1e-3), misalignment=0.01)
+    scenario = hm.Scenario(
+        name="s", models=[hm.scenario.ModelStart(model=hm.Model(name="m", bodies=[ball]))], sensors=[imu], duration=1.0
+    )
+
+    def measured(scenario):
+        sim = scenario.simulation()
+        sim.run(0.1)
+        return sim.controller.signal_values
+
+    first = measured(scenario)
+    made, _ = sorted(tmp_path.rglob("*.o")), traced.clear()
+    loud = replace(imu, gyroscope=Noise(density=1e-2), seed=4, latency=0.02)
+    others = [measured(replace(scenario, seed=7)), measured(replace(scenario, sensors=[loud]))]
+    assert made and sorted(tmp_path.rglob("*.o")) == made and not traced
+    assert all((y != first).any() for y in others)
 
 
 def test_navigation_needs_sensors():

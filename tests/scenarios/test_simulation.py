@@ -1,6 +1,7 @@
 """`hm.Simulation` as its user sees it: the same to the last bit, resumed runs, events, ticks, steps, and what bad input gets."""
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ from hydromechs.actuation import Thruster, drives, ideal_curve
 from hydromechs.contact import DryFriction, LinearContact, Material, NonlinearContact, terrain
 from hydromechs.hydro import Current, Environment, Gusts, PiersonMoskowitzSea
 from hydromechs.integrators import DormandPrince
+from hydromechs.simulation import _stiffness, components_of
 
 RHO, G = 1025.0, 9.81
 FLOOR = terrain.Plane(
@@ -444,9 +446,37 @@ def test_contact_too_stiff_for_the_step_is_refused():
     with pytest.raises(ValueError, match="contact 'ball on rock' is too stiff for a step of 0.005 s with rk4") as caught:
         sim.run(0.05)
     assert "needs a step below 0.0012 s; take a shorter step" in str(caught.value)
+    start = model.initial()
+    with pytest.raises(ValueError, match=re.escape(str(caught.value))):
+        hm.rollout(sim.plant, start.q, start.v, {}, 5e-3, 2)
+    with pytest.raises(ValueError, match=re.escape(str(caught.value))):
+        sim.step()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hm.Simulation(model, terrain=[hard], step=5e-4).run(0.02).messages == []
+
+
+def test_steps_are_looked_at_once_for_each_start_and_value_of_parameters(monkeypatch):
+    """A light body is too fast for its spring; looking costs nothing per step."""
+    mass = hm.Body(name="mass", joint=hm.joints.Prismatic(axis=(1, 0, 0)), inertia=hm.Inertia(mass=2.0))
+    servo = drives.Servo(stiffness=1e4, damping=10.0)
+    plant = hm.Plant(
+        model=(model := hm.Model(name="m", bodies=[mass])),
+        components=components_of(model, drives={"mass": servo}),
+        parameters=("mass.inertia.mass",),
+    )
+    calls = []
+    monkeypatch.setattr(_stiffness, "step_faults", lambda *a, made=_stiffness.step_faults: calls.append(a) or made(*a))
+    sim = hm.Simulation(plant, step=5e-3)
+    for _ in range(5):
+        sim.step()
+    assert len(calls) == 1
+    sim.parameters["mass.inertia.mass"] = 1e-3
+    with pytest.raises(ValueError, match="servo of joint 'mass' is too stiff for a step of 0.005 s"):
+        sim.step()
+    start, light = model.initial(), {"mass.inertia.mass": np.array([2.0, 1.0, 1e-3])}
+    with pytest.raises(ValueError, match="servo of joint 'mass' is too stiff for a step of 0.005 s"):
+        hm.rollout(plant, start.q, start.v, {}, 5e-3, 2, parameters=light)
 
 
 def test_diverged_run_keeps_its_recording_and_says_why():

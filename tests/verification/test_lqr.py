@@ -5,14 +5,17 @@ import math
 import numpy as np
 import pytest
 import scipy.linalg
+from rich.console import Console
 
 import hydromechs as hm
 from hydromechs.actuation import Thruster, ideal_curve
-from hydromechs.gnc import LqrFollowPath, LqrHoldPose, LqrSpeed, loop_margins, servo_lqr
+from hydromechs.cli._run import print_summary
+from hydromechs.gnc import LqrFollowPath, LqrHoldPose, LqrSpeed, Together, loop_margins, servo_lqr
 from hydromechs.gnc._speed_control import linear_vehicle, speed_design
 from hydromechs.gnc._vehicle import Vehicle
 from hydromechs.hydro import Current
 from hydromechs.model import added_mass, drag, joints
+from hydromechs.recording import DESIGN, Summary
 
 FRAMES = {
     "port": ((-0.3, -0.2, 0.02), (0.0, 0.0, 0.0)),
@@ -183,3 +186,23 @@ def test_a_small_change_decays_with_the_designed_poles():
     x = np.concatenate([[0.0, 0.0], state.v, np.zeros(6)])
     exact = np.array([scipy.linalg.expm(A * t) @ x for t in 0.1 * np.arange(21)])[:, 2:8]
     assert np.abs(v - exact).max() < 0.02 * np.abs(exact).max()  # sampled at 2 ms, quadratic drag of 1 % of the linear
+
+
+@pytest.mark.parametrize("lag", np.geomspace(0.05, 20.0, 9))
+def test_a_loop_that_its_actuators_make_unstable_has_no_margins(lag):
+    """By the poles with the lag as states."""
+    d = design()
+    margins, stable = loop_margins(d, lag=lag), closed(d, lag, 0, 1.0) < 0.0
+    assert all((m.gain_db > 0.0) == (m.phase_deg > 0.0) == stable for m in margins)
+
+
+def test_margins_are_shown_and_small_ones_are_said(capsys):
+    """In the set-up of a run and where it is printed, also of a controller within others."""
+    together = Together(parts=[LqrSpeed(waypoints=[{"t": 0.0}])])
+    (note,) = simulation(together).controller.notes
+    d = simulation(LqrSpeed(waypoints=[{"t": 0.0}])).controller.design
+    assert f"gain {d.gain_margin_db:.1f} dB" in note and f"phase {d.phase_margin_deg:.1f}°" in note and "should" not in note
+    (fast,) = simulation(LqrSpeed(waypoints=[{"t": 0.0}], bandwidth=30.0)).controller.notes
+    assert "unstable" in fast and fast.endswith("margins should be above 6 dB and 30°: lower the bandwidth")
+    print_summary(Summary(setup=((DESIGN, note),)), Console(width=300))
+    assert note in capsys.readouterr().out

@@ -1,110 +1,38 @@
 """The navigation filter: derivatives, consistency over seeds, late and missing measurements, logs, resuming."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
-from scipy.stats import chi2
 
 import hydromechs as hm
-from hydromechs.actuation import ideal_curve
-from hydromechs.contact import LinearContact, Material, terrain
 from hydromechs.gnc import ErrorStateFilter, FollowPath, Navigated, Navigation
-from hydromechs.gnc.navigation import Navigator, log_of
-from hydromechs.gnc.sensors import Compass, DepthGauge, Dvl, Imu, Instruments, JointEncoders, Noise, Reading, Usbl
+from hydromechs.gnc.navigation import log_of
+from hydromechs.gnc.sensors import DepthGauge, Dvl, Imu, JointEncoders, Noise, Reading, Usbl
 from hydromechs.spatial import quaternion_exp
+from hydromechs.studies import FULL_NAVIGATION, QUICK_NAVIGATION, measure_navigation
+from hydromechs.studies._navigation_study import FILTER, FLOOR, IMU, RATE, SENSORS, THRUSTERS, Flight, small_vehicle
 
-FLOOR = terrain.Plane(name="floor", point=(0, 0, 30.0), normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e4)))
-RATE = 25.0
-SEEDS = 50
-
-
-def vehicle(*others):
-    hull = hm.Body(
-        name="hull",
-        joint=hm.joints.Free(position=(0, 0, 10.0)),
-        inertia=hm.Inertia(mass=20.0, tensor=(0.5, 0.8, 0.9, 0, 0, 0)),
-        hydro=hm.Hydro(
-            volume=20.0 / 1025.0,
-            buoyancy_center=(0, 0, -0.05),
-            added_mass=hm.added_mass.Diagonal((10, 15, 20, 0.3, 0.4, 0.4)),
-            drag=hm.drag.Damping(linear=(20, 25, 30, 2, 3, 3), quadratic=(30, 40, 60, 2, 3, 3)),
-        ),
-        frames=(
-            hm.Frame("imu", hm.Origin((0.2, -0.1, 0.05), (0.1, -0.05, 0.3))),
-            hm.Frame("dvl", hm.Origin((-0.3, 0.1, 0.15), (0, 0, 0.5))),
-            hm.Frame("t0", hm.Origin((0, 0.2, 0.02), (0, 0, 0))),
-            hm.Frame("t1", hm.Origin((0.01, -0.2, 0.03), (0, 0, 0))),
-            hm.Frame("t2", hm.Origin((0.1, 0, 0), (0, -1.57, 0))),
-            hm.Frame("t3", hm.Origin((0.2, 0, 0), (0, 0, 1.57))),
-        ),
-    )
-    return hm.Model(name="vehicle", bodies=[hull, *others])
-
-
-THRUSTERS = [hm.Thruster(name=f"t{k}", frame=f"t{k}", curve=ideal_curve(50.0, 50.0), time_constant=0.2) for k in range(4)]
-IMU = Imu(
-    name="imu",
-    frame="imu",
-    rate=RATE,
-    accelerometer=Noise(density=2e-3, bias=0.03, walk=3e-4),
-    gyroscope=Noise(density=2e-4, bias=2e-3, walk=2e-5),
-)
-DEPTH = DepthGauge(name="depth", frame="hull", rate=5.0, noise=Noise(sigma=0.03))
-SENSORS = (
-    IMU,
-    Dvl(name="dvl", frame="dvl", rate=5.0, latency=0.2, noise=Noise(sigma=0.01), range=60.0),
-    DEPTH,
-    Compass(name="compass", frame="imu", rate=5.0, noise=Noise(sigma=0.03)),
-    Usbl(name="usbl", frame="hull", rate=1.0, latency=0.6, transceiver=(20.0, -10, 0), range_sigma=0.1, bearing_sigma=0.01),
-)
-FILTER = ErrorStateFilter(position=0.5, velocity=0.1, tilt=0.02, heading=0.06)
-
-
-class Pushed(hm.Controller):
-    """Thrusters in sines of several frequencies; keeps the states that it saw."""
-
-    period = 1.0 / RATE
-
-    def start(self, simulation):
-        self.rows = []
-
-    def __call__(self, state):
-        self.rows.append(state)
-        wave = {"t0": (15, 10, 0.7), "t1": (15, -9, 0.9), "t2": (0, 8, 0.5), "t3": (0, 6, 1.1)}
-        return {name: a + b * math.sin(w * state.t) for name, (a, b, w) in wave.items()}
+DEPTH = SENSORS[2]
 
 
 @pytest.fixture(scope="module")
 def flight():
-    """States of a curved flight of 8 s, the simulation, and its compiled sensors."""
-    sim = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=Pushed(), step=0.01, record=0.04)
-    sim.run(8.0)
-    return sim.controller.rows, sim, Instruments(sim.plant, SENSORS, 0.01, [FLOOR])
+    """A curved flight of 8 s with its filter."""
+    return Flight(8.0)
 
 
 @pytest.fixture(scope="module")
-def navigator():
-    return FILTER.on(vehicle(), SENSORS)
+def instruments(flight):
+    return flight.instruments({})
 
 
-def flown(navigator: Navigator, rows, instruments, seed, spoil=lambda reading: reading):
-    """Errors δ (n, 15), covariances (n, 15, 15), messages and the filter's memory of one flight."""
-    sensing = instruments.seeded(seed)
-    i, m = sensing.pack.views(sensing.start()), navigator.pack.views(np.zeros(navigator.pack.size))
-    errors, covariances, said = [], [], []
-    true = navigator.true(rows[0])
-    root = np.linalg.cholesky(navigator.first_covariance(true)[:9, :9])
-    navigator.start(m, navigator.moved(true, -root @ np.random.default_rng(seed).standard_normal(9)), 0.0)
-    aids = {k: n for n, k in enumerate(k for k, s in enumerate(sensing.sensors) if not isinstance(s, Imu))}
-    for state in rows:
-        got = sensing.sample(i, state)
-        imu = next(r.value for r in got if r.sensor == 0)
-        said += navigator.tick(m, state.t, imu, [spoil(r._replace(sensor=aids[r.sensor])) for r in got if r.sensor])
-        errors.append(navigator.error(m, navigator.true(state, i["imu bias"]))[:15])
-        covariances.append(navigator.covariance(m)[:15, :15])
-    return np.array(errors), np.array(covariances), said, m
+@pytest.fixture
+def navigator(flight):
+    return flight.navigator
 
 
 # -- equations -----------------------------------------------------------------------------------------------------------------
@@ -167,18 +95,27 @@ def test_covariance_grows_as_that_of_many_runs(navigator):
     assert np.abs((found - P) / scale).max() < 4.5 * math.sqrt(2 / n)
 
 
-def test_filter_is_consistent(flight, navigator):
-    """δᵀ P⁻¹ δ over 50 seeds is χ² of 15 · 50: inside its 95 % bounds at 95 % of the times, or nearly so."""
-    rows, _, instruments = flight
-    nees = []
-    for seed in range(SEEDS):
-        d, P, said, _ = flown(navigator, rows, instruments, seed)
-        nees.append(np.einsum("ti,ti->t", d, np.linalg.solve(P, d[..., None])[..., 0]))
-        assert not said
-    mean = np.mean(nees, axis=0)
-    low, high = chi2.ppf([0.025, 0.975], 15 * SEEDS) / SEEDS
-    assert np.mean((low < mean) & (mean < high)) > 0.9  # neighbours in time are alike: 0.95 only in the long run
-    assert low < mean.mean() < high
+def test_filter_is_consistent():
+    """ε = δᵀ P⁻¹ δ, by parts of δ: the short form of `hydromechs study navigation`, whose report has the full one."""
+    report = measure_navigation(QUICK_NAVIGATION)
+    for case in report["cases"]:
+        blocks = {row["block"]: row for row in case["blocks"]}
+        assert blocks["all"]["inside"] > 0.85  # neighbours in time are alike: 0.95 only in the long run
+        assert all(row["low"] < row["mean"] < row["high"] for row in blocks.values())
+        assert case["largest_in_sigmas"] < 4.5
+    first, gap = report["cases"]
+    assert first["flights_with_messages"] == 0 and gap["flights_with_messages"] == report["seeds"]
+    assert first["position_rms"] < 0.3 and gap["velocity_rms"] > first["velocity_rms"]
+
+
+def test_the_study_of_the_documentation_is_consistent():
+    """Its saved report: 50 seeds, 90 s with all sensors, 20 s without DVL, 60 s without USBL."""
+    report = json.loads((Path(__file__).parents[2] / "docs" / "data" / "navigation.json").read_text())
+    assert report["seeds"] == FULL_NAVIGATION.seeds and report["duration"] == FULL_NAVIGATION.duration
+    for case in report["cases"]:
+        assert all(row["low"] < row["mean"] < row["high"] for row in case["blocks"]), case["case"]
+        assert case["position_rms"] < 0.3 and case["largest_in_sigmas"] < 6.0  # 1.7 million numbers
+        assert (case["gap"] is None) == (case["flights_with_messages"] == 0)
 
 
 # -- late, wrong, missing -------------------------------------------------------------------------------------------------------
@@ -202,7 +139,7 @@ def test_a_late_measurement_counts_as_if_it_had_come_in_time(latency):
         "depth": (np.arange(0, 4.1, 0.4), 10 + 0.05 * rng.normal(size=(11, 1))),
         "other": (np.arange(0, 6.0, 0.2), 10 + 0.1 * rng.normal(size=(30, 1))),
     }  # fmt: skip
-    model = vehicle()
+    model = small_vehicle()
     tracks = []
     for late in (0.0, latency):
         settings, sensors = linear_filter(late)
@@ -215,29 +152,25 @@ def test_a_late_measurement_counts_as_if_it_had_come_in_time(latency):
     np.testing.assert_allclose(b.sigma[-1], a.sigma[-1], atol=1e-10)
 
 
-def test_covariance_stays_symmetric_and_positive(flight, navigator):
-    rows, _, instruments = flight
-    *_, m = flown(navigator, rows, instruments, 0)
-    P = m["P"]
+def test_covariance_stays_symmetric_and_positive(flight, instruments):
+    P = flight.fly(instruments, 0).memory["P"]
     assert (P == P.T).all()
     now = P[:15, :15] / np.sqrt(np.outer(np.diag(P)[:15], np.diag(P)[:15]))
     assert np.linalg.eigvalsh(now).min() > 0
 
 
-def test_outliers_are_refused(flight, navigator):
+def test_outliers_are_refused(flight, instruments):
     """A USBL fix 20 m off now and then changes nothing; after ten in a row it is believed, and said."""
-    rows, _, instruments = flight
 
     def wild(reading: Reading) -> Reading:
         off = 20.0 if reading.sensor == 3 and reading.number % 3 == 1 else 0.0
         return reading._replace(value=reading.value + off)
 
-    errors, P, said, _ = flown(navigator, rows, instruments, 1, wild)
+    errors, P, said, _ = flight.fly(instruments, 1, wild)
     assert not said
     assert np.abs(errors[50:, :3] / np.sqrt(P[50:, range(3), range(3)])).max() < 4.5
-    stubborn, *_ = flown(navigator, rows, instruments, 1, lambda r: r._replace(value=r.value + 3.0) if r.sensor == 1 else r)
+    stubborn, _, said, _ = flight.fly(instruments, 1, lambda r: r._replace(value=r.value + 3.0) if r.sensor == 1 else r)
     assert np.abs(stubborn[40, :2]).max() < 1.0
-    *_, said, _ = flown(navigator, rows, instruments, 1, lambda r: r._replace(value=r.value + 3.0) if r.sensor == 1 else r)
     assert said[:2] == [
         "no measurement of 'depth' is used since t = 0 s; the filter goes on without",
         "'depth' was refused 10 times in a row; it is used again",
@@ -257,7 +190,7 @@ def hovering(sensors, duration, controller=None, **options):
 
     hold = controller or FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.2)
     watch = Watch(hold, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(position=0.3)), terrain=[FLOOR])
-    sim = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=watch, step=0.02, record=0.2, **options)
+    sim = hm.Simulation(small_vehicle(), thrusters=THRUSTERS, controller=watch, step=0.02, record=0.2, **options)
     run = sim.run(duration)
     watch = sim.controller
     table = dict(zip(watch.signals, np.array(watch.rows).T, strict=True))
@@ -289,7 +222,7 @@ def test_water_track_estimates_the_current():
         None, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(current=0.5, current_time=1000.0)), terrain=[FLOOR]
     )
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
-    sim = hm.Simulation(vehicle(), controller=watch, environment=current, step=0.02, record=0.2)
+    sim = hm.Simulation(small_vehicle(), controller=watch, environment=current, step=0.02, record=0.2)
     sim.run(60.0)
     watch = sim.controller
     signals = dict(zip(watch.signals, watch.signal_values, strict=True))
@@ -303,7 +236,7 @@ def test_water_track_is_not_taken_for_ground_track():
     dvl = Dvl(name="dvl", frame="dvl", rate=5.0, noise=Noise(sigma=0.01), water_noise=Noise(sigma=0.01), range=5.0)
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
     navigated = Navigated(None, sensors=(IMU, dvl, DEPTH), navigation=Navigation(filter=FILTER), terrain=[FLOOR])
-    run = hm.Simulation(vehicle(), controller=navigated, environment=current, step=0.02, record=0.2).run(2.0)
+    run = hm.Simulation(small_vehicle(), controller=navigated, environment=current, step=0.02, record=0.2).run(2.0)
     assert run.messages == ["t = 0.64 s: no measurement of 'dvl' is used since t = 0 s; the filter goes on without"]
 
 
@@ -316,7 +249,7 @@ def test_resumes_to_the_last_bit(tmp_path):
     def simulation():
         inner = FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.08)
         navigated = Navigated(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
-        return hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=navigated, step=0.01, record=0.04, seed=3)
+        return hm.Simulation(small_vehicle(), thrusters=THRUSTERS, controller=navigated, step=0.01, record=0.04, seed=3)
 
     sim = simulation()
     whole = sim.run(2.0).state
@@ -325,14 +258,13 @@ def test_resumes_to_the_last_bit(tmp_path):
     other = simulation()
     other.state = hm.load_state(tmp_path / "state.json")
     assert other.run(1.08).state == whole
-    copied = hm.Simulation(vehicle(), thrusters=THRUSTERS, controller=sim.controller, step=0.01, record=0.04, seed=3)
+    copied = hm.Simulation(small_vehicle(), thrusters=THRUSTERS, controller=sim.controller, step=0.01, record=0.04, seed=3)
     assert copied.run(2.0).state == whole  # a controller that is at work can be used for another simulation
 
 
-def test_filter_on_a_log_is_the_filter_in_the_loop(flight):
+def test_filter_on_a_log_is_the_filter_in_the_loop(flight, instruments):
     """The same readings, one by one or as a log: the same track to the last bit."""
-    rows, sim, instruments = flight
-    navigator = FILTER.on(sim.model, SENSORS)
+    rows, sim, navigator = flight.rows, flight.simulation, flight.navigator
     i, m = instruments.pack.views(instruments.start()), navigator.pack.views(np.zeros(navigator.pack.size))
     start = navigator.true(rows[0])
     navigator.start(m, start, 0.0)
@@ -361,7 +293,7 @@ def test_log_comes_out_of_recorded_signals():
             super().__call__(state)
             self.rows = [*self.rows, (state.t, self.signal_values, state)]
 
-    sim = hm.Simulation(vehicle(), controller=Keep(None, sensors=sensors, terrain=[FLOOR]), step=0.01)
+    sim = hm.Simulation(small_vehicle(), controller=Keep(None, sensors=sensors, terrain=[FLOOR]), step=0.01)
     sim.run(4.0)
     times, values, states = zip(*sim.controller.rows, strict=True)
     coords = {"time": list(times), "channel": list(sim.controller.signals)}
@@ -403,7 +335,7 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
             navigation=Navigation(filter=FILTER, read=read),
             terrain=[FLOOR],
         )
-        sim = hm.Simulation(vehicle(arm), controller=navigated, step=0.01)
+        sim = hm.Simulation(small_vehicle(arm), controller=navigated, step=0.01)
         sim.run(0.01)
         same = sim.controller.controller.told == sim.model.initial().q
         assert same.all() if read == "truth" else not same[[0, 1, 2, 4, 5, 6, 7]].any()
@@ -422,7 +354,7 @@ def test_what_a_filter_cannot_use_is_named(sensors, words):
     joint = hm.joints.Revolute(placement=hm.Origin((0.3, 0, 0), (0, 0, 0)), axis=(0, 1, 0))
     arm = hm.Body(name="arm", parent="hull", joint=joint, inertia=hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)))
     with pytest.raises(ValueError, match=words):
-        FILTER.on(vehicle(arm), sensors)
+        FILTER.on(small_vehicle(arm), sensors)
 
 
 def test_periods_that_do_not_fit_are_named():

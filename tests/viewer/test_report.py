@@ -12,7 +12,7 @@ import pytest
 from PIL import Image  # comes with matplotlib
 
 from hydromechs.recording import CheckResult, Summary
-from hydromechs.viewer import plot_recording, plot_variable, write_report
+from hydromechs.viewer import _plots, plot_recording, plot_variable, write_report
 from hydromechs.viewer._plots import depth, roll_pitch_yaw
 from hydromechs.viewer._report import CAPTIONS, _number, _percent, _seconds
 from hydromechs.viewer._style import thinned
@@ -87,6 +87,25 @@ def test_pictures_with_nothing_to_show_are_left_out(tmp_path, make_recording):
     assert {"attitude", "velocity", "forces", "contact"}.isdisjoint(f.stem for f in arm)
     walker = plot_recording(make_recording(samples=101, contacts=3, joints=0), tmp_path / "walker")
     assert "contact" in [f.stem for f in walker] and "joints" not in [f.stem for f in walker]
+
+
+def test_a_single_contact_is_named(make_recording, tmp_path, monkeypatch):
+    """One curve has no legend, so its pair is in the title."""
+    titles = []
+    real = _plots.time_panels
+    monkeypatch.setattr(_plots, "time_panels", lambda fig, t, time: titles.extend(t) or real(fig, t, time))
+    assert _plots.PICTURES["contact"](make_recording(samples=101, contacts=1), tmp_path / "contact.png")
+    assert titles[0][0] == "Normal force of foot_1 on floor"
+
+
+def test_a_report_says_where_its_replay_is(make_recording, make_summary, tmp_path):
+    ds = make_recording(samples=11)
+    pages = [
+        write_report(ds, make_summary(ds), [], tmp_path / f"{k}.html", replay=where).read_text()
+        for k, where in enumerate((tmp_path / "my replay.html", "runs/a<b", None))
+    ]
+    assert '<a href="my%20replay.html">' in pages[0] and "<code>hydromechs replay runs/a&lt;b</code>" in pages[1]
+    assert "in motion" not in pages[2]
     assert plot_recording(make_recording(samples=101).isel(time=slice(1)), tmp_path / "one") == []
 
 

@@ -6,6 +6,7 @@ import math
 import matplotlib.image
 import numpy as np
 import pytest
+import xarray
 
 import hydromechs as hm
 from hydromechs import contact, hydro, library, viewer
@@ -216,3 +217,63 @@ def test_files_of_pictures(tmp_path):
     assert strip.stat().st_size > 5000
     still = scene.at(4)
     assert still.times.tolist() == [scene.times[4]] and still.arrows[0].ends.shape[0] == 1
+
+
+def test_shadows_fall_on_what_is_below():
+    """A ball above a plate: a spot of the plate is darker than with the ball gone, and the rest of it is not."""
+    plate = hm.visual.Box(size=(4, 4, 0.1), color=(1, 1, 1))
+    ball = hm.visual.Sphere(radius=0.4, origin=hm.Origin((0, 0, 1.0)), color=(1, 0, 0))
+    images = []
+    for looks in ([plate, ball], [plate]):
+        body = hm.Body(name="b", joint=hm.joints.Fixed(), visual=looks)
+        scene = viewer.model_scene(hm.Model(bodies=[body], world=hm.World(axes="ENU")))
+        camera = viewer.Camera(np.array([6.0, 0.0, 6.0]), np.zeros(3))
+        images.append(viewer.raster(scene, size=(120, 90), camera=camera))
+    with_ball, without = images
+    red = with_ball[..., 0] > 1.5 * with_ball[..., 2]
+    darker = (with_ball < 0.8 * without).all(axis=2) & ~red
+    assert 20 < darker.sum() < 4 * red.sum()
+    assert np.abs(with_ball - without)[~red].max(axis=1).mean() < 0.05
+
+
+def test_what_reaches_behind_the_camera_is_cut():
+    """A floor on which the camera stands fills the lower half of the picture."""
+    floor = hm.visual.Box(size=(40, 40, 0.1), origin=hm.Origin((0, 0, -1.0)), color=(0, 1, 0))
+    body = hm.Body(name="b", joint=hm.joints.Fixed(), visual=[floor])
+    scene = viewer.model_scene(hm.Model(bodies=[body], world=hm.World(axes="ENU")))
+    image = viewer.raster(scene, size=(60, 40), camera=viewer.Camera(np.array([1.0, 0, 0]), np.zeros(3)))
+    green = image[..., 1] > 1.3 * image[..., 0]
+    assert green[23:].all() and not green[:20].any()
+
+
+def test_thrust_is_drawn_at_each_thruster():
+    """Along x of its frame, turned with the vehicle; the sum is a layer of its own."""
+    model = hm.load("bluerov2_heavy_alpha5")
+    names = [name for name in model.frames if name.startswith("thruster")]
+    samples, bodies = 2, model.body_names
+    position = np.broadcast_to([1.0, 2.0, 3.0], (samples, len(bodies), 3))
+    wxyz = np.broadcast_to([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)], (samples, len(bodies), 4))  # 90° about z
+    push = np.zeros((samples, len(bodies), 6))
+    push[:, 0, 0] = 20.0
+    forces = np.broadcast_to([(-1.0) ** k * (k + 1.0) for k in range(len(names))], (samples, len(names)))
+    ds = xarray.Dataset(
+        {
+            "position": (("time", "body", "xyz"), position),
+            "orientation": (("time", "body", "wxyz"), wxyz),
+            "force_thrust": (("time", "body", "six"), push),
+            "actuator_force": (("time", "actuator"), forces),
+        },
+        coords={"time": [0.0, 1.0], "body": list(bodies), "actuator": [f"t {n}" for n in names]},
+    )
+    scene = viewer.recording_scene(model, ds, thrusters={f"t {n}": n for n in names})
+    arrows = next(a for a in scene.arrows if a.layer == "force: thrust")
+    assert arrows.ends.shape == (2, len(names), 2, 3)
+    along = arrows.ends[1, :, 1] - arrows.ends[1, :, 0]
+    for k, name in enumerate(names):
+        body, p, R = model.locate(name)
+        turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        assert arrows.ends[1, k, 0] == pytest.approx(ds["position"].values[1, body] + turn @ p)
+        assert along[k] / np.linalg.norm(along[k]) == pytest.approx((-1) ** k * turn @ R[:, 0])
+    lengths = np.linalg.norm(along, axis=1)
+    assert lengths / lengths[0] == pytest.approx(np.arange(1, len(names) + 1))
+    assert "force: sum of thrust" in scene.layers

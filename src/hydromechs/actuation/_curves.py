@@ -8,12 +8,12 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import overload
+from typing import Annotated, overload
 
 import numpy as np
 
 from hydromechs.spatial import clamp, floor, lookup
-from hydromechs.values import Array, Scalar, number
+from hydromechs.values import Array, Bound, Row, Scalar, number
 
 __all__ = ["ForceCurve", "ideal_curve", "linear_curve", "t200_curve"]
 
@@ -25,9 +25,9 @@ STANDARD_GRAVITY = 9.80665
 class ForceCurve:
     """Steady force of a thruster at rest (bollard pull) by command: linear between points, constant outside (saturation)."""
 
-    commands: tuple[float, ...]
-    """Commands in `unit`, increasing, shape (n,)."""
-    forces: tuple[float, ...]
+    commands: Row
+    """Commands, increasing [in the unit], shape (n,)."""
+    forces: Row
     """Force at each command [N], never decreasing, shape (n,)."""
     unit: str
     """Unit of the commands: "N", "throttle" (−1 to 1), "us" (pulse width in microseconds), or another text."""
@@ -114,13 +114,15 @@ def ideal_curve(max_forward: float, max_reverse: float) -> ForceCurve:
     return ForceCurve(commands=(-reverse, forward), forces=(-reverse, forward), unit="N")
 
 
-def linear_curve(max_forward: float, max_reverse: float, dead_band: float = 0.0) -> ForceCurve:
+def linear_curve(
+    max_forward: float, max_reverse: float, dead_band: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
+) -> ForceCurve:
     """Throttle −1 to 1 to a force that is linear from the edge of the dead band to the limits.
 
     Args:
         max_forward: Force at throttle 1 [N].
         max_reverse: Force backwards at throttle −1, a positive number [N].
-        dead_band: Throttle up to which, either way, there is no force; 0 or more and below 1.
+        dead_band: Throttle up to which, either way, there is no force [-].
     """
     forward, reverse = _extremes(max_forward, max_reverse)
     dead = number(dead_band, "dead_band")
@@ -139,7 +141,7 @@ def _extremes(max_forward: float, max_reverse: float) -> tuple[float, float]:
     return out
 
 
-def t200_curve(voltage: float = 16.0) -> ForceCurve:
+def t200_curve(voltage: Annotated[float, Bound(least=10.0, most=20.0)] = 16.0) -> ForceCurve:
     """Measured curve of the Blue Robotics T200: pulse width 1100 to 1900 µs to force, at rest in water.
 
     Between two measured voltages (10, 12, ... 20 V) the forces are interpolated. At five points of the six sheets the

@@ -29,7 +29,7 @@ class Motor(Drive):
     torque_constant: Positive
     """Torque of the rotor per current K_t [N·m/A]."""
     gear_ratio: Positive = 1.0
-    """Turns N of the rotor per turn of the joint; for a prismatic joint, radians of the rotor per metre."""
+    """Turns N of the rotor per turn of the joint [-], or per metre [rad/m]."""
     voltage_limit: Limit = math.inf
     """Highest voltage, either way [V]."""
     inductance: NotNegative = 0.0
@@ -39,7 +39,7 @@ class Motor(Drive):
     rotor_inertia: NotNegative = 0.0
     """Inertia of the rotor and the gears on its shaft J [kg·m²]; the joint feels N² J."""
     efficiency: Annotated[float, Bound(above=0.0, most=1.0, hint="85 % is 0.85")] = 1.0
-    """Part η of the power that the gearbox passes on, alike when the load drives the motor; 85 % is 0.85."""
+    """Part η of the power that the gearbox passes on [-]; alike when the load drives the motor."""
     efficiency_speed: Positive = 0.02
     """Joint speed over which the gearbox's loss changes its sign [rad/s]; it matters only if the efficiency is below 1."""
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from hydromechs.errors import ModelError, words_of
+
+from ._missions import bench_missions, study_missions
+from ._tables import print_report
 
 __all__ = ["main"]
 
@@ -22,6 +25,8 @@ app = typer.Typer(
 
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
 BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a display.")]
+AZIMUTH = Annotated[float, typer.Option(help="Direction that it is seen from, about the vertical from x [deg].")]
+LAYERS = Annotated[str, typer.Option(help="What to draw, as looks,terrain,path; a wrong name lists them all.")]
 RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recording that does not say what was simulated.")]
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
@@ -130,22 +135,81 @@ def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True) -> None:
 def replay(
     run: Annotated[str, typer.Argument(help="The folder of a run or a recording (.zarr, .nc).")],
     html: Annotated[str, typer.Option(help="Write one file that replays it without a server, in place of showing it.")] = "",
+    video: Annotated[
+        str, typer.Option(help="Write a video in place of showing it: .gif, or .mp4 with hydromechs[video].")
+    ] = "",
+    speed: Annotated[float, typer.Option(help="Of a video: simulated over shown time.")] = 1.0,
+    fps: Annotated[float, typer.Option(help="Of a video: frames per second.")] = 25.0,
+    size: Annotated[str, typer.Option(help="Of a video: width and height in pixels.")] = "640x360",
+    camera: Annotated[
+        str, typer.Option(help="Of a video: still (sees the whole way), or the name of a body that it moves along with.")
+    ] = "still",
+    azimuth: AZIMUTH = -38.0,
+    begin: Annotated[float | None, typer.Option("--from", help="Of a video: first time to show [s].")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Of a video: last time to show [s].")] = None,
+    layers: LAYERS = "",
     model: RECORDED = "",
     port: PORT = 8080,
     browser: BROWSER = True,
 ) -> None:
-    """Replay a run in a browser: time line, speed, forces by cause, path, current, plots."""
-    from ._show import replay as show
+    """Replay a run in a browser: time line, speed, forces by cause, path, current, plots; or write one file, or a video."""
+    from . import _show
 
-    show(run, Console(), model=model, html=html, port=port, browser=browser)
+    console = Console()
+    if html and video:
+        raise typer.BadParameter("give either --html or --video")
+    if html:
+        _show.replay_file(run, html, console, model=model)
+    elif video:
+        _show.video(
+            run,
+            video,
+            console,
+            model=model,
+            speed=speed,
+            rate=fps,
+            size=size,
+            camera=camera,
+            azimuth=azimuth,
+            begin=begin,
+            end=end,
+            layers=layers,
+        )
+    else:
+        _show.replay(run, console, model=model, port=port, browser=browser)
+
+
+@app.command()
+def pilot(
+    scenario: Annotated[
+        str, typer.Argument(help="A library scenario with a vehicle, or the path of a file.")
+    ] = "pick_and_release",
+    again: Annotated[str, typer.Option(help="Simulate a piloted run once more from its inputs: its folder.")] = "",
+    share: Annotated[bool, typer.Option(help="Let other machines of the network come, who know the address.")] = False,
+    out: Annotated[str, typer.Option(help="Folder for the folders of the runs.")] = "runs",
+    lost_after: Annotated[float, typer.Option(help="Seconds without the pilot after which the vehicle holds its place.")] = 2.0,
+    port: PORT = 8080,
+    browser: BROWSER = True,
+) -> None:
+    """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
+    from ._pilot import fly, fly_again
+
+    if again:
+        fly_again(again, out, Console())
+    else:
+        fly(scenario, Console(), share=share, out=out, lost_after=lost_after, port=port, browser=browser)
 
 
 @app.command()
 def picture(
     source: Annotated[str, typer.Argument(help="A library model, a model file, the folder of a run or a recording.")],
     out: Annotated[str, typer.Option(help="The PNG file.")] = "picture.png",
-    at: Annotated[list[float] | None, typer.Option(help="Time of a run [s]; may be repeated. By default its end.")] = None,
-    azimuth: Annotated[float, typer.Option(help="Direction that it is seen from, about the vertical from x [deg].")] = -38.0,
+    at: Annotated[
+        list[float] | None,
+        typer.Option(help="Time of a run [s], by default its end; several put the bodies at all these times into one picture."),
+    ] = None,
+    azimuth: AZIMUTH = -38.0,
+    layers: LAYERS = "",
     model: RECORDED = "",
     chromium: Annotated[
         bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
@@ -154,22 +218,23 @@ def picture(
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
-    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, browser=chromium)
+    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium)
 
 
 @app.command()
 def plot(
     recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
     variable: Annotated[str, typer.Argument(help="A variable, such as position; by default all plots of the report.")] = "",
-    out: Annotated[str, typer.Option(help="File (one variable) or folder (all).")] = "",
+    out: Annotated[str, typer.Option(help="File (one variable) or folder (all); by default VARIABLE.png or plots.")] = "",
     select: Annotated[
         list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace pictures that are there already.")] = False,
 ) -> None:
     """Draw a recording."""
     from ._plot import plot as draw
 
-    draw(recording, variable, out, select or [], Console())
+    draw(recording, variable, out, select or [], Console(), force=force)
 
 
 @app.command()
@@ -314,7 +379,7 @@ def papers(
     from ._print_papers import print_papers_tables
 
     notes = Console(stderr=True)
-    _report(measure_papers(quick=quick, picture=picture, report=notes.print), print_papers_tables, as_json)
+    print_report(measure_papers(quick=quick, picture=picture, report=notes.print), print_papers_tables, as_json)
 
 
 bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure speed, ours and others', on this machine.")
@@ -333,7 +398,7 @@ def bench_dynamics(
 
     from ._print_bench import print_dynamics
 
-    _report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
+    print_report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
 
 
 @bench.command("gpu")
@@ -348,7 +413,7 @@ def bench_gpu(
 
     from ._print_bench import print_gpu
 
-    _report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
+    print_report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
 
 
 @bench.command("simulation")
@@ -361,7 +426,7 @@ def bench_simulation(
 
     from ._print_bench import print_simulation
 
-    _report(measure_simulation(quick=quick), print_simulation, as_json)
+    print_report(measure_simulation(quick=quick), print_simulation, as_json)
 
 
 @bench.command("trees")
@@ -374,13 +439,15 @@ def bench_trees(
 
     from ._print_bench import print_trees
 
-    _report(measure_trees(quick=quick), print_trees, as_json)
+    print_report(measure_trees(quick=quick), print_trees, as_json)
 
 
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
 )
 app.add_typer(study, name="study")
+bench.command("missions")(bench_missions)
+study.command("missions")(study_missions)
 
 
 @study.command("decoupled")
@@ -395,7 +462,7 @@ def study_decoupled(
     from ._print_studies import print_decoupled
 
     report = measure_decoupled(QUICK_DECOUPLED if quick else FULL_DECOUPLED)
-    _report(report, print_decoupled, as_json)
+    print_report(report, print_decoupled, as_json)
     if out:
         plot_decoupled(report, out)
 
@@ -412,9 +479,39 @@ def study_hybrid(
     from ._print_hybrid import print_hybrid
 
     report = measure_hybrid(QUICK_HYBRID if quick else FULL_HYBRID)
-    _report(report, print_hybrid, as_json)
+    print_report(report, print_hybrid, as_json)
     if out:
         plot_hybrid(report, out)
+
+
+@study.command("navigation")
+def study_navigation(
+    seeds: Annotated[int | None, typer.Option(min=2, help="How many seeds; 50 by default, 20 with --quick.")] = None,
+    out: Annotated[str, typer.Option(help="Folder for the picture and the report as JSON; none by default.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A short flight, to check that it works.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Normalised errors of the navigation filter over many seeds, with all sensors and through gaps of DVL and USBL."""
+    import json
+    from pathlib import Path
+
+    from rich.progress import Progress
+
+    from hydromechs.studies import FULL_NAVIGATION, QUICK_NAVIGATION, measure_navigation, plot_navigation
+
+    from ._print_navigation import print_navigation
+
+    cases = QUICK_NAVIGATION if quick else FULL_NAVIGATION
+    cases = cases if seeds is None else cases._replace(seeds=seeds)
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("flying", total=cases.seeds * len(cases.gaps))
+        report = measure_navigation(cases, lambda done: bar.update(task, completed=done))
+    print_report(report, print_navigation, as_json)
+    if out:
+        folder = Path(out)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "navigation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        plot_navigation(report, folder / "navigation.png")
 
 
 @study.command("files")
@@ -450,16 +547,6 @@ def _progress(what: str, console: Console) -> Callable[[list], Iterable]:
     from rich.progress import track
 
     return lambda items: track(items, description=what, console=console)
-
-
-def _report(report: dict[str, Any], show: Callable[[dict[str, Any], Console], None], as_json: bool) -> None:
-    """Print a report as JSON or as tables."""
-    import json
-
-    if as_json:
-        print(json.dumps(report, indent=2, ensure_ascii=False))
-    else:
-        show(report, Console())
 
 
 def _print_error(message: str) -> None:

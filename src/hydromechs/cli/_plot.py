@@ -14,7 +14,7 @@ from ._tables import table_of
 __all__ = ["compare", "plot"]
 
 
-def plot(recording: str, variable: str, out: str, select: list[str], console: Console) -> None:
+def plot(recording: str, variable: str, out: str, select: list[str], console: Console, *, force: bool = False) -> None:
     """Plots of a recording: one variable, or all that a report has.
 
     Args:
@@ -23,10 +23,15 @@ def plot(recording: str, variable: str, out: str, select: list[str], console: Co
         out: File for one variable, folder for all.
         select: Entries to show, as body=vehicle or xyz=x,z.
         console: Where to print.
+        force: Whether to replace what is there.
     """
     from hydromechs.viewer import plot_recording, plot_variable
 
     ds = load_recording(recording)
+    target = Path(out or (f"{variable}.png" if variable else "plots"))
+    there = target if target.is_file() else next(target.glob("*.png"), None)
+    if there is not None and not force:
+        raise FileExistsError(f"{there} is there already; choose another place with --out, or replace it with --force")
     if variable:
         chosen: dict[str, list[str]] = {}
         for item in select:
@@ -34,9 +39,9 @@ def plot(recording: str, variable: str, out: str, select: list[str], console: Co
             if not equals:
                 raise ValueError(f"--select {item!r}: write it as body=vehicle or xyz=x,z")
             chosen[dim] = names.split(",")
-        paths = [plot_variable(ds, variable, Path(out or f"{variable}.png"), chosen or None)]
+        paths = [plot_variable(ds, variable, target, chosen or None)]
     else:
-        paths = plot_recording(ds, Path(out or "plots"))
+        paths = plot_recording(ds, target)
     for path in paths:
         console.print(Text(str(path)), soft_wrap=True)
 

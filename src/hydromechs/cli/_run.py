@@ -16,10 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from hydromechs.hybrid import Hybrid
-from hydromechs.recording import RunFolder, Summary
+from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
 
-from ._show import has_display, run_scene
+from ._show import has_display, own_command, run_scene, scenario_scene
 
 __all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
@@ -87,12 +87,12 @@ def run(
             bar.close()
             _print_interrupted(stopped, source, console)
             raise
-        if pictures:
-            bar.show("drawing", scenario.duration)
-            draw(result, scenario)
         if show:
             bar.show("writing the replay", scenario.duration)
             _write_replay(result)
+        if pictures:
+            bar.show("drawing", scenario.duration)
+            draw(result, scenario)
     _print_result(result, console)
     if show and has_display():
         webbrowser.open(result.folder.replay.absolute().as_uri())
@@ -126,22 +126,21 @@ def draw(result: RunResult, scenario: Scenario) -> None:
         result: What `run_scenario` has made.
         scenario: What was simulated.
     """
-    from hydromechs.viewer import plot_moments, plot_recording, recording_scene, write_report
+    from hydromechs.viewer import plot_moments, plot_recording, write_report
 
     plots = plot_recording(result.recording, result.folder.plots)
     if plots:
-        scene = recording_scene(
-            scenario.model, result.recording, terrain=scenario.terrain, environment=scenario.environment, most=200
-        )
+        scene = scenario_scene(scenario, result.recording, most=200)
         plots.insert(0, plot_moments(scene, result.folder.plots / "moments.jpg"))
-    write_report(result.recording, result.summary, plots, result.folder.report)
+    replay = result.folder.replay if result.folder.replay.exists() else result.folder.path
+    write_report(result.recording, result.summary, plots, result.folder.report, replay=replay)
 
 
 def _write_replay(result: RunResult) -> None:
     from hydromechs.viewer import MOST_HTML, replay_html
 
-    scene, _ = run_scene(result.folder.path, most=MOST_HTML)
-    result.folder.replay.write_text(replay_html(scene), encoding="utf-8")
+    scene, ds = run_scene(result.folder.path, most=MOST_HTML)
+    result.folder.replay.write_text(replay_html(scene, ds), encoding="utf-8")
 
 
 class _ProgressBar:
@@ -210,9 +209,9 @@ def _print_result(result: RunResult, console: Console) -> None:
     if folder.report.exists():
         console.print(Text(f"report: {folder.report}", "bold"), soft_wrap=True)
     console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
-    console.print(Text(f"see it: hydromechs replay {folder.path}"), soft_wrap=True)
+    console.print(Text(f"see it: {own_command()} replay {folder.path}"), soft_wrap=True)
     if folder.replay.exists():
-        console.print(Text(f"or open {folder.replay} in any browser"), soft_wrap=True)
+        console.print(Text(f"or open {folder.replay} in any browser: {folder.replay.absolute().as_uri()}"), soft_wrap=True)
     if result.summary.diverged is not None:
         console.print(Text(f"error: {result.summary.diverged}", "red"))
         console.print(Text(f"last finite state: {folder.last_finite_state}", "red"), soft_wrap=True)
@@ -240,6 +239,9 @@ def print_summary(summary: Summary, console: Console) -> None:
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
         table.add_row(mark, Text(f"{check.name}: {check.value:.3g}, {check.limit} ({check.text})"))
+    for label, text in summary.setup:
+        if label == DESIGN:
+            table.add_row(label.lower(), Text(text))
     for message in summary.messages:
         if message != summary.diverged:
             table.add_row("note", Text(message))

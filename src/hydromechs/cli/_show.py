@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
 import time
 import webbrowser
@@ -17,9 +19,10 @@ from rich.text import Text
 if TYPE_CHECKING:
     import xarray
 
+    from hydromechs.scenario import Scenario
     from hydromechs.viewer import Page, Scene
 
-__all__ = ["has_display", "picture", "replay", "run_scene", "view"]
+__all__ = ["has_display", "own_command", "picture", "replay", "replay_file", "run_scene", "scenario_scene", "video", "view"]
 
 FRAME = 1.0 / 30.0
 """Time between two pictures of a replay [s]."""
@@ -28,6 +31,12 @@ FRAME = 1.0 / 30.0
 def has_display() -> bool:
     """Whether this machine has a display to open a browser on."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def own_command() -> str:
+    """How to call this program again: by its name, or by its path where the name is not found, as in `make demo`."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "hydromechs" and shutil.which("hydromechs") is None else "hydromechs"
 
 
 def view(model: str, console: Console, *, port: int, browser: bool) -> None:
@@ -45,27 +54,18 @@ def view(model: str, console: Console, *, port: int, browser: bool) -> None:
     _serve(view_model(load(model), port=port), lambda: time.sleep(0.2), console, port, browser)
 
 
-def replay(run: str, console: Console, *, model: str, html: str, port: int, browser: bool) -> None:
-    """Replay a recording in a browser until Ctrl-C, or write it into one HTML file.
+def replay(run: str, console: Console, *, model: str, port: int, browser: bool) -> None:
+    """Replay a recording in a browser until Ctrl-C.
 
     Args:
         run: Folder of a run, or a recording.
         console: Where to print.
         model: The model, where the recording does not say.
-        html: File to write instead of showing it; empty to show it.
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
     """
-    from hydromechs.viewer import MOST_HTML, replay_html
     from hydromechs.viewer import replay as replay_run
 
-    if html:
-        scene, ds = run_scene(run, model, most=MOST_HTML)
-        path = Path(html)
-        path.write_text(replay_html(scene), encoding="utf-8")
-        shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"
-        console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
-        return
     scene, ds = run_scene(run, model)
     page = replay_run(scene, ds, port=port)
 
@@ -74,6 +74,95 @@ def replay(run: str, console: Console, *, model: str, html: str, port: int, brow
         time.sleep(FRAME)
 
     _serve(page, tick, console, port, browser)
+
+
+def replay_file(run: str, html: str, console: Console, *, model: str) -> None:
+    """Write the replay of a recording as one HTML file.
+
+    Args:
+        run: Folder of a run, or a recording.
+        html: The file.
+        console: Where to print.
+        model: The model, where the recording does not say.
+    """
+    from hydromechs.viewer import MOST_HTML, replay_html
+
+    scene, ds = run_scene(run, model, most=MOST_HTML)
+    path = Path(html)
+    path.write_text(replay_html(scene, ds), encoding="utf-8")
+    shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"
+    console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
+
+
+def video(
+    run: str,
+    out: str,
+    console: Console,
+    *,
+    model: str,
+    speed: float,
+    rate: float,
+    size: str,
+    camera: str,
+    azimuth: float,
+    begin: float | None,
+    end: float | None,
+    layers: str,
+) -> None:
+    """Write the replay of a recording as a video.
+
+    Args:
+        run: Folder of a run, or a recording.
+        out: The file, .gif or .mp4.
+        console: Where to print.
+        model: The model, where the recording does not say.
+        speed: Simulated over shown time.
+        rate: Frames per second [1/s].
+        size: Width and height in pixels, as 640x360.
+        camera: still, or the name of a body to move along with.
+        azimuth: Direction that it is seen from [deg].
+        begin: First time to show [s].
+        end: Last time to show [s].
+        layers: Names of layers with commas; the usual ones if empty.
+    """
+    from rich.progress import Progress
+
+    from hydromechs.viewer import follow, write_video
+
+    found = re.fullmatch(r"(\d+)x(\d+)", size)
+    if found is None:
+        raise ValueError(f"--size {size}: write it as 640x360")
+    width, height = int(found[1]), int(found[2])
+    scene, _ = run_scene(run, model, rate=min(rate / max(speed, 1e-3), 1e3), most=20_000)
+    shown = _layers(scene, layers)
+    view = None if camera == "still" else follow(scene, camera, azimuth=azimuth, aspect=width / height)
+    started = time.perf_counter()
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("drawing")
+        path = write_video(
+            scene,
+            out,
+            speed=speed,
+            rate=rate,
+            size=(width, height),
+            begin=begin,
+            end=end,
+            view=view,
+            azimuth=azimuth,
+            layers=shown,
+            progress=lambda done, frames: bar.update(task, completed=done, total=frames),
+        )
+        frames = int(bar.tasks[0].total or 0)
+    took = time.perf_counter() - started
+    told = f"{frames} frames, {path.stat().st_size / 1e6:.1f} MB, drawn in {took:.0f} s ({took / frames:.2g} s each)"
+    console.print(Text(f"{path}: {told}"), soft_wrap=True)
+
+
+def _layers(scene: Scene, text: str) -> list[str]:
+    """Layers by their names with commas; the usual ones if there are none."""
+    from hydromechs.viewer import chosen_layers
+
+    return chosen_layers(scene, [name.strip() for name in text.split(",") if name.strip()])
 
 
 def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
@@ -92,7 +181,9 @@ def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, br
         page.close()
 
 
-def picture(source: str, out: str, console: Console, *, model: str, at: list[float], azimuth: float, browser: bool) -> None:
+def picture(
+    source: str, out: str, console: Console, *, model: str, at: list[float], azimuth: float, layers: str, browser: bool
+) -> None:
     """Draw a model or a run into a PNG file.
 
     Args:
@@ -102,6 +193,7 @@ def picture(source: str, out: str, console: Console, *, model: str, at: list[flo
         model: The model of a recording that does not say.
         at: Times of a run to show, all in one picture [s]; its end if empty.
         azimuth: Direction that it is seen from [deg].
+        layers: Names of layers with commas; the usual ones if empty.
         browser: Whether a browser without a window draws it.
     """
     from hydromechs.viewer import browser_picture, model_scene, write_picture
@@ -120,19 +212,28 @@ def picture(source: str, out: str, console: Console, *, model: str, at: list[flo
         if at:
             raise ValueError(f"--at {at[0]:g}: {source} is a model; times are for runs")
         scene = model_scene(load(source))
+    shown = _layers(scene, layers)
+    if browser and len(moments) > 1:
+        raise ValueError(
+            f"--chromium draws one moment, --at gives {len(moments)}: leave --chromium out, or draw one after the other"
+        )
     if browser:
-        path = browser_picture(scene.at(moments[-1]), out)
+        path = browser_picture(scene.at(moments[0]), out, layers=shown)
     else:
-        path = write_picture(scene, out, moments, azimuth=azimuth)
-    console.print(Text(str(path)), soft_wrap=True)
+        path = write_picture(scene, out, moments, azimuth=azimuth, layers=shown)
+    several = f": the bodies at {len(moments)} times in one picture, all else at the last" if len(moments) > 1 else ""
+    console.print(Text(f"{path}{several}"), soft_wrap=True)
 
 
-def run_scene(run: str | os.PathLike[str], model: str = "", *, most: int = 3000) -> tuple[Scene, xarray.Dataset]:
+def run_scene(
+    run: str | os.PathLike[str], model: str = "", *, rate: float = 25.0, most: int = 3000
+) -> tuple[Scene, xarray.Dataset]:
     """The scene of a recording and the recording.
 
     Args:
         run: Folder of a run, or a recording.
         model: The model, where the recording does not say.
+        rate: Samples per second to show [1/s].
         most: Most samples to show.
     """
     from hydromechs.formats import loads_scenario
@@ -143,9 +244,31 @@ def run_scene(run: str | os.PathLike[str], model: str = "", *, most: int = 3000)
     ds = load_recording(run)
     text = str(ds.attrs.get("scenario") or "")
     if model:
-        return recording_scene(load(model), ds, most=most), ds
+        return recording_scene(load(model), ds, rate=rate, most=most), ds
     if not text.strip():
         raise ValueError(f"{run} does not say what was simulated; give the model with --model")
     file = Path(str(ds.attrs.get("scenario_file") or "scenario.yaml"))
     scenario = loads_scenario(text, str(file), file.parent, load, load_vehicle)
-    return recording_scene(scenario.model, ds, terrain=scenario.terrain, environment=scenario.environment, most=most), ds
+    return scenario_scene(scenario, ds, rate=rate, most=most), ds
+
+
+def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0, most: int = 3000) -> Scene:
+    """The scene of a recording of a scenario.
+
+    Args:
+        scenario: What was simulated.
+        ds: The recording.
+        rate: Samples per second to show [1/s].
+        most: Most samples to show.
+    """
+    from hydromechs.viewer import recording_scene
+
+    return recording_scene(
+        scenario.model,
+        ds,
+        terrain=scenario.terrain,
+        environment=scenario.environment,
+        thrusters={thruster.name: thruster.frame for thruster in scenario.thrusters},
+        rate=rate,
+        most=most,
+    )

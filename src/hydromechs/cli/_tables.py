@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_heading", "print_targets", "table_of"]
+__all__ = ["print_heading", "print_report", "print_targets", "table_of"]
 
 
 def print_heading(report: dict[str, Any], console: Console) -> None:
@@ -17,6 +19,20 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
     load = "" if where["load"] is None else f", load {where['load']:.2f} before and {where['load_after']:.2f} after"
     console.print(Text(f"{where['cpu']}, {where['cores']} cores{load}; {where['system']}; {where['date']}"))
     console.print(Text(", ".join(f"{name} {number}" for name, number in report["versions"].items()) + "\n"))
+
+
+def print_report(report: dict[str, Any], show: Callable[[dict[str, Any], Console], None], as_json: bool) -> None:
+    """Print a report as JSON or as tables.
+
+    Args:
+        report: The report.
+        show: Prints it as tables.
+        as_json: Whether to print JSON.
+    """
+    if as_json:
+        print(json.dumps(report, indent=2, ensure_ascii=False))
+    else:
+        show(report, Console())
 
 
 def print_targets(report: dict[str, Any], console: Console) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Grasp(Component):
     """Frame or body that holds; directions are along its axes."""
     held: str
     """Frame or body that is held; the two frames coincide but for the free directions."""
-    free: tuple[str, ...] = ()
+    free: tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...] = ()
     """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint."""
     stabilisation: NotNegative = 20.0
     """Rate α at which drift decays [1/s]: error'' + 2 α error' + α² error = 0."""

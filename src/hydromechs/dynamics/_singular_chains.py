@@ -73,7 +73,8 @@ def load_solution(
 
         f_m = (Λ_m⁻¹ + E_m X_mᵀ)⁻¹ (ẍ_m − E_m f_*)
 
-    For two and more, the first is eliminated by its positive definite Λ⁻¹ + E Xᵀ, and the rest solved with full pivoting.
+    For two and more, the first is eliminated by its positive definite Λ⁻¹ + E Xᵀ, and the rest solved with full pivoting, its
+    rows and columns scaled by the roots of the diagonal of their own Λ⁻¹ + E Xᵀ.
 
     Args:
         chains: Open chains.
@@ -110,8 +111,10 @@ def load_solution(
             ]
             A = np.concatenate([np.concatenate(row, axis=1) for row in rows])
             b = np.concatenate([lacking[i] - block(i, first) @ own.solve(lacking[first]) for i in others])
-            x, rank, pivot = solve(A, b)
-            free = len(b) - rank
+            # metres and radians are rows of one matrix: with S A S, where S² block = 1 on the diagonal, units do not count
+            S = 1.0 / np.sqrt(np.concatenate([np.diagonal(block(i, i)) for i in others]))
+            x, rank, pivot = solve(S[:, None] * A * S, S * b)
+            x, free = S * x, len(b) - rank
             at = 0
             for i in others:
                 forces[i] = x[at : at + len(chains[i].acceleration)]

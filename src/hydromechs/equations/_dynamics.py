@@ -46,7 +46,8 @@ def compile_model(
 class Dynamics(CompiledEquations):
     """The equations of one model, compiled. All methods take leading batch dimensions, which broadcast; most take `out=`.
 
-    Numbers are not checked: NaN in gives NaN out, and quaternions are taken as they are.
+    Numbers are not checked, for speed: NaN in gives NaN out, and quaternions are taken as they are. Those whose length is not 1
+    give wrong results: divide them by their length, or get them from `hm.integrate`, which keeps it.
 
     Args:
         model: The mechanism.

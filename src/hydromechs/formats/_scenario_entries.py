@@ -22,7 +22,7 @@ from hydromechs.model import Origin
 from hydromechs.recording import STATISTICS, Check
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
 from hydromechs.simulation import Event
-from hydromechs.values import Bound, Positive, Row, Vector3, Vector6, field_texts
+from hydromechs.values import Bound, Vector3, Vector6, field_texts
 
 from . import _entries as entries
 from ._convert import written, written_value
@@ -31,68 +31,33 @@ from ._numbers import Finite, numbers
 
 __all__ = ["ScenarioFile", "scenario_json_schema"]
 
-# -- what these classes do not say of themselves yet; delete a line when its class has the annotation or the text -----------
+# -- what files say otherwise than Python --------------------------------------------------------------------------------
 
 HINTS: dict[Any, dict[str, Any]] = {
-    ForceCurve: {"commands": Row, "forces": Row},
-    t200_curve: {"voltage": Annotated[float, Bound(least=10.0, most=20.0)]},
-    linear_curve: {"dead_band": Annotated[float, Bound(least=0.0, below=1.0)]},
-    Grasp: {"free": tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...]},
-    Event: {"direction": Literal["rising", "falling", "either"], "wrench": tuple[tuple[str, Vector6], ...]},
     Check: {"statistic": Literal[*STATISTICS]},
-    ControllerSpec: {"period": Positive},
     ModelStart: {"position": Vector3, "velocity": Vector6},
-    Scenario: {
-        **dict.fromkeys(("step", "record", "duration"), Positive),
-        "seed": Annotated[int, Bound(least=0, whole=True)],
-    },
 }
-"""Annotations of fields, by class."""
+"""Annotations of fields, by class, that files see otherwise than Python."""
 TEXTS: dict[Any, dict[str, str]] = {
-    drives.Motor: {
-        "gear_ratio": "Turns of the rotor per turn of the joint [-], or per metre [rad/m].",
-        "efficiency": "Part of the power that the gearbox passes on [-]; alike when the load drives the motor.",
-    },
     ForceCurve: {
-        "commands": "Commands, increasing [in the unit].",
         "unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text.",
     },
-    linear_curve: {"dead_band": "Throttle up to which, either way, there is no force [-]."},
     ModelStart: {
         "joint_velocities": "Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s].",
     },
-    DormandPrince: {
-        "relative": "Allowed error of a step, relative to the size of velocities and internal states [-].",
-        "absolute": "Allowed error of a step where these are small [SI].",
-    },
-    Event: {
-        "level": "Level that it crosses [in the quantity's unit].",
-        "direction": "Which way it crosses: rising, falling or either.",
-        "command": "Commands to set when it happens, by actuator [in its unit].",
-        "wrench": "Wrenches to put on external bodies when it happens, in body axes, by body [N, N·m].",
-    },
-    Check: {
-        "target": "What is taken off the quantity first [in its unit].",
-        "statistic": "What to look at.",
-        "below": "The statistic must be below this [in the quantity's unit].",
-        "above": "The statistic must be above this [in the quantity's unit].",
-    },
+    Check: {"statistic": "What to look at."},
     ControllerSpec: {
         "type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file.",
-        "period": "Time between two of its calls, a whole number of steps [s].",
     },
     ComponentSpec: {"type": "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."},
     Scenario: {
         "components": "Components of your own, by the names of their classes.",
-        "commands": "Commands from the start, by actuator [in its unit].",
         "controller": "What gives commands; nothing if left out.",
         "integrator": "Method of integration of our own engine.",
         "engine": "Engine of others that takes the steps, by its name or with its options; our own if left out.",
-        "record": "Time between two samples of the recording, a whole number of steps [s].",
-        "seed": "Seed of gusts, waves and sensors.",
     },
 }
-"""Meanings of fields, by class, where the text under them has no unit or speaks of Python."""
+"""Meanings of fields, by class, where the text under them speaks of Python."""
 
 
 def _entry(cls: Any, name: str = "", **options: Any) -> type[Entry]:

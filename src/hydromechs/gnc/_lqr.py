@@ -20,7 +20,7 @@ class LoopMargins:
     """Margins of one loop, broken at the plant's input while the others are closed."""
 
     gain_db: float
-    """Smallest factor on its gain, up or down, that makes the system oscillate [dB]; infinite if none does."""
+    """Smallest factor on its gain, up or down, that makes the system oscillate [dB]; infinite if none does, 0 if unstable."""
     phase_deg: float
     """Smallest phase lag that does so [°]; infinite if none does."""
     crossover: float
@@ -63,6 +63,20 @@ class LqrDesign:
     def phase_margin_deg(self) -> float:
         """The smallest of all loops [°]."""
         return min(m.phase_deg for m in self.margins)
+
+    @property
+    def words(self) -> str:
+        """The smallest margins in words."""
+        if not self.phase_margin_deg:
+            return "unstable with the lag of its actuators and its period"
+        gain, phase = (
+            self.inputs[min(range(len(self.inputs)), key=lambda k: getattr(self.margins[k], name))]
+            for name in ("gain_db", "phase_deg")
+        )
+        return (
+            f"smallest margins of its loops: gain {self.gain_margin_db:.1f} dB ({gain}), "
+            f"phase {self.phase_margin_deg:.1f}° ({phase})"
+        )
 
     def __str__(self) -> str:
         rows = [f"{'loop':8} {'gain margin':>12} {'phase margin':>13} {'at':>12}"]
@@ -143,7 +157,8 @@ def servo_lqr(
 def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, points: int = 6000) -> tuple[LoopMargins, ...]:
     """Margins of each input's loop, from its frequency response L_k(iω) with all other loops closed.
 
-    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist).
+    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). Where lag and delay
+    make the closed loop unstable, both are 0: the locus of det(1 + L) then goes round the origin against that without them.
 
     Args:
         design: The gains and their plant.
@@ -162,7 +177,10 @@ def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, poi
     loop = K @ np.linalg.solve(
         1j * w[:, None, None] * np.eye(len(A)) - A, np.broadcast_to(B.astype(complex), (points, *B.shape))
     )
-    loop = loop * actuator[:, None, None]
+    ideal, loop = loop, loop * actuator[:, None, None]
+    turned = np.unwrap(np.angle(np.linalg.det(np.eye(m) + loop) / np.linalg.det(np.eye(m) + ideal)))
+    if abs(turned[-1] - turned[0]) > 0.5 * np.pi:
+        return (LoopMargins(gain_db=0.0, phase_deg=0.0, crossover=np.nan, return_difference=0.0),) * m
     out = []
     for k in range(m):
         rest = [i for i in range(m) if i != k]

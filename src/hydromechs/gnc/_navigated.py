@@ -17,7 +17,7 @@ from hydromechs.values import Array
 
 from ._pack import Pack
 from .navigation import Estimate, Navigation, Navigator
-from .sensors import Aid, Instruments, JointEncoders, Reading, Sensor, common_period, normals
+from .sensors import Aid, Instruments, JointEncoders, Reading, Sensor, common_period, normals, whole_periods
 
 __all__ = ["Navigated"]
 
@@ -69,13 +69,7 @@ class Navigated(Controller):
         self.terrain = tuple(terrain)
         self.period = common_period(self.sensors)
         if controller is not None:
-            ratio = controller.period / self.period
-            if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:
-                near = max(1, round(ratio)) * self.period
-                raise ValueError(
-                    f"the period of {type(controller).__name__} is {controller.period:g} s, must be a whole number of those of "
-                    f"the fastest sensor, {self.period:g} s: try {near:g} s, or another rate"
-                )
+            whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
         self.signals: Mapping[str, str] = {}
         """Names of what it shows of itself, with units."""
 
@@ -97,6 +91,7 @@ class Navigated(Controller):
             self.controller.start(simulation)
             inner = np.array(self.controller.memory, dtype=float)
             of_inner = dict(self.controller.signals)
+            self.notes = self.controller.notes
         for s, channels in zip(self.sensors, self.instruments.channels, strict=True):
             self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
         self._measured = len(self.signals)

@@ -28,6 +28,10 @@ STATES = ("roll", "pitch", "surge", "sway", "heave", "roll rate", "pitch rate", 
 """States of the design."""
 SHOWN = (2, 3, 4, 0, 1, 7)
 """Which of them follow references."""
+SPEEDS = [0, 1, 2, 5]
+"""Which axes are speeds of the vehicle, and which of its velocities they are."""
+LEAST = (6.0, 30.0)
+"""Margins that a loop should have [dB], [°]."""
 FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 """Inputs of the design: forces and moments in body axes."""
 
@@ -192,6 +196,8 @@ class SpeedLoop:
         )
         """Gains, poles, margins."""
         model, chosen = simulation.model, [list(AXES).index(name) for name in controlled]
+        at = model.v_slices[self.vehicle.body]
+        self._inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at][:, SPEEDS]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (6,)))
         recipe = Recipe(
             "speed_law",
@@ -203,15 +209,27 @@ class SpeedLoop:
         self._law = Compiled(recipe, 1, 1)
         self._law.code(1)
 
-    def __call__(self, state: State, memory: np.ndarray, reference: np.ndarray) -> Driven:
+    @property
+    def notes(self) -> list[str]:
+        """The margins, and a warning where they are small."""
+        d = self.design
+        low = d.gain_margin_db < LEAST[0] or d.phase_margin_deg < LEAST[1]
+        advice = f"; margins should be above {LEAST[0]:g} dB and {LEAST[1]:g}°: lower the bandwidth" if low else ""
+        return [f"servo LQR of {self.vehicle.name!r}, {d.words}{advice}"]
+
+    def __call__(self, state: State, memory: np.ndarray, reference: np.ndarray, rate: np.ndarray | None = None) -> Driven:
         """Commands at a `state`; the integrals wait while a thruster is at its limit.
 
         Args:
             state: The state, or an estimate of it.
             memory: The integrals, shape (6,).
             reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
+            rate: Rates of the references, shape (6,); those of the speeds are fed forward with the mass of the vehicle with
+                water and arm, M ν̇_ref. None if they are not known.
         """
         wrench, e = self._law.single_results(state.q, state.v, memory, np.asarray(reference, dtype=float))
+        if rate is not None:
+            wrench = wrench + self._inertia @ rate[SPEEDS]
         push = self.vehicle.push(wrench)
         return Driven(push, memory if push.saturated else memory + self.period * e, e)
 
@@ -219,7 +237,7 @@ class SpeedLoop:
 class LqrSpeed(Controller):
     """Keeps a vehicle at given speeds, level, by a servo LQR. A controller.
 
-        τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref),    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
+        τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref) + M ν̇_ref,    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
 
     The gains come from `speed_design`; `design` has them with poles and margins, and prints as a table. Its signals are
     reference and error of each axis, as "reference.surge".
@@ -270,6 +288,7 @@ class LqrSpeed(Controller):
         """
         self._loop = SpeedLoop(simulation, self.body, self.controlled, self.bandwidth, self.integral, self.period)
         self.memory = np.zeros(6)
+        self.notes = self._loop.notes
         self.signals = self._channels()
         if self.arm is not None:
             self.arm.start(simulation)
@@ -281,7 +300,7 @@ class LqrSpeed(Controller):
     def __call__(self, state: State) -> dict[str, float]:
         """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
         reference, shown = self._reference(state)
-        driven = self._loop(state, self.memory, reference)
+        driven = self._loop(state, self.memory, reference, self._rate(state))
         self.memory = driven.memory
         out = driven.push.commands
         shown = named("reference", AXES, reference) | named("error", AXES, driven.error) | shown
@@ -294,6 +313,10 @@ class LqrSpeed(Controller):
     def _reference(self, state: State) -> tuple[np.ndarray, dict[str, float]]:
         """References of the six axes, shape (6,), and signals besides them."""
         return self.path(state.t).position, {}
+
+    def _rate(self, state: State) -> np.ndarray | None:
+        """Mean rates of the references until the next call, shape (6,), where they are known beforehand."""
+        return (self.path(state.t + self.period).position - self.path(state.t).position) / self.period
 
 
 def named(kind: str, parts: Iterable[str], values: Iterable[float]) -> dict[str, float]:

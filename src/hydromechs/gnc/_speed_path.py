@@ -14,9 +14,35 @@ from hydromechs.values import positive
 
 from ._pose_control import POSE, pose_waypoints
 from ._reference import Waypoints
-from ._speed_control import LqrSpeed, named
+from ._speed_control import AXES, LqrSpeed, named
 
-__all__ = ["LqrFollowPath", "LqrHoldPose"]
+__all__ = ["LqrFollowPath", "LqrHoldPose", "speeds_towards"]
+
+
+def speeds_towards(
+    here: np.ndarray, wanted: np.ndarray, rate: np.ndarray, stiffness: float, speed: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Reference of a speed loop that leads a vehicle to a pose, and the error of the pose, shape (6,) each.
+
+        ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
+
+    Args:
+        here: Position and quaternion now, shape (7,).
+        wanted: Position and roll, pitch, heading [m, rad], shape (6,).
+        rate: Their rates, shape (6,).
+        stiffness: κ [1/s].
+        speed: v_max [m/s].
+    """
+    R = np.array(quaternion_matrix(here[3:]), dtype=float)
+    off = wanted[:3] - here[:3]
+    back = stiffness * off
+    back *= min(1.0, speed / max(float(np.linalg.norm(back)), 1e-300))
+    heading = np.arctan2(R[1, 0], R[0, 0])
+    turn = (wanted[5] - heading + np.pi) % (2.0 * np.pi) - np.pi  # the shorter way round
+    nu = R.T @ (rate[:3] + back)
+    roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    reference = np.array([*nu, wanted[3], wanted[4], rate[5] + stiffness * turn])
+    return reference, np.array([*off, wanted[3] - roll, wanted[4] - pitch, turn])
 
 
 class LqrFollowPath(LqrSpeed):
@@ -31,13 +57,36 @@ class LqrFollowPath(LqrSpeed):
         waypoints: As of `FollowPath`.
         stiffness: κ, the rate at which errors of place die away [1/s]; a third of the bandwidth unless given.
         speed: v_max, highest speed of the approach besides that of the path [m/s].
-        options: As of `LqrSpeed`: arm, body, controlled, bandwidth, integral, period.
+        arm: As of `LqrSpeed`.
+        body: As of `LqrSpeed`.
+        controlled: As of `LqrSpeed`.
+        bandwidth: As of `LqrSpeed` [rad/s].
+        integral: As of `LqrSpeed`.
+        period: Time between two commands [s].
     """
 
     def __init__(
-        self, *, waypoints: Sequence[Mapping[str, Any]], stiffness: float | None = None, speed: float = 0.5, **options: Any
+        self,
+        *,
+        waypoints: Sequence[Mapping[str, Any]],
+        stiffness: float | None = None,
+        speed: float = 0.5,
+        arm: Sequence[Mapping[str, float]] = (),
+        body: str | None = None,
+        controlled: Sequence[str] = tuple(AXES),
+        bandwidth: float = 1.0,
+        integral: float = 1.0,
+        period: float = 0.05,
     ) -> None:
-        super().__init__(waypoints=waypoints, **options)
+        super().__init__(
+            waypoints=waypoints,
+            arm=arm,
+            body=body,
+            controlled=controlled,
+            bandwidth=bandwidth,
+            integral=integral,
+            period=period,
+        )
         self.stiffness = self.bandwidth / 3.0 if stiffness is None else positive(stiffness, "stiffness")
         self.speed = positive(speed, "speed")
 
@@ -57,18 +106,13 @@ class LqrFollowPath(LqrSpeed):
         return super()._channels() | {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 
     def _reference(self, state: State) -> tuple[np.ndarray, dict[str, float]]:
-        here, (wanted, rate, _) = state.q[self._at], self.path(state.t)
-        R = np.array(quaternion_matrix(here[3:]), dtype=float)
-        off = wanted[:3] - here[:3]
-        back = self.stiffness * off
-        back *= min(1.0, self.speed / max(float(np.linalg.norm(back)), 1e-300))
-        heading = np.arctan2(R[1, 0], R[0, 0])
-        turn = (wanted[5] - heading + np.pi) % (2.0 * np.pi) - np.pi  # the shorter way round
-        nu = R.T @ (rate[:3] + back)
-        roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-        reference = np.array([*nu, wanted[3], wanted[4], rate[5] + self.stiffness * turn])
-        off = [*off, wanted[3] - roll, wanted[4] - pitch, turn]
+        wanted, rate, _ = self.path(state.t)
+        reference, off = speeds_towards(state.q[self._at], wanted, rate, self.stiffness, self.speed)
         return reference, named("reference", POSE, wanted) | named("error", POSE, off)
+
+    def _rate(self, state: State) -> np.ndarray | None:
+        """None: where the vehicle will be is not known beforehand."""
+        return None
 
 
 class LqrHoldPose(LqrFollowPath):
@@ -77,8 +121,38 @@ class LqrHoldPose(LqrFollowPath):
     Args:
         position: Where, in world axes [m], shape (3,).
         heading_deg: Heading [°].
-        options: As in `LqrFollowPath`: stiffness, speed, arm, body, controlled, bandwidth, integral, period.
+        stiffness: As of `LqrFollowPath` [1/s].
+        speed: As of `LqrFollowPath` [m/s].
+        arm: As of `LqrSpeed`.
+        body: As of `LqrSpeed`.
+        controlled: As of `LqrSpeed`.
+        bandwidth: As of `LqrSpeed` [rad/s].
+        integral: As of `LqrSpeed`.
+        period: Time between two commands [s].
     """
 
-    def __init__(self, *, position: Sequence[float], heading_deg: float = 0.0, **options: Any) -> None:
-        super().__init__(waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}], **options)
+    def __init__(
+        self,
+        *,
+        position: Sequence[float],
+        heading_deg: float = 0.0,
+        stiffness: float | None = None,
+        speed: float = 0.5,
+        arm: Sequence[Mapping[str, float]] = (),
+        body: str | None = None,
+        controlled: Sequence[str] = tuple(AXES),
+        bandwidth: float = 1.0,
+        integral: float = 1.0,
+        period: float = 0.05,
+    ) -> None:
+        super().__init__(
+            waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}],
+            stiffness=stiffness,
+            speed=speed,
+            arm=arm,
+            body=body,
+            controlled=controlled,
+            bandwidth=bandwidth,
+            integral=integral,
+            period=period,
+        )

@@ -286,6 +286,7 @@ class TaskPriority(Controller):
         """
         model = simulation.model
         self._loop = SpeedLoop(simulation, self.body, tuple(AXES), self.bandwidth, self.integral, self.period)
+        self.notes = self._loop.notes
         servos = [n.removesuffix(".rate") for n in simulation.plant.layout.held if n.endswith(".rate")]
         names = tuple(n for n in simulation.actuators if n in servos) if self.joints is None else tuple(self.joints)
         self._servos = Servos(simulation, names)

@@ -90,6 +90,7 @@ class Together(Controller):
                 raise ValueError(f"two parts have the signal {twice!r}; give one of them a name, as name: arm")
             signals |= part.signals
         self.signals = signals
+        self.notes = [note for part in self.parts for note in part.controller.notes]
         self.memory = np.concatenate([np.zeros(0), *(p.controller.memory for p in self.parts)])
         self._sizes = np.cumsum([len(p.controller.memory) for p in self.parts])[:-1]
 

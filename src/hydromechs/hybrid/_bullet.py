@@ -11,14 +11,14 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from hydromechs.contact import terrain
+from hydromechs.contact import Material, terrain
 from hydromechs.model import Model, Origin, joints, shapes
 from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
 from ._parts import axis_of, joint_parts, placement_pose
-from ._scene import Scene, friction_of
+from ._scene import Scene, friction_of, spring_of
 
 __all__ = ["BulletEngine"]
 
@@ -44,6 +44,7 @@ class BulletEngine(Engine):
 
     name = "bullet"
     module = "pybullet"
+    takes_stiffness = True
 
     @property
     def hint(self) -> str:
@@ -186,6 +187,7 @@ class BulletEngine(Engine):
         at, R = place
         uid = p.createMultiBody(0, made, basePosition=list(at), baseOrientation=_xyzw(R), **self._at)
         p.changeDynamics(uid, -1, lateralFriction=friction_of(solid.material), restitution=0, **self._at)
+        self._soften(uid, -1, solid.material)
         p.setCollisionFilterGroupMask(uid, -1, GROUND, BODY, **self._at)
         return uid
 
@@ -219,6 +221,12 @@ class BulletEngine(Engine):
             p.setCollisionFilterPair(one, two, first, second, 1, **self._at)
             for uid, link in (where[a], where[b]):
                 p.changeDynamics(uid, link, lateralFriction=math.sqrt(friction_of(material)), **self._at)
+            self._soften(*where[a if b in scene.grounded else b], material)
+
+    def _soften(self, uid: int, link: int, material: Material) -> None:
+        """Give contacts of a link a stiffness and a damping; one of two that touch has them, as Bullet puts both in a row."""
+        stiffness, damping = spring_of(material)
+        self._p.changeDynamics(uid, link, contactStiffness=stiffness, contactDamping=damping, **self._at)
 
     # -- running ------------------------------------------------------------------------------------------------------------
 
@@ -259,7 +267,7 @@ class BulletEngine(Engine):
             if tree.free is not None:
                 place, turned = p.getBasePositionAndOrientation(tree.uid, **self._at)
                 linear, angular = (np.array(x) for x in p.getBaseVelocity(tree.uid, **self._at))
-                R = quaternion_matrix(np.roll(turned, 1)) @ tree.turn.T
+                R = quaternion_matrix((turned[3], *turned[:3])) @ tree.turn.T
                 r = R @ tree.com
                 at, R_0, p_0 = model.q_slices[tree.free].start, tree.origin[:3, :3], tree.origin[:3, 3]
                 q[at : at + 7] = np.concatenate([R_0.T @ (np.array(place) - r - p_0), quaternion_from_matrix(R_0.T @ R)])
@@ -333,7 +341,7 @@ class BulletEngine(Engine):
     def save(self) -> Any:
         """The state; with contacts, all that Bullet keeps of them."""
         kept = None
-        if self._scene.pieces:
+        if self._scene.pieces and self._p.getContactPoints(**self._at):
             if self._kept is not None:
                 self._p.removeState(self._kept, **self._at)
             kept = self._kept = self._p.saveState(**self._at)
@@ -353,7 +361,8 @@ def _words(x: Any) -> str:
 
 
 def _xyzw(R: Array) -> list[float]:
-    return np.roll(quaternion_from_matrix(R), -1).tolist()
+    w, *xyz = quaternion_from_matrix(R).tolist()
+    return [*xyz, w]
 
 
 def _rpy(R: Array) -> tuple[float, float, float]:

@@ -11,6 +11,7 @@ from hydromechs.contact import Pair, Segment
 from hydromechs.contact.terrain import Terrain
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Slot, Values, Wrench
+from hydromechs.spatial import cross
 from hydromechs.values import Array
 
 from ._engine import Touch
@@ -58,10 +59,19 @@ class EngineContact(Component):
     """What may touch, as our own engine has it."""
     bodies: tuple[int, ...] = field(init=False)
     """Indices of the bodies that may be touched."""
+    probes: dict[tuple[frozenset[int | None], str], tuple[list[int], Array]] = field(init=False, compare=False, repr=False)
+    """By the bodies that meet, and the terrain if one of them is None: numbers of their pairs, and where the probes are on the
+    bodies that carry them [m], shape (n, 3)."""
 
     def __post_init__(self) -> None:
         touched = {i for pair in self.pairs for i in (pair.body, pair.other) if i is not None}
         object.__setattr__(self, "bodies", tuple(sorted(touched)))
+        found: dict[tuple[frozenset[int | None], str], list[int]] = {}
+        for k, pair in enumerate(self.pairs):
+            name = pair.solid.name if isinstance(pair.solid, Terrain) else ""
+            found.setdefault((frozenset((pair.body, pair.other)), name), []).append(k)
+        places = {key: (at, np.array([_place(self.pairs[k]) for k in at])) for key, at in found.items()}
+        object.__setattr__(self, "probes", places)
 
     def entries(self, model: Model) -> list[str]:
         """The names of the pairs."""
@@ -99,15 +109,13 @@ class EngineContact(Component):
                 if body is not None:
                     f = R_WB[body].T @ force
                     arm = R_WB[body].T @ (touch.point - p_WB[body])
-                    wrench[self.bodies.index(body)] += np.concatenate([f, np.cross(arm, f)])
-            near = [
-                (float(np.linalg.norm(p_WB[pair.body] + R_WB[pair.body] @ _place(pair) - touch.point)), k)
-                for k, pair in enumerate(self.pairs)
-                if {pair.body, pair.other} == {touch.body, touch.other}
-                and (not isinstance(pair.solid, Terrain) or pair.solid.name == touch.solid)
-            ]
-            if near:
-                normal[min(near)[1]] += touch.normal
+                    wrench[self.bodies.index(body)] += np.concatenate([f, cross(arm, f)])
+            key = frozenset((touch.body, touch.other)), touch.solid if touch.other is None else ""
+            if key in self.probes:
+                numbers, places = self.probes[key]
+                carriers = [self.pairs[k].body for k in numbers]
+                off = p_WB[carriers] + np.einsum("kij,kj->ki", R_WB[carriers], places) - touch.point
+                normal[numbers[int(np.argmin(np.einsum("ki,ki->k", off, off)))]] += touch.normal
         return np.concatenate([normal, wrench.ravel()]), wrench
 
 

@@ -54,7 +54,11 @@ class DartEngine(Engine):
     def _add_scene(self, model: Model, scene: Scene) -> None:
         dart, nodes = self._dart, self._tree.nodes
         # the usual one, FCL, has no capsules
-        self._world.getConstraintSolver().setCollisionDetector(dart.collision.BulletCollisionDetector())
+        solver = self._world.getConstraintSolver()
+        solver.setCollisionDetector(dart.collision.BulletCollisionDetector())
+        # the usual one has a box of friction, up to √2 stronger than the cone; releases before 6.20 have no other
+        if cone := getattr(dart.constraint, "NsgsFrictionSolver", None):
+            solver.setBoxedLcpSolver(cone())
         for piece in scene.pieces:
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = piece.shape.origin.R, piece.shape.origin.xyz

@@ -65,6 +65,8 @@ class Engine(abc.ABC):
     """Whether `apply` takes an added joint-space inertia of the step."""
     takes_rotors: ClassVar[bool] = False
     """Whether its joints have rotors."""
+    takes_stiffness: ClassVar[bool] = False
+    """Whether its contacts have the stiffness and damping of their material; else they are rigid."""
 
     def library(self) -> ModuleType:
         """Its module, or an error that says how to get it."""

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.contact import terrain
+from hydromechs.contact import Material, terrain
 from hydromechs.model import Model, Origin, shapes
 from hydromechs.spatial import axis_frame, quaternion_from_matrix
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch
 from ._mujoco_tree import MujocoTree
-from ._scene import Scene, friction_of
+from ._scene import Scene, friction_of, spring_of
 
 __all__ = ["MuJoCoEngine"]
 
@@ -32,6 +32,12 @@ AFTER = (
     "mj_fwdConstraint",
 )
 """Stages from there to the accelerations."""
+SLIDING = 0.1
+"""Part of its speed that sliding loses in a step at most, below the cone of friction."""
+STICKING = 100.0
+"""How much stiffer friction is than the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
+LEAST = 1e-4
+"""Impedances are between this and 1 less this."""
 
 
 class MuJoCoEngine(Engine):
@@ -41,6 +47,7 @@ class MuJoCoEngine(Engine):
     module = "mujoco"
     takes_inertia = True
     takes_rotors = True
+    takes_stiffness = True
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
         """It takes all joints and all terrain."""
@@ -57,7 +64,10 @@ class MuJoCoEngine(Engine):
         off = mj.mjtDisableBit
         tree.spec.option.gravity = [0.0, 0.0, 0.0]
         tree.spec.option.disableflags = int(off.mjDSBL_WARMSTART) | int(off.mjDSBL_EULERDAMP)
+        tree.spec.option.cone = mj.mjtCone.mjCONE_ELLIPTIC
+        tree.spec.option.impratio = STICKING
         self._names: dict[str, tuple[int | None, str]] = {}
+        self._pairs: list[tuple[Material, float]] = []
         self._add_scene(model, scene)
         self._model = m = tree.compile()
         m.dof_armature[tree.v_of] = armature
@@ -68,37 +78,34 @@ class MuJoCoEngine(Engine):
         self._order = np.argsort(tree.v_of)  # our number of each of its degrees of freedom
         self._geoms = [self._names.get(m.geom(i).name, (None, "")) for i in range(m.ngeom)]
         self._inertia: Array | None = None
+        m.body_invweight0[1:, 0] = 1.0  # what R of a contact is measured in: the sum of both bodies, the world's is 0
+        self._material_step = 0.0
 
     def _add_scene(self, model: Model, scene: Scene) -> None:
         kind, tree = self._mj.mjtGeom, self._tree
         for piece in scene.pieces:
             size, type_ = _size(kind, piece.shape)
-            tree.handles[piece.body].add_geom(
-                name=f"/{piece.name}",
-                type=type_,
-                size=size,
-                contype=0,
-                conaffinity=1 if piece.body in scene.grounded else 0,
-                friction=[0.0, 0.0, 0.0],  # the larger one counts, which is the ground's
-                condim=3,
-                **_pose(piece.shape.origin),
-            )
+            how = dict(type=type_, size=size, contype=0, conaffinity=0, **_pose(piece.shape.origin))
+            tree.handles[piece.body].add_geom(name=f"/{piece.name}", **how)
             self._names[f"/{piece.name}"] = (piece.body, model.body_names[piece.body])
         for solid in scene.solids:
-            mu = friction_of(solid.material)
-            how = dict(contype=1, conaffinity=0, friction=[mu, 0.0, 0.0], condim=3 if mu else 1)
+            how = dict(contype=0, conaffinity=0)
             tree.spec.worldbody.add_geom(name=f"//{solid.name}", **self._solid(model, solid), **how)
             self._names[f"//{solid.name}"] = (None, solid.name)
+            for body in sorted(scene.grounded):
+                for piece in scene.pieces_of(body):
+                    self._let_touch(f"/{piece.name}", f"//{solid.name}", solid.material, 1.0)
         for a, b, material in scene.meeting:
-            mu = friction_of(material)
             for first in scene.pieces_of(a):
                 for second in scene.pieces_of(b):
-                    tree.spec.add_pair(
-                        geomname1=f"/{first.name}",
-                        geomname2=f"/{second.name}",
-                        friction=[mu, mu, 0.0, 0.0, 0.0],
-                        condim=3 if mu else 1,
-                    )
+                    self._let_touch(f"/{first.name}", f"/{second.name}", material, 2.0)
+
+    def _let_touch(self, first: str, second: str, material: Material, weight: float) -> None:
+        """Let two geoms touch; `weight` is what MuJoCo adds up for their bodies (see `load`)."""
+        mu = friction_of(material)
+        how = dict(friction=[mu, mu, 0.0, 0.0, 0.0], condim=3 if mu else 1)
+        self._tree.spec.add_pair(geomname1=first, geomname2=second, **how)
+        self._pairs.append((material, weight))
 
     def _solid(self, model: Model, solid: terrain.Terrain) -> dict[str, Any]:
         """A piece of terrain as a geom."""
@@ -159,10 +166,32 @@ class MuJoCoEngine(Engine):
             self._inertia = turned[np.ix_(self._order, self._order)][self._rows, self._columns]
         self._data.qfrc_applied[self._tree.v_of] = B @ force
 
+    def _soften(self, h: float) -> None:
+        """Give contacts the stiffness K and damping C of their materials, for steps of h.
+
+        MuJoCo solves a + R f = −b v − k r, a the acceleration of the gap r. A spring and a damper at the end of the step,
+        f = −K (r + h v₁) − C v₁ with v₁ = v + h a, are that with 1/R = h (K h + C), b = 1/h, k = K R. Its friction is convex:
+        surfaces that slide with v_t it pushes apart with μ h b_t v_t. So b_t of friction is a tenth of b.
+
+            R = weight (1 − d)/d,    k = −solref₀/d,    b = −solref₁/d,    d its impedance
+        """
+        m, self._material_step = self._model, h
+        for i, (material, weight) in enumerate(self._pairs):
+            K, C = spring_of(material)
+            R = 1.0 / (h * (K * h + C))
+            d = float(np.clip(weight / (weight + R), LEAST, 1.0 - LEAST))
+            m.pair_solref[i], m.pair_solreffriction[i], m.pair_solimp[i, :2] = (
+                (-d * K * R, -d / h),
+                (-d * K * R, -SLIDING * d / h),
+                d,
+            )
+
     def step(self, h: float) -> None:
         """Stage by stage, then `mj_Euler`."""
         m, d = self._model, self._data
         m.opt.timestep = h
+        if h != self._material_step:
+            self._soften(h)
         self._before = d.qvel.copy()
         for stage in self._stages[0]:
             stage(m, d)

@@ -8,10 +8,12 @@ from typing import NamedTuple
 from hydromechs.contact import Material, Pair, terrain
 from hydromechs.model import Model, Origin, shapes
 
-__all__ = ["Piece", "Scene", "scene_of"]
+__all__ = ["Piece", "Scene", "friction_of", "scene_of", "spring_of"]
 
 TIP = 1e-3
 """Radius of the sphere that stands for a point that touches [m]."""
+DEPTH, RATE = 1e-3, 0.1
+"""Where the stiffness [m] and the damping [m/s] of a material are taken."""
 
 
 class Piece(NamedTuple):
@@ -76,3 +78,9 @@ def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
 def friction_of(material: Material) -> float:
     """The one coefficient of friction that engines take."""
     return 0.0 if material.friction is None else material.friction.static
+
+
+def spring_of(material: Material) -> tuple[float, float]:
+    """Stiffness [N/m] and damping [N·s/m] of a material at a depth of a millimetre, exact for linear ones."""
+    still = float(material.law.force(DEPTH, 0.0).force)
+    return still / DEPTH, (float(material.law.force(DEPTH, RATE).force) - still) / RATE

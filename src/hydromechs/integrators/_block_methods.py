@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hydromechs.model.component import fastest_root
 from hydromechs.values import Array, Scalar
 
 from ._integrator import Integrator, Propagator
@@ -129,9 +130,9 @@ class SlidingBlock(Integrator):
         """Longest step [s] for ẍ + decay ẋ + frequency² x = 0 at which no solution grows by more than 1e-3 in a block."""
         if frequency == 0.0 and decay == 0.0:
             return math.inf
-        root = complex(-0.5 * decay, math.sqrt(max(0.0, frequency**2 - 0.25 * decay**2)))
+        root = complex(-0.5 * decay, math.sqrt(max(0.0, frequency - 0.5 * decay)) * math.sqrt(frequency + 0.5 * decay))
         if decay >= 2.0 * frequency:
-            root = complex(-0.5 * decay - math.sqrt(0.25 * decay**2 - frequency**2), 0.0)
+            root = complex(-fastest_root(frequency, decay), 0.0)
         direction = complex(round(root.real / abs(root), 2), round(root.imag / abs(root), 2))
         return _stable_until(self.order, self.points, direction, 0.0 if root.imag == 0.0 else 1e-3) / abs(root)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hydromechs.model.component import fastest_root
 from hydromechs.spatial import floor, maximum, where
 from hydromechs.values import Array, Positive, Scalar, check_fields
 
@@ -71,8 +72,8 @@ class Euler(FixedStep):
         Nothing is stable without damping; a hundredth of 1/ω lets an amplitude grow by 0.5 % a radian.
         """
         if decay < 2.0 * frequency:
-            return max(decay / frequency**2, 0.01 / frequency)
-        fastest = _fastest(frequency, decay)
+            return max(decay / frequency / frequency, 0.01 / frequency)
+        fastest = fastest_root(frequency, decay)
         return 2.0 / fastest if fastest else np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -93,7 +94,7 @@ class SemiImplicitEuler(FixedStep):
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: h² ω² + 2 h d = 4."""
         if frequency == 0.0:
             return 2.0 / decay if decay else np.inf
-        return (math.sqrt(decay**2 + 4.0 * frequency**2) - decay) / frequency**2
+        return 4.0 / (math.hypot(decay, 2.0 * frequency) + decay)
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
         """That of Euler's method: internal states go on with the old velocity."""
@@ -116,7 +117,7 @@ class RungeKutta4(FixedStep):
 
     def longest_step(self, frequency: float, decay: float) -> float:
         """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the least over all damping ratios."""
-        return 2.6 / max(_fastest(frequency, decay), 1e-300)
+        return 2.6 / max(fastest_root(frequency, decay), 1e-300)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
         """k_1 = f(y), k_2 = f(y + h/2 k_1), k_3 = f(y + h/2 k_2), k_4 = f(y + h k_3);  y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
@@ -133,9 +134,9 @@ class DormandPrince(OneStep):
     """Adaptive Runge-Kutta method of order 5 with an error estimate of order 4 and dense output (Dormand and Prince 1980)."""
 
     relative: Positive = 1e-6
-    """Allowed error of a step, relative to the size of velocities and internal states (to 1 m or 1 rad for configurations)."""
+    """Allowed error of a step, relative to the size of velocities and internal states, or to 1 m or 1 rad [-]."""
     absolute: Positive = 1e-9
-    """Allowed error of a step where these are small."""
+    """Allowed error of a step where these are small [SI]."""
     largest: Positive = 0.1
     """Longest step [s]."""
     name = "dormand_prince"
@@ -279,13 +280,6 @@ def implicit_part(
         np.array([where(moved, a, b) for a, b in zip(q1, q, strict=True)]),
         np.array([where(moved, a, b) for a, b in zip(x1, x, strict=True)]),
     )
-
-
-def _fastest(frequency: float, decay: float) -> float:
-    """Largest |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
-    if decay < 2.0 * frequency:
-        return frequency
-    return 0.5 * decay + math.sqrt(0.25 * decay**2 - frequency**2)
 
 
 METHODS: dict[str, type[OneStep]] = {

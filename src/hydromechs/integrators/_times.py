@@ -36,19 +36,19 @@ def next_multiple(t: float, period: float, step: float) -> float:
     return (math.floor((t + slack(t, step)) / period) + 1) * period
 
 
-def whole_steps(value: float, step: float, name: str) -> int:
+def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
     """How many steps a time is; a `ValueError` where they are not a whole number.
 
     Args:
         value: The time [s].
         step: The step [s].
         name: What the time is, for the message.
+        of: What the steps are, for the message.
+        remedy: What else can be changed, for the message.
     """
     if value > MOST_STEPS * step:
-        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} steps of {step:g} s: take longer steps")
+        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s: take longer ones")
     n = max(1, round(value / step))
     if abs(value / step - n) > 1e-6 * n:
-        raise ValueError(
-            f"{name} is {value:g} s, must be a whole number of steps of {step:g} s: try {n * step:g} s, or another step"
-        )
+        raise ValueError(f"{name} is {value:g} s, must be a whole number of {of} {step:g} s: try {n * step:g} s, or {remedy}")
     return n

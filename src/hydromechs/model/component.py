@@ -36,6 +36,7 @@ __all__ = [
     "StillWater",
     "Values",
     "Wrench",
+    "fastest_root",
     "mode_of",
 ]
 
@@ -170,9 +171,19 @@ class Mode(NamedTuple):
     @property
     def fastest(self) -> float:
         """Maximum |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
-        if self.decay < 2.0 * self.frequency:
-            return self.frequency
-        return 0.5 * self.decay + math.sqrt(0.25 * self.decay**2 - self.frequency**2)
+        return fastest_root(self.frequency, self.decay)
+
+
+def fastest_root(frequency: float, decay: float) -> float:
+    """Maximum |λ| of λ² + decay λ + frequency² = 0 [1/s]; huge numbers do not overflow.
+
+    Args:
+        frequency: √(k/m) [rad/s].
+        decay: c/m [1/s].
+    """
+    if decay <= 2.0 * frequency:
+        return frequency
+    return 0.5 * decay * (1.0 + math.sqrt(1.0 - (2.0 * frequency / decay) ** 2))
 
 
 def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> Mode:

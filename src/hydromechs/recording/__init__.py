@@ -3,14 +3,15 @@
 from ._checks import STATISTICS, Check, CheckResult
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
 from ._folder import FolderInUse, RunFolder
-from ._quantities import find_quantity
+from ._quantities import find_quantity, samples_of
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
-from ._summary import STORED_ENERGIES, Summary, real_time_factor, summarise
+from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
 
 open = load_recording
 """`hm.recording.open(path)` is the same function as `load_recording`."""
 
 __all__ = [
+    "DESIGN",
     "STATISTICS",
     "STORED_ENERGIES",
     "Check",
@@ -29,6 +30,7 @@ __all__ = [
     "load_recording",
     "open",
     "real_time_factor",
+    "samples_of",
     "save_recording",
     "summarise",
 ]

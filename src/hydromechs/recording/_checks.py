@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.values import finite
 
-from ._quantities import find_quantity
+from ._quantities import samples_of
 
 if TYPE_CHECKING:
     import xarray
@@ -55,7 +55,7 @@ class Check:
     quantity: str
     """A recorded quantity, as "position.vehicle.x", "q.elbow", "energy_residual"."""
     target: float = 0.0
-    """What is taken off the quantity first, in its unit."""
+    """What is taken off the quantity first [in its unit]."""
     statistic: str = "last"
     """"last", "min", "max", "mean", "rms" or "max_abs"."""
     after: float = 0.0
@@ -63,9 +63,9 @@ class Check:
     before: float | None = None
     """Samples from this time on are left out [s]; none if left out."""
     below: float | None = None
-    """The statistic must be below this."""
+    """The statistic must be below this [in the quantity's unit]."""
     above: float | None = None
-    """The statistic must be above this."""
+    """The statistic must be above this [in the quantity's unit]."""
 
     def __post_init__(self) -> None:
         label = f"check {self.name!r}"
@@ -88,13 +88,9 @@ class Check:
         Args:
             dataset: The recording.
         """
-        variables: dict[str, tuple[str, ...]] = {"time": ()}
-        variables |= {str(name): tuple(map(str, v.dims[1:])) for name, v in dataset.data_vars.items()}
-        labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
-        head, index = find_quantity(self.quantity, variables, labels)
         time = dataset["time"].values
         chosen = (time >= self.after) & (time < (math.inf if self.before is None else self.before))
-        x = np.asarray(dataset[head].values, dtype=float)[(chosen, *index)] - self.target
+        x = samples_of(dataset, self.quantity)[chosen] - self.target
         words, function = STATISTICS[self.statistic]
         value = float(function(x)) if x.size else math.nan
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)

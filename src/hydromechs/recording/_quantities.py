@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from hydromechs.values import nearest
+import numpy as np
 
-__all__ = ["find_quantity"]
+from hydromechs.values import Array, nearest
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["find_quantity", "samples_of"]
+
+
+def samples_of(dataset: xarray.Dataset, name: str) -> Array:
+    """Samples of a quantity, shape (time,).
+
+    Args:
+        dataset: The recording.
+        name: As of `find_quantity`, or "time".
+    """
+    variables: dict[str, tuple[str, ...]] = {"time": ()}
+    variables |= {str(key): tuple(map(str, v.dims[1:])) for key, v in dataset.data_vars.items()}
+    labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
+    head, index = find_quantity(name, variables, labels)
+    samples = np.asarray(dataset[head].values, dtype=float)
+    for i in index:
+        samples = samples[:, i]
+    return samples
 
 
 def find_quantity(

@@ -169,12 +169,17 @@ class RecordingWriter:
     def close(self, attrs: Mapping[str, Any] | None = None) -> None:
         """Finish the recording: write the attributes once more, with `finished` = 1 unless `attrs` says otherwise.
 
+        What ends before its first sample is removed again.
+
         Args:
             attrs: Attributes to add or to replace.
         """
         self.attrs = {**self.attrs, "finished": 1, **_plain(attrs or {})}
         with self._clear_errors("cannot be finished"):
-            self._write_attrs()
+            if self.samples or self.attrs["finished"]:
+                self._write_attrs()
+            else:
+                _remove(self.path)
 
     def dataset(self) -> xarray.Dataset:
         """The recording so far, loaded from disk."""

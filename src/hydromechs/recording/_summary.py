@@ -13,8 +13,10 @@ from ._checks import Check, CheckResult
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["STORED_ENERGIES", "Summary", "real_time_factor", "summarise"]
+__all__ = ["DESIGN", "STORED_ENERGIES", "Summary", "real_time_factor", "summarise"]
 
+DESIGN = "Control design"
+"""Label, in the set-up of a summary, of what a controller says of itself."""
 STORED_ENERGIES = {
     "kinetic_energy_body": "kinetic energy of the bodies",
     "kinetic_energy_fluid": "kinetic energy of the water",

@@ -20,10 +20,10 @@ from hydromechs import gnc
 from hydromechs.errors import ScenarioError, words_of
 from hydromechs.model.component import Component
 from hydromechs.simulation import Controller
-from hydromechs.values import nearest, positive
+from hydromechs.values import Positive, nearest, positive
 
 from ._assemble import pairs
-from ._look import FUNCTION, call_faults, code_fault
+from ._look import COMPONENT, FUNCTION, call_faults, code_fault
 
 __all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec"]
 
@@ -109,8 +109,8 @@ class ControllerSpec(_Spec):
 
     _what = "controller"
 
-    period: float
-    """Time between two of its calls [s]."""
+    period: Positive
+    """Time between two of its calls, a whole number of steps [s]."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.type, str):
@@ -153,5 +153,5 @@ class ComponentSpec(_Spec):
         where = ("components", number)
         target = self._found({}, where)
         if not (inspect.isclass(target) and issubclass(target, Component)):
-            raise self._wrong((*where, "type"), f"{self.type} is {target!r}, must be a class derived from hydromechs.Component")
+            raise self._wrong((*where, "type"), COMPONENT.format(self.type, repr(target)))
         return self._called(target, self.parameters, where)

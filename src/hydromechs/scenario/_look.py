@@ -11,7 +11,10 @@ from typing import Any
 
 from hydromechs.values import nearest
 
-__all__ = ["FUNCTION", "call_faults", "code_fault", "parameter_faults"]
+__all__ = ["COMPONENT", "FUNCTION", "call_faults", "code_fault", "component_fault", "parameter_faults"]
+
+COMPONENT = "{} is {}, must be a class derived from hydromechs.Component"
+"""What to say of a component that is something else."""
 
 FUNCTION = "{!r} is a function, which takes none; leave them out, or name a class"
 """What to say of a function that is given parameters."""
@@ -75,6 +78,20 @@ def code_fault(reference: str, what: str, known: Mapping[str, Any] | None = None
     if name not in own and not others & {name, "*"} and not dynamic:
         return f"{module!r} has no class or function {name!r}{nearest(name, [n for n in own if not n.startswith('_')])}"
     return None
+
+
+def component_fault(reference: str) -> str | None:
+    """What is wrong with a reference to a component, as `code_fault` says it; a function is none.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name".
+    """
+    missing = code_fault(reference, "component")
+    module, _, name = reference.rpartition(":")
+    tree = None if missing else _read(module)
+    found = _found(tree, name) if isinstance(tree, ast.Module) else None
+    function = isinstance(found, ast.FunctionDef) and not found.decorator_list
+    return COMPONENT.format(reference, "a function") if function else missing
 
 
 def _imported(tree: ast.Module) -> set[str]:

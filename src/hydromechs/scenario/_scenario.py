@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -32,12 +32,12 @@ from hydromechs.simulation import (
     quantities,
     watchable,
 )
-from hydromechs.values import instances, nearest, number, positive, whole
+from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
-from ._look import code_fault, parameter_faults
+from ._look import code_fault, component_fault, parameter_faults
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
@@ -109,7 +109,7 @@ class Scenario:
     components: tuple[Component | ComponentSpec, ...] = ()
     """Other components; objects, or `ComponentSpec`s that name their class."""
     commands: tuple[tuple[str, float], ...] = ()
-    """Commands from the start, by actuator."""
+    """Commands from the start, by actuator [in its unit]."""
     controller: ControllerSpec | Controller | Callable[[State], Any] | None = None
     """What gives commands; a `ControllerSpec`, a `Controller`, or a function of the state."""
     period: float | None = None
@@ -124,14 +124,14 @@ class Scenario:
     """A method of integration, or its name."""
     engine: Hybrid | None = None
     """Engine of others that takes the steps in place of our equations and the integrator; our own if None."""
-    step: float = 1e-3
+    step: Positive = 1e-3
     """Step of the integrator or engine [s]."""
-    record: float = 0.02
-    """Time between two samples of the recording [s]."""
-    duration: float = 60.0
+    record: Positive = 0.02
+    """Time between two samples of the recording, a whole number of steps [s]."""
+    duration: Positive = 60.0
     """How long to simulate [s]."""
-    seed: int = 0
-    """Of gusts, waves and the errors of sensors."""
+    seed: Annotated[int, Bound(least=0, whole=True)] = 0
+    """Seed of gusts, waves and sensors."""
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
 
@@ -366,7 +366,7 @@ def code_faults(scenario: Scenario) -> list[Fault]:
 
     for i, c in enumerate(scenario.components):
         if isinstance(c, ComponentSpec):
-            look(c, ("components", i), code_fault(c.type, "component"))
+            look(c, ("components", i), component_fault(c.type))
     spec = scenario.controller
     if isinstance(spec, ControllerSpec):
         look(spec, ("controller",), code_fault(spec.type, "controller", CONTROLLERS), "period")

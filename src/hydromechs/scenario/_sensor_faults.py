@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from hydromechs.errors import words_of
 from hydromechs.gnc.navigation import vehicle_of
-from hydromechs.gnc.sensors import Tachometer, common_period
-from hydromechs.integrators import method_named
+from hydromechs.gnc.sensors import Tachometer, common_period, whole_periods
+from hydromechs.integrators import method_named, whole_steps
 from hydromechs.model import Fault, Model
 from hydromechs.values import nearest
 
@@ -53,20 +53,17 @@ def _together(scenario: Scenario, model: Model) -> list[Fault]:
     except ValueError as e:
         return [Fault(("sensors",), str(e))]
     out = []
-    ratio = period / scenario.step
-    if not method_named(scenario.integrator).adaptive and abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
-        near = f"{max(1, round(ratio)) * scenario.step:g} s"
-        text = f"sensors: the fastest measures every {period:g} s, must be a whole number of steps of {scenario.step:g} s"
-        out.append(Fault(("sensors",), f"{text}: try a rate of 1/({near}), or another step"))
+    if not method_named(scenario.integrator).adaptive:
+        try:
+            whole_steps(period, scenario.step, "sensors: 1/rate of the fastest")
+        except ValueError as e:
+            out.append(Fault(("sensors",), str(e)))
     spec = scenario.controller
     if isinstance(spec, ControllerSpec):
-        ratio = spec.period / period
-        if abs(ratio - max(1, round(ratio))) > 1e-6 * ratio:
-            near = f"{max(1, round(ratio)) * period:g} s"
-            text = (
-                f"controller.period is {spec.period:g} s, must be a whole number of periods of the fastest sensor, {period:g} s"
-            )
-            out.append(Fault(("controller", "period"), f"{text}: try {near}, or another rate"))
+        try:
+            whole_periods(spec.period, period, "controller.period")
+        except ValueError as e:
+            out.append(Fault(("controller", "period"), str(e)))
     if scenario.navigation is not None:
         try:
             vehicle_of(model, scenario.sensors)

@@ -31,11 +31,13 @@ class Controller(abc.ABC):
     period: float
     """Time between two of its calls [s]."""
     memory: np.ndarray = np.zeros(0)
-    """What it remembers, shape (nm,); part of the state of a simulation."""
+    """What it remembers, shape (nm,), from its start on; part of the state of a simulation."""
     signals: Mapping[str, str] = MappingProxyType({})
     """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
     """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
+    notes: Sequence[str] = ()
+    """What is worth knowing of it once it has started, as its margins, for the summary of a run."""
     messages: Sequence[str] = ()
     """What it had to say at its last call, for the messages of the run."""
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from hydromechs.errors import FieldError, words_of
 from hydromechs.integrators import Point, rounding
 from hydromechs.recording import find_quantity
-from hydromechs.values import Finite, check_fields, floats, is_finite, nearest, number
+from hydromechs.values import Finite, Vector6, check_fields, floats, is_finite, nearest, number
 
 from ._held import switch_places, wrench_places
 from ._observe import coordinates, quantities
@@ -27,15 +27,15 @@ class Event:
     quantity: str
     """A recorded quantity, as "depth.vehicle", "q.elbow", "contact_force.foot_1 on floor" or "time"."""
     level: Finite
-    """Level that it crosses, in the quantity's unit."""
-    direction: str = "either"
-    """"rising", "falling" or "either"."""
+    """Level that it crosses [in the quantity's unit]."""
+    direction: Literal["rising", "falling", "either"] = "either"
+    """Which way it crosses: rising, falling or either."""
     stop: bool = False
     """Whether the run ends there."""
     command: tuple[tuple[str, float], ...] = ()
-    """Commands to set when it happens, by actuator."""
-    wrench: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    """Wrenches to put on bodies when it happens (the bodies must be `external`), by body."""
+    """Commands to set when it happens, by actuator [in its unit]."""
+    wrench: tuple[tuple[str, Vector6], ...] = ()
+    """Wrenches to put on external bodies when it happens, in body axes, by body [N, N·m]."""
     grasp: tuple[str, ...] = ()
     """Names of grasps that close when it happens."""
     release: tuple[str, ...] = ()

@@ -243,6 +243,10 @@ class Plant:
         parts = {name: np.reshape(values[s.start - at : s.stop - at], shape) for name, (s, shape) in places.items()}
         return {name: x if x.ndim else float(x) for name, x in parts.items()}
 
+    def with_values(self, values: Array) -> Model:
+        """The mechanism with values of its open parameters, one after another, shape (np,)."""
+        return with_parameters(self.model, self.named_parameters(values)) if self.parameters else self.model
+
     def opened(self, u: Array) -> Model:
         """The mechanism with its open parameters taken from the inputs."""
         if not self.parameters:

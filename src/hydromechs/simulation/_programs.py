@@ -14,6 +14,7 @@ from hydromechs.values import Array, Scalar
 from ._evaluate import derivative
 from ._observe import observer
 from ._plant import Plant
+from ._stiffness import StepChecks
 from ._water import PointMotion, point_motion
 
 __all__ = ["PlantPrograms"]
@@ -31,6 +32,8 @@ class PlantPrograms:
 
     def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1) -> None:
         self.plant, self.method, self.lanes, self.threads = plant, method, lanes, threads
+        self.checks = StepChecks(plant, method)
+        """Which steps are short enough."""
 
     @cached_property
     def _water(self) -> compiler.Program:

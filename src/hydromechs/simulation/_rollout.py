@@ -323,6 +323,7 @@ class _PlantRollout:
         if key not in plant.compiled:
             plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
         self.propagator = plant.compiled[key].stepper.propagator
+        self.checks = plant.compiled[key].checks
 
     def run(
         self,
@@ -373,6 +374,9 @@ class _PlantRollout:
             z = np.concatenate([z, np.zeros((worlds, len(layout.causes)))], axis=1)
         else:
             z = _worlds(internal, batch, worlds)
+        for k in {0, worlds // 2, worlds - 1} if worlds else ():  # of a sweep, the ends and the middle
+            own = {name: x[k].reshape(opened[name][1]) for name, x in values.items()}
+            self.checks.look(times.dt, q_start[k], plant.parameter_values(own))
         x_start = np.concatenate([_worlds(v, batch, worlds), z], axis=1)
         path = self._march(times, q_start, x_start, given, values, law, _worlds(remembered, batch, worlds), opening=opening)
         rows = len(times.recorded)

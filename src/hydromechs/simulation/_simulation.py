@@ -19,36 +19,34 @@ from hydromechs.integrators import (
     Integrator,
     NotFinite,
     Point,
-    is_multiple,
     method_named,
     reached,
     rounding,
-    slack,
     whole_steps,
 )
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import find_quantity, real_time_factor
+from hydromechs.recording import find_quantity
 from hydromechs.values import floats, instances, nearest, positive
 
 from ._build import components_of
-from ._clock import Clock, size_faults
+from ._clock import size_faults
 from ._closing import closed, switched_off
-from ._controller import Commands, Controller, as_controller, own_controller, signals_of
-from ._events import Event, Watched, check_events, first_crossings
+from ._controller import Commands, Controller, as_controller, own_controller
+from ._events import Event, check_events
 from ._held import switch_places, wrench_places
+from ._live import LiveRun
 from ._observe import coordinates, quantities, quaternions
 from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
 from ._ranges import CommandRanges, by_name, input_values
 from ._recorder import Recorder
-from ._results import Log, Run
-from ._stiffness import runaway, step_faults
+from ._results import Run
+from ._start import check_start
+from ._stiffness import runaway
 
 __all__ = ["Simulation"]
 
-LATEST = 1e-3
-"""Rounding of a time, in steps, up to which a run can start there."""
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 
@@ -233,6 +231,7 @@ class Simulation:
             "command": layout.start(layout.input_slots[:na], q),
             "held": layout.start(layout.input_slots[na:], q),
             "parameters": self._first_parameters,
+            "memory": self._first_memory,
             "signal": np.full(len(self.signals), np.nan),
         }
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
@@ -240,19 +239,7 @@ class Simulation:
             x = np.asarray(getattr(given, name), dtype=float)
             values[name] = default if x.size == 0 else x
         shapes = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,), **{n: d.shape for n, d in defaults.items()}}
-        for name, shape in shapes.items():
-            if np.shape(values[name]) != shape:
-                raise ValueError(
-                    f"state.{name} must have shape {shape}, got {np.shape(values[name])}; is it of another simulation?"
-                )
-            if name != "signal" and not np.isfinite(values[name]).all():
-                raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
-        if rounding(given.t) > LATEST * self.step_size:
-            latest = LATEST * self.step_size / rounding(1.0)
-            raise ValueError(
-                f"state.t is {given.t:g} s; a number that large has too few digits for steps of {self.step_size:g} s: "
-                f"start before {latest:.2g} s, or count time from a later moment"
-            )
+        check_start(values, shapes, self.step_size)
         old = self._at, self._command, self._held, self.parameters
         self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
@@ -266,9 +253,10 @@ class Simulation:
         except (ValueError, KeyError):
             self._at, self._command, self._held, self.parameters = old
             raise
+        self._programs.checks.forget()
         self._controlled = bool(given.control)
         if self.controller is not None:
-            self.controller.memory = np.array(given.memory if np.size(given.memory) else self._first_memory)
+            self.controller.memory = np.array(values["memory"])
             self._signal = np.array(values["signal"])
             self.controller.signal_values = self._signal.copy()
         return self.state
@@ -399,9 +387,36 @@ class Simulation:
             duration: How long [s]; one step unless given.
         """
         duration = self.step_size if duration is None else positive(duration, "duration")
+        self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         self.command = command
         self._at = self._advance(self._at, self._at.t + duration, None)
         return self.state
+
+    def begin(
+        self,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        progress: Callable[[float], None] | None = None,
+        saved: Callable[[State], None] | None = None,
+        real_time: float | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> LiveRun:
+        """Begin a run whose end is open: `advance` takes it on, `close` ends it.
+
+        Args:
+            path: New folder, as "run.zarr", that the recording is written to as the run goes on; in memory unless given.
+            progress: Called now and then with the time reached [s].
+            saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
+            real_time: Pace: 1 runs as fast as the clock, 2 twice as fast; as fast as possible unless given.
+            attrs: Attributes of the recording.
+        """
+        self.compile()
+        self._ranges.counts.clear()
+        self._programs.checks.forget()  # the mechanism may have another inertia here
+        self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
+        own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
+        return LiveRun(self, recording, progress, saved or (lambda state: None), real_time)
 
     def run(
         self,
@@ -417,106 +432,20 @@ class Simulation:
 
         Args:
             duration: How long [s].
-            path: New folder, as "run.zarr", that the recording is written to as the run goes on; in memory unless given.
-            progress: Called now and then with the time reached [s].
-            saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
-            real_time: Pace: 1 runs as fast as the clock, 2 twice as fast; as fast as possible unless given.
-            attrs: Attributes of the recording.
+            path: As of `begin`.
+            progress: As of `begin`.
+            saved: As of `begin`.
+            real_time: As of `begin`.
+            attrs: As of `begin`.
         """
-        self.compile()
         duration = positive(duration, "duration")
         for _, text in size_faults(duration, self.step_size, self.record):
             raise ValueError(text)
-        self._ranges.counts.clear()
-        opened = self.plant.opened(self._inputs(self._at.t)[0])
-        for text in step_faults(self.plant, self._at.q, self.method, self.step_size, opened):
-            raise ValueError(text)  # numbers may stay finite and be wrong
-        log = Log()
-        for text in (note for c in self.plant.components for note in c.notes):
-            log.say(text)
-        own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
-        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
-        for text in recording.size_warning(duration):
+        live = self.begin(path=path, progress=progress, saved=saved, real_time=real_time, attrs=attrs)
+        for text in live.recorder.size_warning(duration):
             warnings.warn(text, stacklevel=2)
-        t_end = self._at.t + duration
-        watch = [Watched(event, self._value_of(event.quantity), self._at) for event in self.events]
-        often = watch or self.method.starts_anew  # so that a run can be resumed at every sample
-        periods = [x for x in (self.period, self.record if often else None) if x] or [100.0 * self.record]
-        clock = Clock(self._at.t, t_end, self.step_size, periods, progress, real_time)
-        try:
-            stopped = self._run(t_end, clock, watch, recording, log, saved or (lambda state: None))
-        except BaseException as error:
-            if isinstance(error, SimulationDiverged):
-                log.say(str(error))
-            else:
-                log.say(f"t = {self._at.t:g} s: the run was broken off by {type(error).__name__}: {error}")
-            self._finish(recording, clock, log, finished=0)
-            if isinstance(error, SimulationDiverged) and path is None:
-                error.recording = recording.sink.dataset()
-            raise
-        recording.sample(self._at, self._inputs(self._at.t)[0])
-        wall, factor = self._finish(recording, clock, log, finished=1)
-        return Run(recording.sink, self.state, stopped, log.messages, wall, factor, clock.late)
-
-    def _run(
-        self,
-        t_end: float,
-        clock: Clock,
-        watch: list[Watched],
-        recording: Recorder,
-        log: Log,
-        saved: Callable[[State], None],
-    ) -> str | None:
-        """The loop of a run; why it stopped before its time, or None."""
-        self._control(log)
-        recording.signal = self._signal
-        recording.sample(self._at, self._inputs(self._at.t)[0])
-        while True:
-            before = self._at
-            self._at = self._advance(before, clock.next(before.t), None if watch else recording)
-            clock.look(self._at.t)
-            stopped = self._handle_events(watch, before, log)
-            if watch and (stopped or is_multiple(self._at.t, self.record, self.step_size)):
-                recording.sample(self._at, self._inputs(self._at.t)[0])
-            if recording.commit():
-                saved(self.state)
-            if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
-                return stopped  # at the end the controller is not asked: the next run asks
-            self._control(log)
-            recording.signal = self._signal
-            recording.renew(self._at.t, self._inputs(self._at.t)[0])
-
-    def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> tuple[float, float]:
-        """Close the recording; seconds that the run took, and simulated over real time."""
-        wall = clock.wall_time
-        factor = real_time_factor(self._at.t - clock.t_start, wall)
-        recording.flush()
-        for text in recording.free_forces.messages():
-            log.say(text)
-        recording.close(
-            {
-                "finished": finished,
-                "wall_time": wall,
-                "real_time_factor": factor,
-                "late_steps": clock.late,
-                "messages": log.messages,
-                **({"commands_outside": dict(self._ranges.counts)} if self._ranges.counts else {}),
-            }
-        )
-        return wall, factor
-
-    def _control(self, log: Log) -> None:
-        """Ask the controller if its time has come."""
-        asked = self._controlled and self.period and is_multiple(self._at.t, self.period, self.step_size)
-        if self.controller is not None and asked:
-            try:
-                said = self._set_command(self.controller(self.state))
-                self._signal = signals_of(self.controller, self.signals)
-            except Exception as error:
-                error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
-                raise
-            for text in (*said, *self.controller.messages):
-                log.say(f"t = {self._at.t:g} s: {text}")
+        live.advance(self._at.t + duration)
+        return live.close()
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
@@ -530,30 +459,6 @@ class Simulation:
             self._at = failure.at
             raise self._diverged(failure.reason) from None
         return at
-
-    def _handle_events(self, watch: list[Watched], before: Point, log: Log) -> str | None:
-        """Find events since a point and do what they ask for; why the run stops, or None."""
-        if not watch:
-            return None
-        found, self._at = first_crossings(watch, before, self._at, lambda at, t: self._advance(at, t, None), self.step_size)
-        stopped = None
-        for at, watched in found:
-            event = watched.event
-            log.say(f"t = {at.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
-            self.command = dict(event.command)
-            for body, wrench in event.wrench:
-                self.set_wrench(body, wrench)
-            if event.switches:
-                lost = self._switch(event.switches)
-                if event.grasp:
-                    names = ", ".join(map(repr, event.grasp))
-                    log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
-            self._controlled = event.control == "on" if event.control else self._controlled
-            self._signal = self._signal if self._controlled else np.full(len(self.signals), np.nan)
-            stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
-        for watched in watch:
-            watched.look(self._at)
-        return stopped
 
     def _value_of(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""
@@ -575,9 +480,9 @@ class Simulation:
         return self._observed(self._at)
 
     def _observed(self, at: Point) -> dict[str, np.ndarray]:
-        layout, nv = self.plant.layout, self.model.nv
-        names = [a.name for a in self._programs.observer.recipe.outputs]
-        got = dict(zip(names, self._programs.observer([at.t, at.q, at.x, self._inputs(at.t)[0]]), strict=True))
+        observer, layout, nv = self._programs.observer, self.plant.layout, self.model.nv
+        values = observer.single_results(np.array(at.t), at.q, at.x, self._inputs(at.t)[0])
+        got = {a.name: value for a, value in zip(observer.recipe.outputs, values, strict=True)}
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
@@ -597,4 +502,5 @@ class Simulation:
         q, v = self.model.coordinate_names
         layout, opened = self.plant.layout, self.plant.parameters
         groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))
-        return "; ".join(",".join(names) for names in groups)
+        remembers = f"; {type(self.controller).__name__} remembers {len(self._first_memory)}" if len(self._first_memory) else ""
+        return "; ".join(",".join(names) for names in groups) + remembers

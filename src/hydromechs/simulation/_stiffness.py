@@ -14,7 +14,11 @@ from hydromechs.values import Array
 
 from ._plant import Plant
 
-__all__ = ["runaway", "step_faults", "step_limit", "stiff_modes"]
+__all__ = ["StepChecks", "runaway", "step_faults", "step_limit", "stiff_modes"]
+
+
+KEPT = 1000
+"""Steps and parameters that are remembered as good."""
 
 
 class _Mobility:
@@ -87,6 +91,40 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: 
         f"below {limit:.2g} s; take a shorter step, soften it, or use the integrator linearly_implicit"
         for limit, m in worst[:5]
     ] + ([f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else [])
+
+
+class StepChecks:
+    """Refuses steps that are too long for a plant, once for the same step and the same values of its open parameters.
+
+    Args:
+        plant: What is simulated.
+        method: The integrator.
+    """
+
+    def __init__(self, plant: Plant, method: Integrator) -> None:
+        self.plant, self.method = plant, method
+        self._passed: set[tuple[float, bytes]] = set()
+
+    def look(self, step: float, q: Array, parameters: Array) -> None:
+        """Raise `ValueError` with the first of `step_faults`, unless this step has been looked at already.
+
+        Args:
+            step: The step [s].
+            q: Configuration at the start, shape (nq,).
+            parameters: Values of the open parameters, one after another, shape (np,).
+        """
+        key = (step, parameters.tobytes())
+        if key not in self._passed:
+            model = self.plant.with_values(parameters)
+            for text in step_faults(self.plant, q, self.method, step, model):
+                raise ValueError(text)  # numbers may stay finite and be wrong
+            if len(self._passed) >= KEPT:
+                self._passed.clear()
+            self._passed.add(key)
+
+    def forget(self) -> None:
+        """Look at steps anew, as from another start."""
+        self._passed.clear()
 
 
 def runaway(plant: Plant, at: Point, method: Integrator, step: float) -> str:

@@ -123,15 +123,32 @@ def quaternion_matrix(quaternion: Vector) -> Array:
 def quaternion_from_matrix(R: ArrayLike) -> Array:
     """Unit quaternions (..., 4) with w ≥ 0 of rotation matrices of floats (..., 3, 3), by the largest component (Shepperd)."""
     R = np.asarray(R, dtype=float)
-    xx, yy, zz = (R[..., k, k] for k in range(3))
-    four = np.stack([1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz], axis=-1)
-    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
-    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
-    rows = [[four[..., 0], wx, wy, wz], [wx, four[..., 1], xy, xz], [wy, xy, four[..., 2], yz], [wz, xz, yz, four[..., 3]]]
-    candidates = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-    q = np.take_along_axis(candidates, np.argmax(four, axis=-1)[..., None, None], axis=-2)[..., 0, :]
+    if R.ndim == 2:
+        return _one_quaternion(*R.ravel().tolist())
+    rows = np.empty((*R.shape[:-2], 4, 4))  # row k is 4 q_k q
+    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    rows[..., 0, 0], rows[..., 1, 1] = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz
+    rows[..., 2, 2], rows[..., 3, 3] = 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
+    for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0)), start=1):
+        rows[..., 0, k] = rows[..., k, 0] = R[..., i, j] - R[..., j, i]
+        rows[..., i + 1, j + 1] = rows[..., j + 1, i + 1] = R[..., i, j] + R[..., j, i]
+    largest = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     return np.where(q[..., :1] < 0.0, -q, q)
+
+
+def _one_quaternion(xx: float, xy: float, xz: float, yx: float, yy: float, yz: float, zx: float, zy: float, zz: float) -> Array:
+    """As `quaternion_from_matrix` for one matrix, by floats, which take a tenth of the time."""
+    rows = (
+        (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        (zy - yz, 1.0 + xx - yy - zz, xy + yx, xz + zx),
+        (xz - zx, xy + yx, 1.0 - xx + yy - zz, yz + zy),
+        (yx - xy, xz + zx, yz + zy, 1.0 - xx - yy + zz),
+    )
+    q = rows[max(range(4), key=lambda k: rows[k][k])]
+    size = math.hypot(*q) if q[0] >= 0.0 else -math.hypot(*q)
+    return np.array([x / size for x in q])
 
 
 def quaternion_product(a: Vector, b: Vector) -> Array:

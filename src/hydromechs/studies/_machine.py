@@ -18,7 +18,19 @@ from hydromechs.model import Model, joints
 
 __all__ = ["dry_model", "machine", "random_states", "target", "versions"]
 
-PACKAGES = ("hydromechs", "numpy", "casadi", "llvmlite", "pin", "mujoco", "cupy-cuda12x", "cupy-cuda13x", "cupy")
+PACKAGES = (
+    "hydromechs",
+    "numpy",
+    "casadi",
+    "llvmlite",
+    "pin",
+    "mujoco",
+    "dartpy",
+    "pybullet",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+    "cupy",
+)
 
 
 def machine() -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Models and recordings to look at: scenes in a browser and in pictures, plots, reports."""
 
 from ._compare import plot_comparison
-from ._page import Page
+from ._live import LivePage, live_scene
+from ._page import Page, free_port
 from ._pictures import browser_picture, plot_moments, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
 from ._raster import Camera, camera_for, raster
@@ -11,13 +12,16 @@ from ._report import write_report
 from ._scene import Arrows, Line, MovingFrame, Scene, Solid, Surface, model_scene
 from ._solids import Triangles
 from ._style import figure
+from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
 from ._view import ModelPage, view
 
 __all__ = [
     "MOST_HTML",
+    "VIDEOS",
     "Arrows",
     "Camera",
     "Line",
+    "LivePage",
     "ModelPage",
     "MovingFrame",
     "Page",
@@ -28,7 +32,11 @@ __all__ = [
     "Triangles",
     "browser_picture",
     "camera_for",
+    "chosen_layers",
     "figure",
+    "follow",
+    "free_port",
+    "live_scene",
     "model_scene",
     "plot_comparison",
     "plot_moments",
@@ -39,7 +47,9 @@ __all__ = [
     "replay",
     "replay_html",
     "snapshot",
+    "video_moments",
     "view",
     "write_picture",
     "write_report",
+    "write_video",
 ]

@@ -21,6 +21,8 @@ from ._solids import grid
 __all__ = ["Page", "free_port"]
 
 ROOT = "/world"
+SKY, GROUND = (235, 245, 255), (120, 130, 120)
+"""Colours of the light that comes from above and from below, besides that of the lamp which casts shadows."""
 ARRAYS_EVERY = 0.09
 """Time between two updates of arrows and surfaces [s]."""
 
@@ -135,6 +137,8 @@ class Page:
         image = np.broadcast_to((1.0 - part) * top + part * bottom, (128, 4, 3))
         server.scene.set_background_image((255.0 * image).astype(np.uint8), format="png")
         server.scene.world_axes.visible = False
+        server.scene.configure_environment_map(None)  # its light is pale, and takes ten seconds without a graphics card
+        server.scene.add_light_hemisphere("/light", sky_color=SKY, ground_color=GROUND, intensity=1.5)
         if self.scene.wet:  # the water takes light: what is far away fades
             fog = tuple((255.0 * 0.5 * (top + bottom)).astype(int).tolist())
             server.scene.configure_fog(1.5 * far, 14.0 * far, color=fog)

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -59,15 +59,17 @@ def write_picture(
     *,
     size: tuple[int, int] = (960, 720),
     azimuth: float = -38.0,
+    layers: Collection[str] | None = None,
 ) -> Path:
     """Draw a scene into a PNG file, its bodies at one or several times.
 
     Args:
         scene: The scene.
         path: The file.
-        moments: Indices of times.
+        moments: Indices of times; arrows and surfaces are those of the last one.
         size: Width and height [pixels].
         azimuth: Direction that it is seen from, about the vertical from x [deg].
+        layers: What to show; all but hidden layers unless given.
 
     Returns:
         The file.
@@ -77,7 +79,7 @@ def write_picture(
     path = Path(path)
     camera = scene_camera(scene, moments, azimuth=azimuth, aspect=size[0] / size[1])
     path.parent.mkdir(parents=True, exist_ok=True)
-    matplotlib.image.imsave(path, raster(scene, moments, size=size, camera=camera), format="png")
+    matplotlib.image.imsave(path, raster(scene, moments, size=size, camera=camera, layers=layers), format="png")
     return path
 
 
@@ -115,13 +117,20 @@ def chromium() -> str | None:
     return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 
 
-def browser_picture(scene: Scene, path: str | os.PathLike[str], *, size: tuple[int, int] = (960, 720)) -> Path:
+def browser_picture(
+    scene: Scene,
+    path: str | os.PathLike[str],
+    *,
+    size: tuple[int, int] = (960, 720),
+    layers: Collection[str] | None = None,
+) -> Path:
     """Draw a scene at its first time into a PNG file with a Chromium that shows no window: as the page shows it.
 
     Args:
         scene: The scene.
         path: The file.
         size: Width and height [pixels].
+        layers: What to show; all but hidden layers unless given.
 
     Returns:
         The file.
@@ -132,6 +141,8 @@ def browser_picture(scene: Scene, path: str | os.PathLike[str], *, size: tuple[i
     path = Path(path).absolute()
     page = Page(scene, camera=scene_camera(scene, aspect=size[0] / size[1]))
     try:
+        for layer in scene.layers if layers is not None else ():
+            page.switch(layer, layer in (layers or ()))
         text = page.html().replace("</head>", f"{BARE}</head>", 1)
     finally:
         page.close()

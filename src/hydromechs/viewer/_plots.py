@@ -398,8 +398,9 @@ def _contact(ds: xarray.Dataset, out: Path) -> bool:
     forces = {n: ds["contact_force"].sel(contact=n).values for n in names}
     keep = [n for n in _largest(forces) if _anything(forces[n])]
     rest = "" if len(keep) == len(names) else f" ({len(keep)} of {len(names)} pairs)"
+    what = keep[0] if len(keep) == 1 else "contacts"  # one curve has no legend
     with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds))) as fig:
-        titles = [(f"Normal force of contacts{rest}", "[N]")]
+        titles = [(f"Normal force of {what}{rest}", "[N]")]
         if "contact_gap" in ds:
             titles.append(("Gap, negative where pressed in", "[m]"))
         panels = time_panels(fig, titles, time)

@@ -20,14 +20,14 @@ AIR = (np.array([0.97, 0.98, 0.99]), np.array([0.80, 0.83, 0.86]))
 """Colours behind everything, above and below."""
 FOV = 0.6
 """Angle of view from the bottom to the top of a picture [rad]."""
-LIGHT = np.array([-0.35, 0.5, 0.79])
-"""Direction to the light, along the camera's right, back and up."""
+LIGHT = np.array([-0.351, 0.501, 0.791])
+"""Direction to the light, along the camera's right, back and up; a unit vector."""
+SHADOW = 400
+"""Cells along the longer edge of the map of shadows."""
 FINE = 2
 """Pixels along each edge that are averaged into one."""
-LONGEST = 24
-"""Longest extent of a triangle on the picture; longer ones are cut [pixels]."""
-CHUNK = 500_000
-"""Pixels that are tried at once."""
+NEAR = 0.01
+"""What is nearer to the camera than this part of the distance to its target is not seen."""
 
 
 class Camera(NamedTuple):
@@ -106,6 +106,7 @@ def raster(
     parts = list(_parts(scene, moments, shown))
     camera = camera or scene_camera(scene, moments, aspect=size[0] / size[1])
     buffer = _Buffer(size[0] * FINE, size[1] * FINE, camera, scene.wet)
+    buffer.cast([part for part in parts if part.casts])
     buffer.draw([part for part in parts if part.opacity >= 1.0])
     for line in scene.lines:
         if line.layer in shown:
@@ -123,6 +124,8 @@ class _Part(NamedTuple):
     triangles: Triangles
     color: Color
     opacity: float
+    casts: bool = False
+    """Whether it casts a shadow."""
 
 
 def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iterator[_Part]:
@@ -134,7 +137,8 @@ def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iter
             if solid.layer in shown and (solid.frame or number == 0):
                 R, p = poses[solid.frame]
                 vertices = (solid.triangles.vertices @ R.T + p) @ up.T
-                yield _Part(Triangles(vertices, solid.triangles.faces), solid.color, solid.opacity)
+                casts = bool(solid.frame) and solid.opacity >= 1.0
+                yield _Part(Triangles(vertices, solid.triangles.faces), solid.color, solid.opacity, casts)
     for arrows in scene.arrows:
         if arrows.layer in shown:
             for tail, tip in arrows.ends[moments[-1]]:
@@ -143,8 +147,10 @@ def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iter
         if surface.layer in shown:
             triangles = grid(surface.x, surface.y, surface.z[moments[-1]])
             upper = Triangles(triangles.vertices @ up.T, triangles.faces)
-            for faces in (upper.faces, upper.faces[:, ::-1]):
-                yield _Part(Triangles(upper.vertices, faces), surface.color, surface.opacity)
+            yield _Part(upper, surface.color, surface.opacity)
+            red, green, blue = surface.color
+            lit = (2.0 * red, 2.0 * green, 2.0 * blue)  # from below, light comes through it
+            yield _Part(Triangles(upper.vertices, upper.faces[:, ::-1]), lit, surface.opacity)
 
 
 class _Buffer:
@@ -153,134 +159,212 @@ class _Buffer:
     def __init__(self, width: int, height: int, camera: Camera, wet: bool) -> None:
         self.width, self.height = width, height
         top, bottom = WATER if wet else AIR
-        part = np.linspace(0.0, 1.0, height)[:, None, None]
-        self.image = np.broadcast_to((1.0 - part) * top + part * bottom, (height, width, 3)).reshape(-1, 3).copy()
-        self.depth = np.full(width * height, np.inf)
+        part = np.linspace(0.0, 1.0, height)[:, None]
+        self.behind = ((1.0 - part) * top + part * bottom).astype(np.float32)
+        self.image = np.repeat(self.behind, width, axis=0)
+        self.depth = np.full(width * height, np.inf, dtype=np.float32)
         view = camera.position - camera.target
         self.R = np.stack(_axes(view))
         self.position, self.far = camera.position, float(np.linalg.norm(view))
         self.scale = 0.5 * height / np.tan(0.5 * FOV)
-        self.fog = 0.5 * (top + bottom) if wet else None
+        self.wet = wet
+        self.shadows = _Shadows(np.zeros((0, 3, 3)))
 
-    def _projected(self, points: Array) -> tuple[Array, Array, Array]:
-        """Pixel coordinates of points, shape (n, 2), their distances along the view, and their places in the camera's axes."""
-        local = (points - self.position) @ self.R.T
-        distance = np.maximum(-local[:, 1], 1e-6)
-        x = 0.5 * self.width + self.scale * local[:, 0] / distance
-        y = 0.5 * self.height - self.scale * local[:, 2] / distance
-        return np.stack([x, y], axis=1), np.where(local[:, 1] < -1e-3, distance, np.inf), local
+    def _local(self, points: Array) -> Array:
+        """Places in the camera's axes: right, back, up."""
+        return (points - self.position) @ self.R.T
 
-    def _seen(self, color: Array, distance: Array) -> Array:
-        """Colour as it is seen from a distance: the water takes light."""
-        if self.fog is None:
+    def _on_picture(self, local: Array) -> Array:
+        """Pixel coordinates of places before the camera, in its axes."""
+        return np.array([0.5 * self.width, 0.5 * self.height]) + self.scale * local[..., [0, 2]] / local[..., [1]] * [-1.0, 1.0]
+
+    def _seen(self, color: Array, pixel: Array, distance: Array) -> Array:
+        """Colours as they are seen from a distance: the water takes light, what is far fades into what is behind it."""
+        if not self.wet:
             return color
-        part = 0.55 * (1.0 - np.exp(-np.maximum(distance / self.far - 0.7, 0.0) * 0.8))
-        return color + np.asarray(part)[..., None] * (self.fog - color)
+        part = 1.0 - np.exp(-np.maximum(distance / self.far - 0.8, 0.0) * 0.4)
+        return color + part[..., None] * (self.behind[pixel // self.width] - color)
+
+    def cast(self, parts: Sequence[_Part]) -> None:
+        """Let surfaces cast shadows on what is drawn afterwards."""
+        surface = joined(part.triangles for part in parts)
+        self.shadows = _Shadows(self._local(surface.vertices)[surface.faces])
 
     def draw(self, parts: Sequence[_Part], opacity: float = 1.0) -> None:
         """Draw the outer sides of surfaces, over what is behind them."""
         surface = joined(part.triangles for part in parts)
-        faces = surface.faces
-        colors = np.repeat([part.color for part in parts], [len(part.triangles.faces) for part in parts], axis=0)
-        xy, distance, local = self._projected(surface.vertices)
-        a, b, c = (xy[faces[:, k]] for k in range(3))
-        area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
-        keep = (area < -1e-9) & np.isfinite(distance[faces]).all(axis=1)  # counter-clockwise where y points down
-        keep &= (xy[faces].max(1) > 0.0).all(axis=1) & (xy[faces].min(1) < [self.width, self.height]).all(axis=1)
-        faces = faces[keep]
-        if not len(faces):
+        colors = np.repeat([part.color for part in parts], [len(part.triangles.faces) for part in parts], axis=0).astype(
+            np.float32
+        )
+        corners, owner = _before(self._local(surface.vertices)[surface.faces], NEAR * self.far)
+        xy = self._on_picture(corners)
+        keep = (_area(xy) < -1e-9) & (xy.max(1) > 0.0).all(axis=1)  # y points down: clockwise
+        keep &= (xy.min(1) < [self.width, self.height]).all(axis=1)
+        corners, owner, xy = corners[keep], owner[keep], xy[keep]
+        if not len(owner):
             return
-        normal = np.cross(local[faces[:, 2]] - local[faces[:, 0]], local[faces[:, 1]] - local[faces[:, 0]])  # left-handed axes
-        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
-        shade = 0.38 + 0.62 * np.maximum(normal @ LIGHT, 0.0) + 0.10 * np.maximum(normal @ [0.9, 0.3, -0.3], 0.0)
-        color = shade[:, None] * colors[keep]
-        corners, near, owner = self._cut(local[faces])
-        pixel, depth, owner = self._filled(corners, near, owner)
-        front = depth < self.depth[pixel]
-        pixel, depth, owner = pixel[front], depth[front], owner[front]
-        order = np.argsort(depth, kind="stable")
-        pixel, nearest = np.unique(pixel[order], return_index=True)
-        depth, owner = depth[order][nearest], owner[order][nearest]
-        self.image[pixel] += opacity * (self._seen(color[owner], depth) - self.image[pixel])
+        normal = _normals(corners)
+        ambient = (0.38 + 0.10 * np.maximum(normal @ [0.9, 0.3, -0.3], 0.0)).astype(np.float32)
+        lean = np.maximum(normal @ LIGHT, 0.0).astype(np.float32)
+        direct = np.float32(0.62) * lean
+        pixel, inverse, which = _filled(xy, -1.0 / corners[..., 1], self.width, self.height)  # 1/distance is linear there
+        distance = (1.0 / inverse).astype(np.float32)
+        # the nearest of all at each pixel: distances above 0 are ordered like their bits, which lead the key
+        nearest = np.full(len(self.depth), np.iinfo(np.uint64).max, dtype=np.uint64)
+        np.minimum.at(nearest, pixel, distance.view(np.uint32).astype(np.uint64) << np.uint64(32) | which.astype(np.uint64))
+        distance = (nearest >> np.uint64(32)).astype(np.uint32).view(np.float32)
+        front = np.flatnonzero(distance < self.depth)  # where nothing was drawn the bits are no number
+        which = (nearest[front] & np.uint64(0xFFFFFFFF)).astype(int)
+        light = ambient[which] + direct[which] * self.shadows.lit(self._places(front, distance[front]), lean[which])
+        color = self._seen(light[:, None] * colors[owner[which]], front, distance[front])
+        self.image[front] += opacity * (color - self.image[front])
         if opacity >= 1.0:
-            self.depth[pixel] = depth
+            self.depth[front] = distance[front]
 
-    def _on_picture(self, local: Array) -> Array:
-        """Pixel coordinates of places in the camera's axes."""
-        return np.array([0.5 * self.width, 0.5 * self.height]) + self.scale * local[..., [0, 2]] / local[..., [1]] * [-1.0, 1.0]
-
-    def _cut(self, local: Array) -> tuple[Array, Array, Array]:
-        """Triangles cut across their longest edges until they are small on the picture, so that few pixels are tried in vain.
-
-        Returns corners on the picture, shape (n, 3, 2), 1/distance there, shape (n, 3), and the triangle each is a piece of.
-        """
-        owner, done = np.arange(len(local)), []
-        for _ in range(24):
-            xy = self._on_picture(local)
-            long = np.ptp(xy, axis=1).max(axis=1) > LONGEST
-            done.append((local[~long], owner[~long]))
-            local, owner, xy = local[long], owner[long], xy[long]
-            if not len(local):
-                break
-            first = np.linalg.norm(xy - xy[:, [1, 2, 0]], axis=2).argmax(axis=1)
-            n = np.arange(len(local))
-            A, B, C = local[n, first], local[n, (first + 1) % 3], local[n, (first + 2) % 3]
-            M = 0.5 * (A + B)
-            local, owner = np.concatenate([np.stack([A, M, C], 1), np.stack([M, B, C], 1)]), np.concatenate([owner, owner])
-        local, owner = np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done])
-        return self._on_picture(local), -1.0 / local[..., 1], owner
-
-    def _filled(self, corners: Array, near: Array, owner: Array) -> tuple[Array, Array, Array]:
-        """Pixels inside of triangles: their indices, distances and the numbers of the triangles."""
-        size = np.array([self.width, self.height])
-        first = np.clip(np.floor(corners.min(1)).astype(int), 0, size)
-        extent = (np.clip(np.ceil(corners.max(1)).astype(int), 0, size) - first).max(axis=1)
-        u, v = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-        area = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
-        found = [(np.zeros(0, dtype=int), np.zeros(0), np.zeros(0, dtype=int))]
-        edge = 1
-        while edge < 2 * LONGEST:
-            group = np.flatnonzero((extent > edge // 2) & (extent <= edge) & (area < 0.0))
-            step = max(CHUNK // edge**2, 1)
-            for start in range(0, len(group), step):
-                found.append(self._inside(group[start : start + step], edge, corners, area, first, near))
-            edge *= 2
-        pixel, depth, which = (np.concatenate([f[k] for f in found]) for k in range(3))
-        return pixel, depth, owner[which]
-
-    def _inside(
-        self, group: Array, edge: int, corners: Array, area: Array, first: Array, near: Array
-    ) -> tuple[Array, Array, Array]:
-        """Pixels inside of triangles that fit into squares of `edge` pixels: their indices, distances and triangles."""
-        i = np.arange(edge)
-        x = first[group, 0, None, None] + i[None, None, :]
-        y = first[group, 1, None, None] + i[None, :, None]
-        weights = []
-        for k in range(3):
-            p, q = corners[group, (k + 1) % 3], corners[group, (k + 2) % 3]
-            u, v = (q - p).T[:, :, None, None]
-            weights.append(
-                (u * (y + 0.5 - p[:, 1, None, None]) - v * (x + 0.5 - p[:, 0, None, None])) / area[group, None, None]
-            )
-        inside = (weights[0] >= -1e-6) & (weights[1] >= -1e-6) & (weights[2] >= -1e-6) & (x < self.width) & (y < self.height)
-        inverse = sum(w * near[group, k, None, None] for k, w in enumerate(weights))  # 1/distance is linear on the picture
-        which = np.broadcast_to(group[:, None, None], inside.shape)
-        pixel = np.broadcast_to(y * self.width + x, inside.shape)
-        return pixel[inside], 1.0 / np.maximum(np.asarray(inverse)[inside], 1e-12), which[inside]
+    def _places(self, pixel: Array, distance: Array) -> Array:
+        """Places in the camera's axes of what is seen at pixels [m], shape (3, n)."""
+        row, column = np.divmod(pixel.astype(np.uint32), np.uint32(self.width))
+        part = distance / np.float32(self.scale)
+        right = (column + np.float32(0.5 - 0.5 * self.width)) * part
+        up = (np.float32(0.5 * self.height - 0.5) - row) * part
+        return np.stack([right, -distance, up])
 
     def line(self, points: Array, color: Color) -> None:
         """Draw a line, over what is behind it."""
+        points = points[-self._local(points)[:, 1] > NEAR * self.far]
         if len(points) < 2:
             return
-        xy, _, _ = self._projected(points)
+        xy = self._on_picture(self._local(points))
         steps = np.minimum(np.ceil(np.abs(np.diff(xy, axis=0)).max(axis=1)), 4000).astype(int) + 1
         s = np.concatenate([k + np.arange(n) / n for k, n in enumerate(steps)])
         fine = np.stack([np.interp(s, np.arange(len(points)), points[:, k]) for k in range(3)], axis=1)
-        xy, distance, _ = self._projected(fine)
+        local = self._local(fine)
+        xy, distance = self._on_picture(local), -local[:, 1]
         for dx in (-1, 0, 1):
             for dy in (-1, 0, 1):
                 x, y = (xy + np.array([dx, dy])).astype(int).T
-                ok = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height) & np.isfinite(distance)
+                ok = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height)
                 pixel = (y * self.width + x)[ok]
                 front = distance[ok] < self.depth[pixel]
-                self.image[pixel[front]] = self._seen(np.tile(color, (front.sum(), 1)), distance[ok][front])
+                self.image[pixel[front]] = self._seen(np.tile(color, (front.sum(), 1)), pixel[front], distance[ok][front])
+
+
+class _Shadows:
+    """How near to the light the nearest surface is, over a plane across the light, all in the camera's axes.
+
+    Args:
+        corners: Triangles that cast shadows [m], shape (n, 3, 3).
+    """
+
+    def __init__(self, corners: Array) -> None:
+        a = np.cross(LIGHT, [0.0, 0.0, 1.0])
+        a /= np.linalg.norm(a)
+        self.R = np.stack([a, np.cross(LIGHT, a), LIGHT])
+        corners = corners[_normals(corners) @ LIGHT > 0.0] @ self.R.T
+        flat = corners.reshape(-1, 3)[:, :2]
+        low, high = (flat.min(0), flat.max(0)) if len(flat) else (np.zeros(2), np.ones(2))
+        self.cell = float((high - low).max()) / SHADOW
+        self.low = low - 2.0 * self.cell
+        self.width, self.height = (np.ceil((high - low) / self.cell).astype(int) + 5).tolist()
+        self.map = np.full(self.width * self.height, -np.inf)
+        xy = (corners[..., :2] - self.low) / self.cell
+        some = _area(xy) < -1e-9
+        pixel, near, _ = _filled(xy[some], corners[some, :, 2], self.width, self.height)
+        np.maximum.at(self.map, pixel, near)
+
+    def lit(self, places: Array, lean: Array) -> Array:
+        """How much light comes to places: 0.3 in full shadow to 1, shape (n,).
+
+        Args:
+            places: The places in the camera's axes [m], shape (3, n).
+            lean: Cosine of the angle between light and surface normal there, shape (n,); at slanting light cells are coarse.
+        """
+        a, b, near = (sum(float(r) * p for r, p in zip(row, places, strict=True)) for row in self.R)
+        x = ((a - float(self.low[0])) * (1.0 / self.cell)).astype(np.int32)
+        y = ((b - float(self.low[1])) * (1.0 / self.cell)).astype(np.int32)
+        over = np.flatnonzero((x > 0) & (x < self.width - 1) & (y > 0) & (y < self.height - 1))
+        cell, height = (y * self.width + x)[over], near[over] + self.cell * (2.0 + 2.0 / np.maximum(lean[over], 0.05))
+        light = np.ones(places.shape[1], dtype=np.float32)
+        for shift in (0, -1, 1, -self.width, self.width):  # over some cells, so that the edges are soft
+            light[over] -= 0.14 * (self.map[cell + shift] > height)
+        return light
+
+
+def _normals(corners: Array) -> Array:
+    """Outward normals of triangles in the camera's axes, which are left-handed, shape (n, 3)."""
+    normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 1] - corners[:, 0])
+    return normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
+
+
+def _area(xy: Array) -> Array:
+    """Twice the area of triangles on a picture, below 0 where its outer side is seen, shape (n,)."""
+    a, b = xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0]
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+
+
+def _before(local: Array, near: float) -> tuple[Array, Array]:
+    """The parts of triangles that are before a camera, and the numbers of the triangles that they are parts of.
+
+    Args:
+        local: Corners in the camera's axes, its view along the negative second one [m], shape (n, 3, 3).
+        near: Distance at which they are cut [m].
+    """
+    distance = -local[..., 1] - near
+    inside = (distance > 0.0).sum(axis=1)
+    out, owner = [local[inside == 3]], [np.flatnonzero(inside == 3)]
+    for count in (1, 2):
+        cut = np.flatnonzero(inside == count)
+        if len(cut):
+            lone = np.argmax((distance[cut] > 0.0) == (count == 1), axis=1)  # the corner that is alone on its side
+            a, b, c = (local[cut, (lone + k) % 3] for k in range(3))
+            da, db, dc = (distance[cut, (lone + k) % 3, None] for k in range(3))
+            ab, ac = a + da / (da - db) * (b - a), a + da / (da - dc) * (c - a)
+            pieces = [(a, ab, ac)] if count == 1 else [(ab, b, c), (ab, c, ac)]
+            out += [np.stack(piece, axis=1) for piece in pieces]
+            owner += [cut] * len(pieces)
+    return np.concatenate(out), np.concatenate(owner)
+
+
+def _runs(first: Array, count: Array) -> tuple[Array, Array]:
+    """Runs of numbers, first, first + 1, ...: for each number the run that it belongs to, and the number."""
+    run = np.repeat(np.arange(len(first)), count)
+    start = np.cumsum(count) - count
+    return run, first[run] + np.arange(len(run)) - start[run]
+
+
+def _filled(xy: Array, value: Array, width: int, height: int) -> tuple[Array, Array, Array]:
+    """Pixels whose centres are inside of triangles: their indices, a quantity there, and the numbers of the triangles.
+
+    Args:
+        xy: Corners on the picture, clockwise, shape (n, 3, 2).
+        value: The quantity at the corners, livalue between them, shape (n, 3).
+        width: Width of the picture [pixels].
+        height: Height of the picture [pixels].
+    """
+    # rows of pixels of each triangle, and where each row begins and ends within it
+    y = xy[..., 1]
+    first = np.clip(np.ceil(y.min(1) - 0.5), 0, height).astype(int)
+    last = np.clip(np.ceil(y.max(1) - 0.5), 0, height).astype(int)
+    which, row = _runs(first, last - first)
+    left, right = np.zeros(len(row)), np.full(len(row), float(width))
+    for k in range(3):
+        p, edge = xy[:, k], xy[:, (k + 1) % 3] - xy[:, k]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = edge[:, 0] / edge[:, 1]
+            x = p[which, 0] + (row + 0.5 - p[which, 1]) * slope[which]
+        down = edge[which, 1]
+        np.maximum(left, x, out=left, where=down > 0.0)
+        np.minimum(right, x, out=right, where=down < 0.0)
+    start = np.ceil(np.minimum(left, width) - 0.5).astype(int)
+    count = np.maximum(np.ceil(np.maximum(right, 0.0) - 0.5).astype(int) - start, 0)
+    # 1/distance is livalue on the picture
+    a, b, area = xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0], _area(xy)
+    da, db = value[:, 1] - value[:, 0], value[:, 2] - value[:, 0]
+    along_x, along_y = (da * b[:, 1] - db * a[:, 1]) / area, (a[:, 0] * db - b[:, 0] * da) / area
+    at_start = (
+        value[which, 0] + along_x[which] * (start + 0.5 - xy[which, 0, 0]) + along_y[which] * (row + 0.5 - xy[which, 0, 1])
+    )
+    n, x = _runs(start, count)
+    inner = at_start[n] + along_x[which][n] * (x - start[n])
+    low, high = value.min(1)[which][n], value.max(1)[which][n]
+    return row[n] * width + x, np.clip(inner, low, high), which[n]

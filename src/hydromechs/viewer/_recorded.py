@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,8 @@ FORCES: dict[str, Color] = {
     "buoyancy": (0.05, 0.35, 0.85),
 }
 """Colours of force arrows by cause."""
+OTHER: Color = (0.25, 0.25, 0.25)
+"""Colour of the forces of other causes."""
 STATIC = ("weight", "buoyancy")
 """Causes with a scale of their own: they are far larger than what they leave."""
 SAND: Color = (0.74, 0.67, 0.52)
@@ -73,6 +75,7 @@ def recording_scene(
     *,
     terrain: Sequence[terrain.Terrain] = (),
     environment: Environment | None = None,
+    thrusters: Mapping[str, str] | None = None,
     rate: float = 25.0,
     most: int = 3000,
 ) -> Scene:
@@ -83,6 +86,7 @@ def recording_scene(
         ds: The recording.
         terrain: What stands still and can be touched.
         environment: The water; gives its surface.
+        thrusters: The frame of each thruster by its name; unless given, an actuator called like a frame is one.
         rate: Samples per second to show [1/s].
         most: Most samples to show; more are thinned.
     """
@@ -95,7 +99,8 @@ def recording_scene(
     at = sample_times(ds, rate, most)
     some = ds.isel(time=at)
     position, wxyz = some["position"].values, some["orientation"].values
-    frames, parts = body_parts(model, position, wxyz, turns=_turns(some))
+    thrust = _thrust(model, some, thrusters)
+    frames, parts = body_parts(model, position, wxyz, turns=_turns(some["time"].values, thrust))
     wet = any(body.hydro is not None for body in model.bodies)
     scene = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(parts))
     low, high = scene.bounds(0)
@@ -107,22 +112,30 @@ def recording_scene(
         times=some["time"].values,
         frames=tuple(frames),
         solids=(*parts, *_ground(model, terrain, environment, path)),
-        arrows=(*_force_arrows(some, size), *_current_arrows(some, size)),
+        arrows=(*_force_arrows(model, some, size, thrust), *_current_arrows(some, size)),
         lines=tuple(_paths(ds)),
         surfaces=tuple(_sea(model, some, environment, path)) if wet and environment is not None else (),
         wet=wet,
     )
 
 
-def _turns(ds: xarray.Dataset) -> dict[str, Array]:
-    """Angles of propellers by the name of their actuator, from its force [rad], shape (time,): like a shaft, with √|force|."""
+def _thrust(model: Model, ds: xarray.Dataset, thrusters: Mapping[str, str] | None) -> dict[str, Array]:
+    """Thrust along x of its frame by the frame's name [N], shape (time,)."""
     if "actuator_force" not in ds:
         return {}
-    force = np.nan_to_num(ds["actuator_force"].values)
-    speed = FASTEST * np.sign(force) * np.sqrt(np.abs(force) / max(float(np.abs(force).max()), 1e-9))
-    steps = np.diff(ds["time"].values, prepend=ds["time"].values[0])
-    angle = np.cumsum(speed * steps[:, None], axis=0)
-    return {str(name): angle[:, k] for k, name in enumerate(ds["actuator"].values)}
+    names = [str(name) for name in ds["actuator"].values]
+    known = {name: name for name in names if name in model.frames} if thrusters is None else thrusters
+    return {known[n]: np.nan_to_num(ds["actuator_force"].values[:, k]) for k, n in enumerate(names) if n in known}
+
+
+def _turns(times: Array, thrust: Mapping[str, Array]) -> dict[str, Array]:
+    """Angles of propellers by the name of their frame, from their thrust [rad], shape (time,): like a shaft, with √|force|."""
+    most = max((float(np.abs(force).max()) for force in thrust.values()), default=0.0)
+    steps = np.diff(times, prepend=times[0])
+    return {
+        frame: np.cumsum(FASTEST * np.sign(force) * np.sqrt(np.abs(force) / max(most, 1e-9)) * steps)
+        for frame, force in thrust.items()
+    }
 
 
 def _paths(ds: xarray.Dataset) -> Iterator[Line]:
@@ -133,20 +146,25 @@ def _paths(ds: xarray.Dataset) -> Iterator[Line]:
         yield Line(name=f"path of {body}", points=points, color=(0.95, 0.85, 0.20), layer="path")
 
 
-def _force_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
-    """Forces on bodies by cause, in the world; the longest is as long as the mechanism."""
-    causes = [cause for cause in FORCES if f"force_{cause}" in ds]
-    w, u = ds["orientation"].values[..., :1], ds["orientation"].values[..., 1:]
-    start = ds["position"].values
-    worlds = {}
-    for cause in causes:
-        force = np.nan_to_num(ds[f"force_{cause}"].values[..., :3])
-        across = 2.0 * np.cross(u, force)
-        worlds[cause] = force + w * across + np.cross(u, across)  # R f of a unit quaternion (w, u)
+def _turned(wxyz: Array, v: Array) -> Array:
+    """Vectors in the axes of bodies turned into the world: R v of a unit quaternion (w, u), shape (..., 3)."""
+    w, u = wxyz[..., :1], wxyz[..., 1:]
+    across = 2.0 * np.cross(u, v)
+    return v + w * across + np.cross(u, across)
+
+
+def _force_arrows(model: Model, ds: xarray.Dataset, size: float, thrust: Mapping[str, Array]) -> Iterator[Arrows]:
+    """Forces on bodies by cause, thrust at the place of each thruster; the longest on a body is as long as the mechanism."""
+    recorded = [str(name).removeprefix("force_") for name in ds.data_vars if str(name).startswith("force_")]
+    causes = [*(c for c in FORCES if c in recorded), *(c for c in recorded if c not in FORCES)]
+    start, wxyz = ds["position"].values, ds["orientation"].values
+    worlds = {c: _turned(wxyz, np.nan_to_num(ds[f"force_{c}"].values[..., :3])) for c in causes}
     longest = {
         group: max((float(np.linalg.norm(worlds[c], axis=-1).max()) for c in causes if (c in STATIC) == group), default=0.0)
         for group in (True, False)
     }
+    if thrust and longest[False] > 0.0:
+        yield _thruster_arrows(model, ds, 0.8 * size / longest[False], 0.006 * size, thrust)
     for cause, force in worlds.items():
         scale = longest[cause in STATIC]
         peak = np.linalg.norm(force, axis=-1).max(axis=0)
@@ -154,13 +172,21 @@ def _force_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
         if len(shown):
             tails = start[:, shown]
             ends = np.stack([tails, tails + 0.8 * size / scale * force[:, shown]], axis=2)
-            yield Arrows(
-                name=f"force {cause}",
-                ends=ends,
-                color=FORCES[cause],
-                layer=f"force: {cause.replace('_', ' ')}",
-                width=0.006 * size,
-            )
+            label = "sum of thrust" if thrust and cause == "thrust" else cause.replace("_", " ")
+            color = FORCES.get(cause, OTHER)
+            yield Arrows(name=f"force {label}", ends=ends, color=color, layer=f"force: {label}", width=0.006 * size)
+
+
+def _thruster_arrows(model: Model, ds: xarray.Dataset, length: float, width: float, thrust: Mapping[str, Array]) -> Arrows:
+    """The thrust of each thruster at its place, `length` metres for each newton."""
+    ends = []
+    for name, force in thrust.items():
+        body, place, R = model.locate(name)
+        p, wxyz = ds["position"].values[:, body], ds["orientation"].values[:, body]
+        tail = p + _turned(wxyz, np.broadcast_to(place, p.shape))
+        along = _turned(wxyz, np.broadcast_to(R[:, 0], p.shape))
+        ends.append(np.stack([tail, tail + length * force[:, None] * along], axis=1))
+    return Arrows(name="force thrust", ends=np.stack(ends, axis=1), color=FORCES["thrust"], layer="force: thrust", width=width)
 
 
 def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
@@ -194,7 +220,7 @@ def _ground(
         yield Solid(name=f"terrain {thing.name}", triangles=_terrain(thing, center, half, down), color=color, layer="terrain")
     bed = None if environment is None else environment.water_depth
     if bed is not None and not things and bed - abs(center[2]) < 4.0 * half:
-        floor = moved(solids.box((4.0 * half, 4.0 * half, 0.01)), np.eye(3), (center[0], center[1], down * bed))
+        floor = moved(solids.cylinder(12.0 * half, 0.01), np.eye(3), (center[0], center[1], down * bed))
         yield Solid(name="bed", triangles=floor, color=SAND, layer="terrain")
 
 
@@ -211,7 +237,7 @@ def _(thing: terrain.Plane, center: Array, half: float, down: float) -> Triangle
     x /= np.linalg.norm(x)
     foot = center - z * float(z @ (center - np.array(thing.point)))
     thick = 0.02 * half
-    return moved(solids.box((4.0 * half, 4.0 * half, thick)), np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
+    return moved(solids.cylinder(12.0 * half, thick), np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
 
 
 @_terrain.register

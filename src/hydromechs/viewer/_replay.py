@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from hydromechs.values import Array
 
 from ._page import Page
+from ._panels import Panel, panels, panels_html
 from ._plots import free_bodies
 from ._raster import scene_camera
 from ._scene import Scene
@@ -22,8 +24,6 @@ __all__ = ["MOST_HTML", "ReplayPage", "replay", "replay_html"]
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10", "50")
 """Simulated over real time, as the page offers them."""
-PLOTTED = 400
-"""Points of a curve."""
 MOST_HTML = 900
 """Samples of a replay in one HTML file; more are thinned."""
 
@@ -57,6 +57,8 @@ class ReplayPage(Page):
         )
         """Name of the body that the camera moves with."""
         self.layer_switches()
+        if scene.arrows:
+            gui.add_html(_legend(scene))
         self._plots = _plots(self.server, ds)
         self._where = {frame.name: frame.position @ scene.upright.T for frame in scene.frames if not frame.parent}
         self._before: dict[int, Array] = {}
@@ -90,8 +92,8 @@ class ReplayPage(Page):
             self._move_cameras(k)
             if now - self._drawn > 0.25:
                 self._drawn = now
-                for plot, t, curves in self._plots:
-                    plot.data = _with_cursor(t, curves, self._t)
+                for plot, panel in self._plots:
+                    plot.data = _with_cursor(panel, self._t)
 
     def _move_cameras(self, k: int) -> None:
         """Move the camera of everyone who watches by as much as the body has moved that it follows."""
@@ -107,40 +109,38 @@ class ReplayPage(Page):
                     client.camera.position = client.camera.position + shift  # the point looked at moves along
 
 
-def _plots(server: Any, ds: xarray.Dataset) -> list[tuple[Any, Array, list[Array]]]:
-    """Plots beside the scene: depth, speed and joints of what there is, with their curves."""
+def _plots(server: Any, ds: xarray.Dataset) -> list[tuple[Any, Panel]]:
+    """Plots beside the scene, with their curves."""
     import viser.uplot as uplot
 
-    thin = ds.isel(time=np.unique(np.linspace(0, ds.sizes["time"] - 1, PLOTTED).astype(int)))
-    t = thin["time"].values
-    free = free_bodies(ds)
-    panels: dict[str, dict[str, Array]] = {}
-    if free and "depth" in ds:
-        panels["Depth [m]"] = {body: -thin["depth"].sel(body=body).values for body in free[:3]}
-    if free and "velocity" in ds:
-        panels["Speed [m/s]"] = {b: np.linalg.norm(thin["velocity"].sel(body=b).values[:, :3], axis=1) for b in free[:3]}
-    angles = [str(c) for c in ds["coordinate"].values if "." not in str(c)] if "coordinate" in ds.coords else []
-    if angles:
-        panels["Joints [rad or m]"] = {c: thin["q"].sel(coordinate=c).values for c in angles[:8]}
     out = []
     with server.gui.add_folder("Plots", expand_by_default=False):
-        for title, curves in panels.items():
-            values = [np.asarray(v, dtype=float) for v in curves.values()]
+        for panel in panels(ds):
             series = [uplot.Series(label="t")]
-            series += [uplot.Series(label=n, stroke=COLOURS[i], width=1.5) for i, n in enumerate(curves)]
+            series += [uplot.Series(label=n, stroke=COLOURS[i], width=1.5) for i, n in enumerate(panel.curves)]
             series.append(uplot.Series(label="now", stroke=RED, width=2))
-            scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)}
-            plot = server.gui.add_uplot(_with_cursor(t, values, t[0]), tuple(series), title=title, scales=scales, aspect=2.0)
-            out.append((plot, t, values))
+            scales = {"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True, dir=-1 if panel.down else 1)}
+            data = _with_cursor(panel, float(panel.times[0]))
+            out.append((server.gui.add_uplot(data, tuple(series), title=panel.title, scales=scales, aspect=2.0), panel))
     return out
 
 
-def _with_cursor(t: Array, curves: list[Array], now: float) -> tuple[Array, ...]:
+def _with_cursor(panel: Panel, now: float) -> tuple[Array, ...]:
     """Curves over time and a mark that spans them at one time."""
-    k = int(np.clip(np.searchsorted(t, now), 1, len(t) - 1))
-    mark = np.full(len(t), np.nan)
-    mark[k - 1], mark[k] = min(np.nanmin(c) for c in curves), max(np.nanmax(c) for c in curves)
-    return (t, *curves, mark)
+    k = int(np.clip(np.searchsorted(panel.times, now), 1, len(panel.times) - 1))
+    mark = np.full(len(panel.times), np.nan)
+    mark[k - 1], mark[k] = panel.span
+    return (panel.times, *panel.curves.values(), mark)
+
+
+def _legend(scene: Scene) -> str:
+    """Names of the arrows of a scene in their colours."""
+    names = "".join(
+        f'<span style="white-space:nowrap"><b style="color:rgb{tuple(round(255 * c) for c in a.color)}">➔</b> '
+        f"{escape(a.layer.removeprefix('force: '))}</span> "
+        for a in scene.arrows
+    )
+    return f'<div style="font-size:0.8em;padding:0 1em 0.6em">{names}</div>'
 
 
 def replay(scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> ReplayPage:
@@ -156,15 +156,19 @@ def replay(scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> ReplayPage:
     return ReplayPage(scene, ds, port=port)
 
 
-def replay_html(scene: Scene) -> str:
+def replay_html(scene: Scene, ds: xarray.Dataset | None = None) -> str:
     """One HTML file that replays a scene, without a server or a network.
 
     Args:
         scene: The scene of a recording; up to `MOST_HTML` samples keep the file small.
+        ds: The recording, for plots that run along; no plots unless given.
     """
     moments = np.linspace(0, len(scene.times) - 1, 12).astype(int)
     page = Page(scene, camera=scene_camera(scene, moments.tolist(), aspect=1.5))
     try:
-        return page.html()
+        text = page.html()
     finally:
         page.close()
+    plots = panels_html(ds) if ds is not None else ""
+    before, end, after = text.rpartition("</body>")
+    return f"{before}{plots}{end}{after}"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from hydromechs.recording import STORED_ENERGIES, CheckResult, Summary
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["write_report"]
 
 CAPTIONS = {
-    "moments": ("Moments", "What it looked like, from the start to the end. The command hydromechs replay shows it in motion."),
+    "moments": ("Moments", "What it looked like, from the start to the end."),
     "path": ("Path", "Where the vehicle went, and how deep it was. The circle is the start, the square the end."),
     "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
     "velocity": ("Velocities", "How fast the vehicle moved and turned, along and about its own axes."),
@@ -41,15 +42,23 @@ AUDIT_CLOSES = 0.01
 
 
 def write_report(
-    ds: xarray.Dataset, summary: Summary, plots: Sequence[str | os.PathLike[str]], path: str | os.PathLike[str]
+    ds: xarray.Dataset,
+    summary: Summary,
+    plots: Sequence[str | os.PathLike[str]],
+    path: str | os.PathLike[str],
+    *,
+    replay: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write the report of a run as one HTML file: no scripts, no links, pictures inside.
+    """Write the report of a run as one HTML file: no scripts, pictures inside, and a link to its replay.
+
+    Of the replay it has a link to the file, or the command that shows the folder of a run.
 
     Args:
         ds: The recording; its attributes are shown.
         summary: What the run came to; parts that it does not have are left out.
         plots: Pictures, as from `plot_recording`, in the order to show them.
         path: The file to write.
+        replay: The replay: an HTML file, or the folder of the run; no replay unless given.
 
     Returns:
         The path.
@@ -57,7 +66,7 @@ def write_report(
     path = Path(path)
     title = summary.title or str(ds.attrs.get("title") or "Simulation")
     sections = [
-        _head(ds, summary, title),
+        _head(ds, summary, title) + _replay(replay, path.parent),
         _cards(summary),
         _messages(ds, summary),
         _checks(summary.checks),
@@ -110,6 +119,16 @@ def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
         + (f'<p class="lead">{description}</p>' if description else "")
         + f"<p>{_sentences(ds, summary)}</p></header>"
     )
+
+
+def _replay(replay: str | os.PathLike[str] | None, folder: Path) -> str:
+    """Where to see the run in motion."""
+    if replay is None:
+        return ""
+    if Path(replay).suffix != ".html":
+        return f'<p class="replay">See it in motion: <code>hydromechs replay {escape(str(replay))}</code></p>'
+    address = quote(os.path.relpath(replay, folder).replace(os.sep, "/"))
+    return f'<p class="replay"><a href="{address}">See it in motion ▶</a></p>'
 
 
 def _sentences(ds: xarray.Dataset, summary: Summary) -> str:

@@ -15,6 +15,9 @@ h2 { margin: 0 0 12px; font-size: 21px; }
 h3 { margin: 0; font-size: 17px; }
 p { margin: 0 0 10px; max-width: 46em; }
 .lead { font-size: 18px; }
+.replay a { display: inline-block; padding: 7px 16px; border-radius: 8px; background: var(--sea); color: #fff; font-weight: 600;
+  text-decoration: none; }
+.replay code { padding: 3px 8px; border-radius: 6px; background: #e6ebee; }
 .verdict { display: inline-block; margin: 0 0 18px; padding: 5px 14px; border-radius: 99px; font-weight: 600; }
 .good { color: var(--good); background: #dff3e8; }
 .bad { color: var(--bad); background: #fbe4e1; }

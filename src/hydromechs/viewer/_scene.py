@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,7 @@ __all__ = ["HIDDEN", "Arrows", "Line", "MovingFrame", "Scene", "Solid", "Surface
 HIDDEN = frozenset(
     {
         *("inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"),
-        *("force: weight", "force: buoyancy", "force: added mass"),
+        *("force: weight", "force: buoyancy", "force: added mass", "force: sum of thrust"),
     }
 )
 """Layers that are not shown unless asked for."""
@@ -169,17 +170,18 @@ class Scene:
             surfaces=tuple(replace(s, z=s.z[k : k + 1]) for s in self.surfaces),
         )
 
-    def bounds(self, *moments: int) -> tuple[Array, Array]:
-        """Lowest and highest coordinates of the looks of all bodies over some times, z up [m], shapes (3,) and (3,).
+    def bounds(self, *moments: int, frames: Collection[str] | None = None) -> tuple[Array, Array]:
+        """Lowest and highest coordinates of the looks of bodies over some times, z up [m], shapes (3,) and (3,).
 
         Args:
             moments: Indices of the times.
+            frames: Names of the bodies' frames; all unless given.
         """
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         for k in moments:
             poses = self.poses(k)
             for solid in self.solids:
-                if solid.layer == "looks" and len(solid.triangles.vertices):
+                if solid.layer == "looks" and len(solid.triangles.vertices) and (frames is None or solid.frame in frames):
                     R, p = poses[solid.frame]
                     points = (solid.triangles.vertices @ R.T + p) @ self.upright.T
                     low, high = np.minimum(low, points.min(0)), np.maximum(high, points.max(0))

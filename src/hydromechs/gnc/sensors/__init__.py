@@ -9,7 +9,7 @@ from ._encoders import JointEncoders
 from ._force_torque import ForceTorque
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
-from ._instruments import Instruments, Reading, common_period, normals
+from ._instruments import Instruments, Reading, common_period, normals, whole_periods
 from ._noise import Noise
 from ._sensor import Aid, Channel, Errors, Mounted, Place, Sensor
 from ._tachometer import Tachometer
@@ -41,4 +41,5 @@ __all__ = [
     "common_period",
     "device",
     "normals",
+    "whole_periods",
 ]

@@ -5,25 +5,28 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.contact.terrain import Terrain
+from hydromechs.equations import identity_of
 from hydromechs.hydro import UniformFlow
-from hydromechs.integrators import is_multiple, rounding
+from hydromechs.integrators import is_multiple, rounding, whole_steps
 from hydromechs.model import State
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, Scalar
 
 from .._pack import Pack
 from ._instant import Instant, terrain_of
+from ._noise import PERFECT, Noise
 from ._sensor import Mounted, Sensor
 
-__all__ = ["Instruments", "Reading", "common_period", "normals"]
+__all__ = ["Instruments", "Reading", "common_period", "normals", "whole_periods"]
 
 NONE: Mapping[str, Array] = MappingProxyType({})
 BLOCK = 64
@@ -76,6 +79,25 @@ def common_period(sensors: Sequence[Sensor]) -> float:
     return fastest.period
 
 
+def whole_periods(period: float, common: float, name: str) -> None:
+    """Refuse a period that is no whole number of periods of the fastest sensor.
+
+    Args:
+        period: The period [s].
+        common: As `common_period` gives it [s].
+        name: What has the period, for the message.
+    """
+    whole_steps(period, common, name, "periods of the fastest sensor,", "another rate")
+
+
+def _equations(s: Sensor) -> Sensor:
+    """A sensor without what its `read` does not depend on: when it measures, and its errors but for whether it is askew."""
+    perfect: dict[str, Any] = {f.name: PERFECT for f in fields(s) if isinstance(getattr(s, f.name), Noise)}
+    if isinstance(s, Mounted):
+        perfect["misalignment"] = float(s.misalignment > 0.0)
+    return replace(s, rate=1.0, latency=0.0, dropout=0.0, outages=(), seed=0, **perfect)
+
+
 class Instruments:
     """The sensors of a plant. What they remember is in an array that the caller keeps.
 
@@ -121,7 +143,9 @@ class Instruments:
         arguments = {"t": (), "q": (model.nq,), "x": (nv + plant.layout.nz,), "inputs": (plant.layout.size,)}
         arguments["turns"] = (len(sensors), 3)
         inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
-        self._true = Compiled(Recipe("sensors", true, inputs, (Argument("values", (ends[-1],)),), None), 1, 1)
+        own = (plant.identity, identity_of((*map(_equations, sensors), *ground)))
+        identity = None if None in own else " ".join(map(str, own))
+        self._true = Compiled(Recipe("sensors", true, inputs, (Argument("values", (ends[-1],)),), identity), 1, 1)
         self._true.code(1)
 
     def _draw(self, seed: int) -> None:

@@ -106,7 +106,10 @@ class Sensor(abc.ABC):
 
     @abc.abstractmethod
     def read(self, instant: Instant) -> Array:
-        """What it would measure without errors, in NumPy operations, shape (n,); NaN where there is nothing to measure."""
+        """What it would measure without errors, in NumPy operations, shape (n,); NaN where there is nothing to measure.
+
+        It depends on nothing of rate, latency, drop-outs, outages, seed and `Noise`: changing those compiles nothing.
+        """
 
     def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
         """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must do."""

@@ -1,0 +1,43 @@
+"""What a state must be so that a simulation can start from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hydromechs.integrators import rounding
+
+__all__ = ["check_start"]
+
+LATEST = 1e-3
+"""Rounding of a time, in steps, up to which a run can start there."""
+CONTROLLER = ("memory", "signal")
+"""Parts of a state that are a controller's."""
+
+
+def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], step: float) -> None:
+    """Refuse numbers of a state that have another shape, are not finite, or start too late for the step.
+
+    Args:
+        values: Parts of the state, by name.
+        shapes: Shape that each must have.
+        step: Step of the integrator [s].
+    """
+    for name, shape in shapes.items():
+        if np.shape(values[name]) != shape:
+            words = f"state.{name} must have shape {shape}, got {np.shape(values[name])}"
+            if name in CONTROLLER:
+                anew = "dataclasses.replace(state, memory=np.zeros(0), signal=np.zeros(0))"
+                raise ValueError(f"{words}; is it of another controller? {anew} starts this one anew")
+            raise ValueError(f"{words}; is it of another simulation?")
+        if name not in CONTROLLER and not np.isfinite(values[name]).all():
+            raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
+    t = values["t"]
+    if rounding(t) > LATEST * step:
+        latest = LATEST * step / rounding(1.0)
+        raise ValueError(
+            f"state.t is {t:g} s; a number that large has too few digits for steps of {step:g} s: "
+            f"start before {latest:.2g} s, or count time from a later moment"
+        )

@@ -1,0 +1,158 @@
+"""An acoustic channel: messages that come late, seldom, and not always. Times are whole ticks, so that it is exact."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.values import Bound, NotNegative, check_fields, finite, positive, whole
+
+__all__ = ["AcousticChannel", "AcousticLink", "Message"]
+
+ROUNDING = 1e-9
+"""Part of a tick by which a time may exceed a whole number of ticks and count as it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcousticLink:
+    """What sound in water does to messages in one direction."""
+
+    delay: NotNegative
+    """Time on the way, distance over speed of sound [s]."""
+    message_time: NotNegative = 0.0
+    """Time that the sender is busy with one message: its bits over the bit rate, or 1 over the messages per second [s]."""
+    loss: Annotated[float, Bound(least=0.0, most=1.0)] = 0.0
+    """Probability that a message is lost [-]."""
+    seed: Annotated[int, Bound(least=0, whole=True)] = 0
+    """Decides which messages are lost; give the two directions different ones."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        object.__setattr__(self, "seed", int(self.seed))
+
+    @classmethod
+    def across(
+        cls,
+        distance: float,
+        *,
+        speed_of_sound: float = 1500.0,
+        message_bits: float = 0.0,
+        bit_rate: float = math.inf,
+        loss: float = 0.0,
+        seed: int = 0,
+    ) -> AcousticLink:
+        """The link over a distance.
+
+            delay = distance / speed of sound,    message time = bits / bit rate
+
+        Args:
+            distance: Length of the way [m].
+            speed_of_sound: In the water [m/s].
+            message_bits: Bits of one message.
+            bit_rate: Bits per second.
+            loss: Probability that a message is lost [-].
+            seed: Decides which are.
+        """
+        delay = finite(distance, "distance") / positive(speed_of_sound, "speed_of_sound")
+        if not bit_rate > 0.0:
+            raise ValueError(f"bit_rate is {bit_rate!r}, must be > 0 (leave it out for messages that take no time)")
+        return cls(delay=delay, message_time=finite(message_bits, "message_bits") / bit_rate, loss=loss, seed=seed)
+
+
+class Message(NamedTuple):
+    """What travels."""
+
+    number: int
+    """Its number, counted by the sender from 0."""
+    sent: int
+    """Tick at which its sending begins."""
+    arrives: int
+    """Tick at which all of it is there, unless it is lost."""
+    content: Any
+    """What it says; all of it, not a change: the one before may be lost."""
+
+
+class AcousticChannel:
+    """One direction of an acoustic link, from a sender to a receiver whose clocks agree.
+
+        arrives = sent + n + d,    n = ⌈message time / tick⌉,   d = ⌈delay / tick⌉
+
+    While it is busy with a message, for n ticks, it takes no other, and nothing waits in a queue: a sender offers what holds at
+    present at every tick, so that what goes out is never old. Messages arrive in the order in which they were sent. Of a lost
+    one the receiver sees nothing: what it was told before stays, until the next message comes through. Whether message k is
+    lost depends on the link's seed and on k alone. The sender does not know.
+
+    Args:
+        link: Delay, message time, loss.
+        tick: Length of a tick [s].
+    """
+
+    def __init__(self, link: AcousticLink, tick: float) -> None:
+        self.link, self.tick = link, positive(tick, "tick")
+        self.delay_ticks = self._ticks(link.delay)
+        """d, ticks on the way."""
+        self.message_ticks = self._ticks(link.message_time)
+        """n, ticks that the sender is busy with a message."""
+        self.lost = 0
+        """Messages lost so far."""
+        self._number, self._last, self._free = 0, 0, 0
+        self._under_way: deque[Message] = deque()
+
+    def _ticks(self, time: float) -> int:
+        """A time in ticks, rounded up: nothing arrives too early."""
+        return math.ceil(time / self.tick - ROUNDING)
+
+    def __repr__(self) -> str:
+        ways = f"{self.delay_ticks} + {self.message_ticks} ticks of {self.tick:g} s, loss {self.link.loss:g}"
+        return f"<AcousticChannel: {ways}; {self._number} sent, {self.lost} lost>"
+
+    @property
+    def latency(self) -> int:
+        """Ticks from the beginning of a message's sending to its arrival, n + d."""
+        return self.message_ticks + self.delay_ticks
+
+    @property
+    def sent(self) -> int:
+        """Messages sent so far, lost ones too."""
+        return self._number
+
+    def send(self, tick: int, content: Any) -> Message | None:
+        """Send a message; None while the channel is busy: offer what holds then at the next tick.
+
+        Args:
+            tick: Present tick; never before that of an earlier call.
+            content: What the message says.
+        """
+        tick = whole(tick, "tick")
+        if tick < self._last:
+            raise ValueError(f"tick is {tick}, but the channel was asked at {self._last} already; time does not run backwards")
+        self._last = tick
+        if tick < self._free:
+            return None
+        self._free = tick + self.message_ticks
+        message = Message(self._number, tick, tick + self.latency, content)
+        self._number += 1
+        if self._is_lost(message.number):
+            self.lost += 1
+        else:
+            self._under_way.append(message)
+        return message
+
+    def _is_lost(self, number: int) -> bool:
+        loss = self.link.loss
+        return loss > 0.0 and np.random.default_rng((self.link.seed, number)).random() < loss
+
+    def receive(self, tick: int) -> list[Message]:
+        """Messages that have arrived since the last call, in the order of their arrival.
+
+        Args:
+            tick: Present tick.
+        """
+        out = []
+        while self._under_way and self._under_way[0].arrives <= tick:
+            out.append(self._under_way.popleft())
+        return out

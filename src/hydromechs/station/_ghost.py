@@ -1,0 +1,179 @@
+"""The ghost: where a vehicle will be, simulated ahead of real time from old telemetry and the commands under way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from hydromechs.errors import SimulationDiverged
+from hydromechs.integrators import is_multiple, next_multiple, reached, whole_steps
+from hydromechs.model import State
+from hydromechs.simulation import Simulation
+from hydromechs.values import positive
+
+from ._channel import Message
+
+__all__ = ["Deliver", "Ghost", "Telemetry", "advance", "as_commands"]
+
+Deliver: TypeAlias = Callable[[Simulation, Any], None]
+"""What the content of a message does to a vehicle: sets its commands, or set-points in its controller's memory."""
+
+
+def as_commands(simulation: Simulation, content: Any) -> None:
+    """A message with commands: they hold from now on.
+
+    Args:
+        simulation: The vehicle.
+        content: Commands of all actuators, in order or by name.
+    """
+    simulation.command = content
+
+
+def advance(simulation: Simulation, contents: Iterable[Any], duration: float, deliver: Deliver = as_commands) -> State:
+    """A vehicle's next tick: what has arrived is delivered, then time goes on, with its controller at its own rate.
+
+    It does what `Simulation.run` does, to the last bit, but for events and a recording.
+
+    Args:
+        simulation: The vehicle.
+        contents: What has arrived, in order.
+        duration: Length of the tick [s].
+        deliver: What a message does.
+    """
+    for content in contents:
+        deliver(simulation, content)
+    state, controller = simulation.state, simulation.controller
+    if controller is None or not state.control:
+        return simulation.step(None, duration)
+    step, t_end = simulation.step_size, state.t + duration
+    while not reached(state.t, t_end, step):
+        asked = is_multiple(state.t, controller.period, step)
+        stop = min(t_end, next_multiple(state.t, controller.period, step))
+        state = simulation.step(controller(state) if asked else None, stop - state.t)
+    return state
+
+
+class Telemetry(NamedTuple):
+    """What a vehicle tells of itself."""
+
+    tick: int
+    """Tick at which it was so, before messages that arrive at that tick are delivered."""
+    state: State
+    """Its state as far as it is told: q and v always; other arrays may be empty, and the ghost takes its own."""
+    received: int | None = None
+    """Number of the last message that had been delivered, -1 if none; None where it is not told, and none counts as lost."""
+
+
+class Ghost:
+    """The vehicle as it will be: a simulation of the same plant that runs ahead of real time.
+
+    From the last telemetry it simulates to any tick with the messages under way, each delivered at the tick of its arrival.
+    `ghost.predict(now + channel.latency)` is where the vehicle will be when a command sent now arrives. That moment is the one
+    to fly by: the pilot's command acts on this ghost at once, as if there were no delay, and all that acts on the vehicle until
+    then is sent already, so that nothing of the pilot's future is guessed. Earlier moments, the present too, come from the
+    same path at no cost.
+
+    With the vehicle's own plant, step and water it is exact. A message is taken to arrive until telemetry shows that it was
+    lost. Between two telemetries only one tick is added at a time; each telemetry has the whole way simulated anew. Events of a
+    scenario are not looked for: what they change comes with the telemetry.
+
+    Args:
+        simulation: The vehicle as the station knows it; for the ghost alone, which moves it. Its present state is the start. An
+            on-board controller is its controller; all that this remembers must be in its memory.
+        tick: Length of a tick [s], a whole number of steps.
+        deliver: What a message does to the vehicle; it sets commands unless given.
+        start: Tick of the simulation's present state.
+    """
+
+    def __init__(self, simulation: Simulation, tick: float, *, deliver: Deliver = as_commands, start: int = 0) -> None:
+        self.simulation, self.deliver = simulation, deliver
+        self.tick = positive(tick, "tick")
+        whole_steps(self.tick, simulation.step_size, "tick")
+        self._first, self._path = start, [simulation.state]
+        self._at: int | None = start  # tick that the simulation itself is at; None where it went astray
+        self._under_way: list[Message] = []
+
+    @property
+    def last(self) -> int:
+        """Tick of the last telemetry that was used, or of the start."""
+        return self._first
+
+    @property
+    def under_way(self) -> tuple[Message, ...]:
+        """Messages that the vehicle is taken to receive, as far as telemetry has not shown their effect."""
+        return tuple(self._under_way)
+
+    @property
+    def _head(self) -> int:
+        return self._first + len(self._path) - 1
+
+    def sent(self, message: Message | None) -> None:
+        """Take note of a message to the vehicle.
+
+        Args:
+            message: What the channel's `send` gave; None, from a busy channel, is nothing.
+        """
+        if message is None or message.arrives < self._first:
+            return
+        self._under_way.append(message)
+        del self._path[message.arrives - self._first + 1 :]  # what comes after is another now
+
+    def hear(self, telemetry: Telemetry) -> State:
+        """Start from a newer telemetry; an older one than the last is of no use. Returns what is predicted for its moment.
+
+        Messages that should have been there by then and were not are lost, and the way from the last telemetry is simulated
+        anew without them. What the telemetry leaves out is taken from there: states of actuators, commands and integrals of
+        controllers need not travel.
+
+        Args:
+            telemetry: What has come from the vehicle.
+        """
+        tick, told = telemetry.tick, telemetry.state
+        if tick < self._first:
+            return self._path[0]
+        self._leave_out_lost(telemetry)
+        try:
+            own = self.predict(tick)
+        except SimulationDiverged:  # the telemetry brings it back
+            own = self._path[-1]
+        given = {f.name: getattr(told, f.name) for f in fields(told) if np.size(getattr(told, f.name))}
+        self._at = None
+        self._path = [self.simulation.reset(replace(own, **given))]
+        self._first, self._at = tick, tick
+        self._under_way = [m for m in self._under_way if m.arrives >= tick]
+        return own
+
+    def _leave_out_lost(self, telemetry: Telemetry) -> None:
+        """Forget messages that should have been delivered before a telemetry and were not, and the way from there on."""
+        if telemetry.received is None:
+            return
+        come = [m for m in self._under_way if m.arrives >= telemetry.tick or m.number <= telemetry.received]
+        numbers = {m.number for m in come}
+        lost = [m.arrives for m in self._under_way if m.number not in numbers]
+        if lost:
+            self._under_way = come
+            del self._path[min(lost) - self._first + 1 :]
+
+    def predict(self, tick: int) -> State:
+        """The vehicle at a tick, before messages that arrive there are delivered.
+
+        Args:
+            tick: From that of the last telemetry on. Beyond now + latency the last message is taken to stay.
+        """
+        if tick < self._first:
+            raise ValueError(f"tick is {tick}, before the last telemetry, of {self._first}; take it from the telemetry")
+        while self._head < tick:
+            if self._at != self._head:
+                self.simulation.reset(self._path[-1])
+            self._at = None
+            due = [m.content for m in self._under_way if m.arrives == self._head]
+            try:
+                self._path.append(advance(self.simulation, due, self.tick, self.deliver))
+            except (KeyError, TypeError, ValueError):  # what cannot be obeyed is said once, and then left out
+                self._under_way = [m for m in self._under_way if m.arrives != self._head]
+                raise
+            self._at = self._head
+        return self._path[tick - self._first]

@@ -1,0 +1,199 @@
+"""Look-ahead: where alternative strategies lead, seconds of motion in milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.equations import identity_of
+from hydromechs.errors import SimulationDiverged
+from hydromechs.integrators import whole_steps
+from hydromechs.model import Model, State
+from hydromechs.simulation import Plant, Simulation, TracedController, rollout
+from hydromechs.values import Array, Scalar, positive
+
+from ._ghost import Deliver, advance, as_commands
+
+__all__ = ["LookAhead", "Paths", "SetPoint", "Strategy"]
+
+
+@dataclass(frozen=True, slots=True)
+class SetPoint:
+    """A strategy: what a message tells the vehicle's on-board controller, which then flies by it."""
+
+    content: Any
+    """What the message says, as `deliver` takes it."""
+
+
+Strategy: TypeAlias = Mapping[str, float] | TracedController | SetPoint
+"""Commands and held inputs by name, held all the time; or a control law; or a set-point of the on-board controller."""
+
+
+class Paths(NamedTuple):
+    """Where strategies lead."""
+
+    names: tuple[str, ...]
+    """Names of the n strategies."""
+    t: np.ndarray
+    """Times [s], shape (rows,); the first is that of the start."""
+    q: np.ndarray
+    """Configurations, shape (n, rows, nq)."""
+    v: np.ndarray
+    """Velocities, shape (n, rows, nv)."""
+    p_WB: np.ndarray
+    """Origins of the bodies in the world [m], shape (n, rows, nb, 3)."""
+    R_WB: np.ndarray
+    """Axes of the bodies in the world, as columns, shape (n, rows, nb, 3, 3)."""
+    until: np.ndarray
+    """Time up to which the numbers of each are finite; one that diverges stays where it was [s], shape (n,)."""
+
+
+class _Row(NamedTuple):
+    """Where one strategy leads, as in `Paths`."""
+
+    q: np.ndarray
+    v: np.ndarray
+    until: float
+
+
+class LookAhead:
+    """Simulates strategies from a present state, all of them as if begun now.
+
+        look_ahead = LookAhead(simulation)
+        paths = look_ahead(state, {"as now": {}, "stop": {"thruster_1": 0.0}}, 10.0)
+
+    Strategies with held commands run side by side on the lanes of one rollout, control laws in a rollout each, set-points in
+    the simulation with its controller. A law is asked at the start and every period from there, with its first memory; the
+    on-board controller goes on as it would. All is compiled at its first use and kept; so a law that is changed must be a new
+    object.
+
+    Args:
+        simulation: The vehicle; for the look-ahead alone, which moves it. Its plant, method, step and controller are used.
+        deliver: What a set-point does to the vehicle; it sets commands unless given.
+    """
+
+    def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands) -> None:
+        self.simulation, self.deliver = simulation, deliver
+        if simulation.method.adaptive:
+            raise ValueError(f"a look-ahead takes steps of one length; {simulation.method.name} does not: use rk4")
+        self._laws: dict[int, _KeptLaw] = {}
+        self._poses = _poses(simulation.model)
+
+    def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Paths:
+        """Where strategies lead.
+
+        Args:
+            state: Where they begin, as a simulation or a ghost gives it; one of q and v alone starts with actuators at rest.
+            strategies: By name.
+            duration: How far ahead [s], a whole number of `every`.
+            every: Time between two points of a path [s], a whole number of steps.
+        """
+        if not strategies:
+            raise ValueError('strategies is empty; name one or more, as {"stop": {"thruster_1": 0.0}}')
+        sim = self.simulation
+        rows = whole_steps(duration, positive(every, "every"), "duration")
+        whole_steps(every, sim.step_size, "every")
+        start = sim.reset(state)
+        paths: dict[str, _Row] = {}
+        held = {name: self._held(start, s) for name, s in strategies.items() if isinstance(s, Mapping)}
+        if held:
+            paths |= zip(held, self._roll(list(held.values()), rows, every), strict=True)
+        for name, strategy in strategies.items():
+            if isinstance(strategy, TracedController):
+                law = self._laws.setdefault(id(strategy), _KeptLaw(strategy))
+                [paths[name]] = self._roll([start], rows, every, law)
+            elif isinstance(strategy, SetPoint):
+                paths[name] = self._set_point(start, strategy, rows, every)
+            elif name not in held:
+                kinds = "must be commands by name, a TracedController or a SetPoint"
+                raise TypeError(f"strategy {name!r} is {strategy!r}, {kinds}")
+        q, v, until = (np.array([paths[name][k] for name in strategies]) for k in range(3))
+        flat = q.reshape(-1, q.shape[-1])
+        p, R = self._poses([flat])
+        shape, nb = q.shape[:2], sim.model.nb
+        times = start.t + every * np.arange(rows + 1)
+        return Paths(tuple(strategies), times, q, v, p.reshape(*shape, nb, 3), R.reshape(*shape, nb, 3, 3), until)
+
+    def _roll(self, begun: Sequence[State], rows: int, every: float, controller: TracedController | None = None) -> list[_Row]:
+        """A rollout of worlds with held inputs, one from each state: q and v, shape (worlds, rows, n), and until when."""
+        sim, start = self.simulation, begun[0]
+        layout, record = sim.plant.layout, whole_steps(every, sim.step_size, "every")
+        held = {name: np.array([s.command[k] for s in begun]) for k, name in enumerate(layout.commands)}
+        held |= {name: np.array([s.held[k] for s in begun]) for k, name in enumerate(layout.held)}
+        worlds = rollout(
+            sim.plant,
+            np.array([s.q for s in begun]),
+            np.array([s.v for s in begun]),
+            held,
+            sim.step_size,
+            rows * record,
+            method=sim.method,
+            record=record,
+            controller=controller,
+            internal=np.array([s.internal for s in begun]),
+            t=start.t,
+            parameters=sim.plant.named_parameters(start.parameters),
+        )
+        return [_Row(*one) for one in zip(worlds.q, worlds.v, start.t + sim.step_size * worlds.good, strict=True)]
+
+    def _held(self, start: State, strategy: Mapping[str, float]) -> State:
+        """The start with a strategy's commands and held inputs; a grasp that it closes or opens does so here."""
+        self.simulation.reset(start)
+        self.simulation.command = strategy
+        return self.simulation.state
+
+    def _set_point(self, start: State, set_point: SetPoint, rows: int, every: float) -> _Row:
+        """A strategy that tells the on-board controller something."""
+        sim = self.simulation
+        states, contents = [sim.reset(start)], [set_point.content]
+        until = start.t + rows * every
+        for _ in range(rows):
+            try:
+                states.append(advance(sim, contents, every, self.deliver))
+            except SimulationDiverged as error:
+                until = error.state.t
+                states += [states[-1]] * (rows + 1 - len(states))
+                break
+            contents = []
+        return _Row(np.array([s.q for s in states]), np.array([s.v for s in states]), until)
+
+
+class _KeptLaw(TracedController):
+    """A law with its machine code, which a rollout would make anew.
+
+    Args:
+        law: The law.
+    """
+
+    def __init__(self, inner: TracedController) -> None:
+        self.inner, self.period = inner, inner.period
+        self.first_memory = inner.first_memory  # of the object, not of the class
+        self._code: dict[Any, Compiled] = {}
+
+    def law(self, plant: Plant, t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
+        """What the law gives."""
+        return self.inner.law(plant, t, q, v, command, memory)
+
+    def compiled(self, plant: Plant, *, lanes: int, threads: int) -> Compiled:
+        """The law in machine code, made once."""
+        key = lanes, threads
+        if key not in self._code:
+            self._code[key] = self.inner.compiled(plant, lanes=lanes, threads=threads)
+        return self._code[key]
+
+
+def _poses(model: Model) -> Compiled:
+    """From configurations to places and axes of all bodies, compiled."""
+
+    def poses(q: Array) -> tuple[Array, Array]:
+        found = dynamics.kinematics(model, q, np.zeros(model.nv))
+        return np.array(found.p_WB), np.array(found.R_WB)
+
+    shapes = {"p_WB": (model.nb, 3), "R_WB": (model.nb, 3, 3)}
+    outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
+    return Compiled(Recipe("poses", poses, (Argument("q", (model.nq,)),), outputs, identity_of(model)), 1, 1)

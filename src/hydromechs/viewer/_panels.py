@@ -1,0 +1,147 @@
+"""Curves that run along with a replay: depth, speed, attitude, joints, thrust; on a page or in one HTML file."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hydromechs.values import Array
+
+from ._plots import depth, free_bodies, roll_pitch_yaw
+from ._style import COLOURS, GREY, INK, RED
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Panel", "panels", "panels_html"]
+
+POINTS = 400
+"""Points of a curve."""
+MOST_BODIES = 3
+MOST_CURVES = 8
+WIDTH, HEIGHT, LEFT = 300.0, 96.0, 40.0
+"""Size of the field of a plot and the room for numbers at its left [pixels]."""
+
+
+class Panel(NamedTuple):
+    """Curves over time that share a scale."""
+
+    title: str
+    """What they are, with the unit."""
+    times: Array
+    """Times [s], shape (time,)."""
+    curves: dict[str, Array]
+    """Values by name, shape (time,) each."""
+    down: bool = False
+    """Whether greater values are further down."""
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest value."""
+        values = np.concatenate([v[np.isfinite(v)] for v in self.curves.values()])
+        return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+
+
+def panels(ds: xarray.Dataset) -> list[Panel]:
+    """The curves of a recording that there are.
+
+    Args:
+        ds: The recording.
+    """
+    thin = ds.isel(time=np.unique(np.linspace(0, ds.sizes["time"] - 1, POINTS).astype(int)))
+    t, free = thin["time"].values, free_bodies(ds)[:MOST_BODIES]
+    out = []
+    if free and "position" in ds:
+        out.append(Panel("Depth [m]", t, {b: depth(thin, b) for b in free}, down=True))
+    if free and "velocity" in ds:
+        speeds = {b: np.linalg.norm(thin["velocity"].sel(body=b).values[:, :3], axis=1) for b in free}
+        out.append(Panel("Speed [m/s]", t, speeds))
+    if free and "orientation" in ds:
+        angles = np.degrees(roll_pitch_yaw(thin["orientation"].sel(body=free[0]).values)).T
+        out.append(Panel(f"Attitude of {free[0]} [deg]", t, dict(zip(("roll", "pitch", "yaw"), angles, strict=True))))
+    dofs = {str(x) for x in ds["dof"].values} if "dof" in ds.coords else set()
+    joints = [c for x in ds["coordinate"].values if (c := str(x)) in dofs] if "q" in ds else []
+    if joints:
+        out.append(Panel("Joints [rad or m]", t, {c: thin["q"].sel(coordinate=c).values for c in joints[:MOST_CURVES]}))
+    pushing = [a for x in ds["actuator"].values if (a := str(x)) not in dofs] if "actuator_force" in ds else []
+    if pushing:
+        forces = {a: thin["actuator_force"].sel(actuator=a).values for a in pushing[:MOST_CURVES]}
+        out.append(Panel("Thrust [N]", t, forces))
+    return [Panel(p.title, p.times, {n: np.asarray(v, dtype=float) for n, v in p.curves.items()}, p.down) for p in out]
+
+
+def panels_html(ds: xarray.Dataset) -> str:
+    """The curves as part of an HTML page with the time line of a replay: a mark runs along, a click on a plot goes to its time.
+
+    Args:
+        ds: The recording.
+    """
+    found = panels(ds)
+    if not found:
+        return ""
+    drawn = "".join(f"<h4>{escape(p.title)}</h4>{_svg(p)}<p>{_legend(p)}</p>" for p in found)
+    return f"{STYLE}<details id='hm-plots' open><summary>Plots</summary>{drawn}</details>{SCRIPT}"
+
+
+def _svg(panel: Panel) -> str:
+    (low, high), t = panel.span, panel.times
+    pad = max(0.05 * (high - low), 1e-6 * max(abs(low), abs(high)), 1e-9)
+    low, high = low - pad, high + pad
+    x = LEFT + WIDTH * (t - t[0]) / max(float(t[-1] - t[0]), 1e-9)
+    lines = []
+    for k, values in enumerate(panel.curves.values()):
+        up = (values - low) / (high - low)
+        y = HEIGHT * (up if panel.down else 1.0 - up)
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True) if np.isfinite(b))
+        lines.append(f"<polyline points='{points}' stroke='{COLOURS[k % len(COLOURS)]}'/>")
+    top, bottom = (low + pad, high - pad) if panel.down else (high - pad, low + pad)
+    return (
+        f"<svg width='{LEFT + WIDTH:.0f}' height='{HEIGHT:.0f}'><rect x='{LEFT}' width='{WIDTH}' height='{HEIGHT}'/>"
+        f"<text x='{LEFT - 4}' y='11'>{top:.3g}</text><text x='{LEFT - 4}' y='{HEIGHT - 3}'>{bottom:.3g}</text>"
+        f"{''.join(lines)}<line x1='{LEFT}' x2='{LEFT}' y2='{HEIGHT}'/></svg>"
+    )
+
+
+def _legend(panel: Panel) -> str:
+    names = list(panel.curves)
+    return " ".join(f"<b style='color:{COLOURS[k % len(COLOURS)]}'>{escape(name)}</b>" for k, name in enumerate(names))
+
+
+STYLE = f"""<style>
+#hm-plots {{position: fixed; top: 8px; right: 8px; z-index: 300; width: {LEFT + WIDTH + 16:.0f}px;
+  max-height: calc(100% - 70px); overflow-y: auto; padding: 6px 10px; border-radius: 6px;
+  background: #fffffff0; color: {INK}; font: 12px sans-serif}}
+#hm-plots:not([open]) {{width: auto}}
+#hm-plots summary {{cursor: pointer; font-weight: bold}}
+#hm-plots h4 {{margin: 8px 0 2px}} #hm-plots p {{margin: 0; font-size: 10px}} #hm-plots b {{font-weight: normal}}
+#hm-plots svg {{display: block; cursor: crosshair}}
+#hm-plots rect {{fill: #f3f6f8}} #hm-plots polyline {{fill: none; stroke-width: 1.3}}
+#hm-plots text {{text-anchor: end; font-size: 10px; fill: {GREY}}} #hm-plots line {{stroke: {RED}; stroke-width: 1.5}}
+</style>"""
+
+SCRIPT = f"""<script>
+(() => {{
+  const [left, width] = [{LEFT}, {WIDTH}];
+  const slider = () => document.querySelector('[role=slider][aria-valuenow]');  // the time line of the replay
+  const part = e => (e.getAttribute('aria-valuenow') - e.getAttribute('aria-valuemin'))
+    / (e.getAttribute('aria-valuemax') - e.getAttribute('aria-valuemin') || 1);
+  const marks = document.querySelectorAll('#hm-plots line');
+  const follow = () => {{
+    const now = slider();
+    if (now) for (const mark of marks) for (const end of ['x1', 'x2']) mark.setAttribute(end, left + width * part(now));
+    setTimeout(follow, 60);
+  }};
+  follow();
+  for (const plot of document.querySelectorAll('#hm-plots svg')) plot.addEventListener('click', event => {{
+    const field = document.querySelector('input[inputmode=decimal]');  // the time as a number, beside the time line
+    if (!field || !slider()) return;
+    const share = Math.min(1, Math.max(0, (event.clientX - plot.getBoundingClientRect().left - left) / width));
+    const [low, high] = ['min', 'max'].map(end => Number(slider().getAttribute('aria-value' + end)));
+    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+    set.call(field, (low + share * (high - low)).toFixed(3));
+    field.dispatchEvent(new Event('input', {{bubbles: true}}));
+  }});
+}})();
+</script>"""

@@ -1,0 +1,190 @@
+"""A scene as a video: frames drawn without a display, into a GIF or, with an encoder, an MP4."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hydromechs.values import Array
+
+from ._raster import Camera, camera_for, raster, scene_camera
+from ._scene import HIDDEN, Scene
+
+__all__ = ["VIDEOS", "chosen_layers", "follow", "video_moments", "write_video"]
+
+VIDEOS = (".mp4", ".gif")
+"""Formats by the suffix of the file."""
+PALETTE = 6
+"""Frames of a GIF that its colours are chosen from."""
+
+Draw = Callable[[int], Array]
+"""Gives the frame at the index of a time, red, green and blue from 0 to 255, shape (height, width, 3)."""
+Progress = Callable[[int, int], None]
+"""Is told the number of frames drawn and of all."""
+View = Callable[[int], Camera]
+"""Gives the camera at the index of a time."""
+
+
+def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | None = None, end: float | None = None) -> Array:
+    """Indices of the times that the frames of a video show, the nearest that the scene has, shape (frames,).
+
+    Args:
+        scene: The scene.
+        speed: Simulated over shown time, above 0.
+        rate: Frames per second of shown time [1/s], above 0.
+        begin: First time to show [s]; the scene's first unless given.
+        end: Last time to show [s]; the scene's last unless given.
+    """
+    for name, value in (("speed", speed), ("frames per second", rate)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} of a video must be above 0, got {value:g}")
+    first, last = float(scene.times[0]), float(scene.times[-1])
+    begin, end = first if begin is None else begin, last if end is None else end
+    slack = speed / rate  # times are typed with few digits
+    if not first - slack <= begin < end <= last + slack:
+        raise ValueError(f"from {begin:g} to {end:g} s: the run has times from {first:g} to {last:g} s")
+    wanted = np.arange(begin, end + 1e-9, speed / rate)
+    after = np.clip(np.searchsorted(scene.times, wanted), 1, max(len(scene.times) - 1, 1))
+    after = np.minimum(after, len(scene.times) - 1)
+    nearer = wanted - scene.times[after - 1] <= scene.times[after] - wanted
+    return np.where(nearer, after - 1, after)
+
+
+def chosen_layers(scene: Scene, names: Sequence[str]) -> list[str]:
+    """The layers to draw: those named, or all that are not hidden.
+
+    Args:
+        scene: The scene.
+        names: Names of layers; none for the usual ones.
+    """
+    unknown = [name for name in names if name not in scene.layers]
+    if unknown:
+        raise ValueError(f"no layer {unknown[0]!r}; there are {', '.join(scene.layers)}")
+    return list(names) or [layer for layer in scene.layers if layer not in HIDDEN]
+
+
+def follow(scene: Scene, body: str, *, azimuth: float = -38.0, aspect: float = 16.0 / 9.0) -> View:
+    """A camera that moves along with a body.
+
+    Args:
+        scene: The scene.
+        body: Name of the body.
+        azimuth: Direction that it is seen from, about the vertical from x [deg].
+        aspect: Width of the picture over its height.
+    """
+    paths = {frame.name: frame.position @ scene.upright.T for frame in scene.frames if not frame.parent}
+    if body not in paths:
+        raise ValueError(f"there is no body {body!r} to follow; bodies are {', '.join(paths)}")
+    low, high = scene.bounds(0, frames=(body,))
+    center = paths[body][0]
+    reach = 1.15 * np.maximum(np.abs(low - center), np.abs(high - center))
+    first = camera_for(center - reach, center + reach, azimuth=azimuth, aspect=aspect)
+
+    def camera(k: int) -> Camera:
+        shift = paths[body][k] - center
+        return Camera(first.position + shift, first.target + shift)
+
+    return camera
+
+
+def write_video(
+    scene: Scene,
+    path: str | os.PathLike[str],
+    *,
+    speed: float = 1.0,
+    rate: float = 25.0,
+    size: tuple[int, int] = (640, 360),
+    begin: float | None = None,
+    end: float | None = None,
+    view: View | None = None,
+    azimuth: float = -38.0,
+    layers: Collection[str] | None = None,
+    progress: Progress = lambda done, frames: None,
+) -> Path:
+    """Draw a scene over time into a video; needs neither a display nor a browser.
+
+    Args:
+        scene: The scene of a recording.
+        path: The file: .gif, or .mp4 where imageio-ffmpeg is installed.
+        speed: Simulated over shown time.
+        rate: Frames per second of shown time [1/s]; a GIF keeps times in hundredths of a second.
+        size: Width and height [pixels], even numbers for .mp4.
+        begin: First time to show [s].
+        end: Last time to show [s].
+        view: Where each frame is taken from, as from `follow`; a camera that stands still and sees all of it unless given.
+        azimuth: Direction that a camera that stands still sees it from, about the vertical from x [deg].
+        layers: What to show; all but hidden layers unless given.
+        progress: Is told the number of frames drawn and of all.
+
+    Returns:
+        The file.
+    """
+    path = Path(path)
+    width, height = size
+    if path.suffix.lower() not in VIDEOS:
+        raise ValueError(f"{path}: a video ends in {' or '.join(VIDEOS)}")
+    if not (16 <= width <= 3840 and 16 <= height <= 2160) or (path.suffix.lower() == ".mp4" and (width % 2 or height % 2)):
+        raise ValueError(f"size {width}x{height}: from 16x16 to 3840x2160 pixels, for .mp4 even numbers")
+    moments = video_moments(scene, speed=speed, rate=rate, begin=begin, end=end)
+    if view is None:
+        some = np.unique(moments[np.linspace(0, len(moments) - 1, 12).astype(int)])
+        still = scene_camera(scene, some.tolist(), azimuth=azimuth, aspect=width / height)
+        view = lambda k: still  # noqa: E731
+
+    def draw(k: int) -> Array:
+        return np.round(255.0 * raster(scene, [k], size=size, camera=view(k), layers=layers)).astype(np.uint8)
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write = _gif if path.suffix.lower() == ".gif" else _mp4
+    write(path, draw, moments.tolist(), rate, progress)
+    return path
+
+
+def _frames(draw: Draw, moments: Sequence[int], progress: Progress) -> Iterator[Array]:
+    """Frames at some times; one that is shown again is drawn once."""
+    before, frame = -1, np.zeros(0, dtype=np.uint8)
+    for done, k in enumerate(moments, start=1):
+        frame = draw(k) if k != before else frame
+        before = k
+        yield frame
+        progress(done, len(moments))
+
+
+def _gif(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: Progress) -> None:
+    """All frames share one palette, from a few of them, so that what stands still costs nothing."""
+    from PIL import Image
+
+    some = [draw(k) for k in moments[:: max(1, len(moments) // PALETTE)]]
+    palette = Image.fromarray(np.concatenate(some)).quantize(255, method=Image.Quantize.MEDIANCUT)
+    images = [
+        Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in _frames(draw, moments, progress)
+    ]
+    images[0].save(path, save_all=True, append_images=images[1:], duration=round(100.0 / rate) * 10, loop=0, optimize=False)
+
+
+def _mp4(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: Progress) -> None:
+    imageio_ffmpeg = _encoder(path)
+    height, width, _ = draw(moments[0]).shape
+    # pixels as every player takes them; quality from 0 to 10
+    encoder = imageio_ffmpeg.write_frames(str(path), (width, height), fps=rate, quality=7, macro_block_size=2)
+    encoder.send(None)
+    try:
+        for frame in _frames(draw, moments, progress):
+            encoder.send(frame.tobytes())
+    finally:
+        encoder.close()
+
+
+def _encoder(path: Path) -> Any:
+    """The package that has the encoder, or an error that says how to get it."""
+    try:
+        import imageio_ffmpeg
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"{path}: videos in MP4 need an encoder: pip install 'hydromechs[video]'; or write a .gif, which needs none"
+        ) from None
+    return imageio_ffmpeg
