@@ -559,7 +559,7 @@ def backends(
     trees: Annotated[int, typer.Option(min=0, help="How many random trees besides the library.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
-    """Compare machine code (lanes, threads, C) with the float reference on every equation."""
+    """Compare machine code (lanes, threads, rolled, C) with the float reference on every equation."""
     from hydromechs.studies import compare_all_backends
 
     from ._print_studies import print_backends
