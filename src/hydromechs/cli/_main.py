@@ -434,6 +434,19 @@ def bench_simulation(
     print_report(measure_simulation(quick=quick), print_simulation, as_json)
 
 
+@bench.command("trees")
+def bench_trees(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
+    from hydromechs.studies import measure_trees
+
+    from ._print_bench import print_trees
+
+    print_report(measure_trees(quick=quick), print_trees, as_json)
+
+
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
 )
@@ -551,7 +564,7 @@ def backends(
     trees: Annotated[int, typer.Option(min=0, help="How many random trees besides the library.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
-    """Compare machine code (lanes, threads, C) with the float reference on every equation."""
+    """Compare machine code (lanes, threads, rolled, C) with the float reference on every equation."""
     from hydromechs.studies import compare_all_backends
 
     from ._print_studies import print_backends

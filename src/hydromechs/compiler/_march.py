@@ -51,7 +51,7 @@ class March(MachineCode):
         return 0
 
     def _text(self, lanes: int) -> str:
-        return march_text(self.program, self.n_state, lanes)
+        return march_text(self.traced, self.n_state, lanes)
 
     def __call__(
         self,

@@ -88,8 +88,7 @@ def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
     """The transformation that a step is at configuration `q` (nq,), floats or symbols."""
     match step:
         case RevoluteStep():
-            angle = step.sign * q[step.iq]
-            angle = angle + step.angle if step.angle != 0.0 else angle
+            angle = step.sign * q[step.iq] + step.angle
             return Screw(step.axis, step.distance, np.cos(angle), np.sin(angle))
         case PrismaticStep():
             return Screw(step.axis, step.sign * q[step.iq] + step.distance, step.cos, step.sin)
