@@ -370,6 +370,8 @@ class _PlantRollout:
             warnings.warn(text, stacklevel=4)
         values = {name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, -1) for name, (x, shape) in opened.items()}
         if internal is None:
+            for row in q_start:
+                plant.check_start(row)
             z = np.array([layout.start(layout.state_slots, row) for row in q_start]).reshape(worlds, -1)
             z = np.concatenate([z, np.zeros((worlds, len(layout.causes)))], axis=1)
         else:

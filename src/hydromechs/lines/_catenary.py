@@ -1,0 +1,137 @@
+"""The elastic catenary: a line that hangs between two points, in closed form, for floats or symbols.
+
+With the unstretched length L, the weight w per length and the axial stiffness EA as units, h = H/(wL), v = V/(wL), k = wL/EA:
+
+    x/L = h (asinh(v/h) − asinh((v − 1)/h)) + h k
+    z/L = √(h² + v²) − √(h² + (v − 1)²) + (v − ½) k
+
+H is the horizontal tension, V the vertical tension at the end B, which lies x away and z higher than the end A (Irvine 1981).
+The two are the gradient of a convex function of (h, v), the complementary energy: Newton's method with a bound on its steps finds
+the solution, and a fixed number of them can be traced.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import clamp, maximum, where
+from hydromechs.values import Array, Scalar
+
+__all__ = ["CatenaryPull", "catenary_pull", "catenary_shape", "hanging_chain"]
+
+STEPS = 14
+"""Newton steps; 12 reach rounding for lines from slack to stretched by a third, at any slope."""
+NEAREST = 1e-4
+"""Horizontal distance below which the ends count as this far apart, in lengths of the line."""
+
+
+class CatenaryPull(NamedTuple):
+    """Forces at the ends of a hanging line."""
+
+    H: Scalar
+    """Horizontal tension, the same everywhere [N]."""
+    V_A: Scalar
+    """Vertical tension at A, where it is the line's pull upwards; below 0 where the line hangs down from A [N]."""
+    V_B: Scalar
+    """Vertical tension at B, where it is the line's pull downwards [N]."""
+
+
+def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness: float, steps: int = STEPS) -> CatenaryPull:
+    """Tension at the ends of a line that hangs between A and B.
+
+    Args:
+        x: Horizontal distance of B from A, at least 0 [m].
+        z: Height of B over A [m].
+        length: Unstretched length L [m].
+        weight: Weight in water per unstretched length w, above 0 [N/m].
+        stiffness: EA [N].
+        steps: Newton steps.
+    """
+    k = weight * length / stiffness
+    X, Z = maximum(x / length, NEAREST), z / length
+    slack = (1.0 - Z * Z) / (X * X) - 1.0
+    lam = np.sqrt(maximum(3.0 * slack, 0.04))  # Jonkman's guess (2007), and that of a spring where the line is stretched more
+    grown = np.exp(-2.0 * lam)
+    apart = np.sqrt(X * X + Z * Z)
+    spring = maximum(apart - 1.0, 0.0) / (k * apart)
+    taut = spring * X > X / (2.0 * lam)
+    u = np.log(where(taut, spring * X, X / (2.0 * lam)))
+    v = where(taut, 0.5 + spring * Z, 0.5 * (Z * (1.0 + grown) / (1.0 - grown) + 1.0))
+    for _ in range(steps):
+        h = np.exp(u)
+        r1, r2 = np.sqrt(h * h + v * v), np.sqrt(h * h + (v - 1.0) * (v - 1.0))
+        spread = _log_sum(v, r1, h) - _log_sum(v - 1.0, r2, h)
+        e_x = h * spread + h * k - X
+        e_z = r1 - r2 + (v - 0.5) * k - Z
+        x_h, x_v = spread - v / r1 + (v - 1.0) / r2 + k, h * (1.0 / r1 - 1.0 / r2)
+        z_v = v / r1 - (v - 1.0) / r2 + k
+        det = x_h * z_v - x_v * x_v
+        u = u - clamp((z_v * e_x - x_v * e_z) / (det * h), -1.5, 1.5)
+        v = v - clamp((x_h * e_z - x_v * e_x) / det, -1.0, 1.0)
+    unit = weight * length
+    return CatenaryPull(unit * np.exp(u), unit * (v - 1.0), unit * v)
+
+
+def _log_sum(v: Scalar, r: Scalar, h: Scalar) -> Scalar:
+    """asinh(v/h) with r = √(h² + v²), without cancellation."""
+    size = np.log((abs(v) + r) / h)
+    return where(v > 0.0, size, -size)
+
+
+def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float) -> tuple[Array, Array]:
+    """Horizontal distance from A and height over A at places along a line [m], shapes (n,) and (n,).
+
+    Args:
+        pull: What `catenary_pull` gives, floats.
+        s: Unstretched length from A [m], shape (n,).
+        weight: Weight in water per unstretched length [N/m].
+        stiffness: EA [N].
+    """
+    V = pull.V_A + weight * s
+    x = pull.H / weight * (np.arcsinh(V / pull.H) - np.arcsinh(pull.V_A / pull.H)) + pull.H * s / stiffness
+    stretched = (pull.V_A * s + 0.5 * weight * s * s) / stiffness
+    return x, (np.hypot(pull.H, V) - np.hypot(pull.H, pull.V_A)) / weight + stretched
+
+
+def hanging_chain(
+    x: float, z: float, rests: Array, weights: Array, stiffness: float, start: CatenaryPull, steps: int = 40
+) -> tuple[Array, Array]:
+    """Places of the masses between the segments of a chain that hangs between A and B, as `catenary_shape`, floats.
+
+    Segment k has the tension (H, V_A + the weights below it); Newton's method finds the H and V_A that lead to B.
+
+    Args:
+        x: Horizontal distance of B from A [m].
+        z: Height of B over A [m].
+        rests: Unstretched lengths of the segments [m], shape (n + 1,).
+        weights: Of the masses, in water [N], shape (n,).
+        stiffness: EA [N].
+        start: First guess, as `catenary_pull` gives it.
+        steps: Newton steps at most.
+    """
+    carried = np.concatenate([[0.0], np.cumsum(weights)])
+    pull = np.array([float(start.H), float(start.V_A)])
+
+    def spans(pull: Array) -> tuple[Array, Array, Array]:
+        force = np.stack([np.full(len(rests), pull[0]), pull[1] + carried])
+        tension = np.hypot(*force)
+        return rests * (1.0 / tension + 1.0 / stiffness) * force, force, tension
+
+    def miss(pull: Array) -> Array:
+        return spans(pull)[0].sum(axis=1) - np.array([x, z])
+
+    error = miss(pull)
+    for _ in range(steps):
+        _, force, tension = spans(pull)
+        J = np.diag([(rests * (1.0 / tension + 1.0 / stiffness)).sum()] * 2) - (force * (rests / tension**3)) @ force.T
+        step, part = np.linalg.solve(J, error), 1.0
+        while part > 1e-6 and (pull[0] - part * step[0] <= 0.0 or np.linalg.norm(miss(pull - part * step)) > np.linalg.norm(error)):
+            part *= 0.5
+        pull = pull - part * step
+        error = miss(pull)
+        if np.linalg.norm(error) < 1e-12 * rests.sum():
+            break
+    places = np.cumsum(spans(pull)[0], axis=1)[:, :-1]
+    return places[0], places[1]
