@@ -176,6 +176,7 @@ _PACKAGES = (
     "hydro",
     "integrators",
     "library",
+    "lines",
     "model",
     "recording",
     "scenario",

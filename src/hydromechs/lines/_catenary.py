@@ -12,6 +12,7 @@ the solution, and a fixed number of them can be traced.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -95,43 +96,59 @@ def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float
     return x, (np.hypot(pull.H, V) - np.hypot(pull.H, pull.V_A)) / weight + stretched
 
 
-def hanging_chain(
-    x: float, z: float, rests: Array, weights: Array, stiffness: float, start: CatenaryPull, steps: int = 40
-) -> tuple[Array, Array]:
+def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
     """Places of the masses between the segments of a chain that hangs between A and B, as `catenary_shape`, floats.
 
-    Segment k has the tension (H, V_A + the weights below it); Newton's method finds the H and V_A that lead to B.
+    Segment k has the tension (H, V_A + the weights below it). The height of the last one over A grows with V_A, and where that is
+    z, its distance from A grows with H: bisection finds both. Where it is too far even for H = 0, the chain is folded: both halves
+    hang straight down, and the segment between them is slack.
 
     Args:
-        x: Horizontal distance of B from A [m].
+        x: Horizontal distance of B from A, above 0 [m].
         z: Height of B over A [m].
         rests: Unstretched lengths of the segments [m], shape (n + 1,).
         weights: Of the masses, in water [N], shape (n,).
         stiffness: EA [N].
-        start: First guess, as `catenary_pull` gives it.
-        steps: Newton steps at most.
     """
     carried = np.concatenate([[0.0], np.cumsum(weights)])
-    pull = np.array([float(start.H), float(start.V_A)])
 
-    def spans(pull: Array) -> tuple[Array, Array, Array]:
-        force = np.stack([np.full(len(rests), pull[0]), pull[1] + carried])
-        tension = np.hypot(*force)
-        return rests * (1.0 / tension + 1.0 / stiffness) * force, force, tension
+    def spans(H: float, V: float) -> tuple[Array, Array]:
+        up = V + carried
+        each = rests * (1.0 / np.sqrt(H * H + up * up) + 1.0 / stiffness)
+        return H * each, up * each
 
-    def miss(pull: Array) -> Array:
-        return spans(pull)[0].sum(axis=1) - np.array([x, z])
+    def vertical(H: float) -> float:
+        most = 10.0 * stiffness + carried[-1]
+        return _root(lambda V: float(spans(H, V)[1].sum()) - z, -most, most)
 
-    error = miss(pull)
-    for _ in range(steps):
-        _, force, tension = spans(pull)
-        J = np.diag([(rests * (1.0 / tension + 1.0 / stiffness)).sum()] * 2) - (force * (rests / tension**3)) @ force.T
-        step, part = np.linalg.solve(J, error), 1.0
-        while part > 1e-6 and (pull[0] - part * step[0] <= 0.0 or np.linalg.norm(miss(pull - part * step)) > np.linalg.norm(error)):
-            part *= 0.5
-        pull = pull - part * step
-        error = miss(pull)
-        if np.linalg.norm(error) < 1e-12 * rests.sum():
-            break
-    places = np.cumsum(spans(pull)[0], axis=1)[:, :-1]
-    return places[0], places[1]
+    def beyond(u: float) -> float:
+        return float(spans(np.exp(u), vertical(np.exp(u)))[0].sum()) - x
+
+    lowest, highest = float(np.log(1e-9 * carried[-1])), float(np.log(10.0 * stiffness))
+    if beyond(lowest) >= 0.0:
+        return _folded(x, z, rests, weights, stiffness)
+    H = float(np.exp(_root(beyond, lowest, highest)))
+    across, up = spans(H, vertical(H))
+    return np.cumsum(across)[:-1], np.cumsum(up)[:-1]
+
+
+def _folded(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
+    """The masses of a chain whose halves hang straight down, with the least height between them, see `hanging_chain`."""
+    n = len(weights)
+
+    def hung(rests: Array, weights: Array) -> Array:
+        """Depths of masses below the end that they hang from."""
+        return np.cumsum(rests * (1.0 + np.cumsum(weights[::-1])[::-1] / stiffness))
+
+    halves = [(-hung(rests[:k], weights[:k]), z - hung(rests[:k:-1], weights[k:][::-1])[::-1]) for k in range(1, n)]
+    low, high = min(halves, key=lambda pair: abs(pair[0][-1] - pair[1][0]))
+    return np.repeat([0.0, x], [len(low), len(high)]), np.concatenate([low, high])
+
+
+def _root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that grows is 0, by bisection to rounding."""
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            return middle
+        low, high = (middle, high) if f(middle) < 0.0 else (low, middle)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs import dynamics
 from hydromechs.model import Model
 from hydromechs.model.component import FrameNow, Now
 from hydromechs.spatial import clamp
@@ -52,8 +53,6 @@ class TopPoint(abc.ABC):
 
 def place_at(model: Model, name: str, q: Array) -> Array:
     """Origin of a frame at a configuration, in world axes [m], shape (3,), floats."""
-    from hydromechs import dynamics
-
     kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
     place = model.locate(name)
     return np.array(kin.p_WB[place.body] + kin.R_WB[place.body] @ place.p, dtype=float)

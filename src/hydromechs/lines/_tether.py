@@ -24,7 +24,7 @@ from hydromechs.spatial import clamp, norm, where
 from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
 from ._cable import Cable
-from ._catenary import catenary_pull, hanging_chain
+from ._catenary import hanging_chain
 from ._ends import TopPoint, place_at
 from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of, water_force
 
@@ -176,9 +176,9 @@ class Tether(Component):
         if np.linalg.norm(b - a) > self.length:  # of a model's own start, which is not that of a run
             return a + (s / self.length)[:, None] * (b - a)
         w = max(weight, least)
-        ends, EA, piece = (max(far, 1e-6 * self.length), float(up @ (b - a))), self.cable.axial_stiffness, self.length / self.segments
+        ends, piece = (max(far, 1e-6 * self.length), float(up @ (b - a))), self.length / self.segments
         rests, weights = np.array(pieces(self.segments)) * piece, np.full(self.segments, w * piece)
-        x, z = hanging_chain(*ends, rests, weights, EA, catenary_pull(*ends, self.length, w, EA))
+        x, z = hanging_chain(*ends, rests, weights, self.cable.axial_stiffness)
         points = a + x[:, None] * e + z[:, None] * up
         return np.array([self._lifted(p, np.asarray(world.down, dtype=float)) for p in points])
 
