@@ -133,15 +133,20 @@ def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: f
 
 
 def _folded(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
-    """The masses of a chain whose halves hang straight down, with the least height between them, see `hanging_chain`."""
+    """The masses of a chain whose halves hang straight down, the slack segment as short as can be, see `hanging_chain`."""
     n = len(weights)
 
     def hung(rests: Array, weights: Array) -> Array:
         """Depths of masses below the end that they hang from."""
         return np.cumsum(rests * (1.0 + np.cumsum(weights[::-1])[::-1] / stiffness))
 
-    halves = [(-hung(rests[:k], weights[:k]), z - hung(rests[:k:-1], weights[k:][::-1])[::-1]) for k in range(1, n)]
-    low, high = min(halves, key=lambda pair: abs(pair[0][-1] - pair[1][0]))
+    halves = [(-hung(rests[:k], weights[:k]), z - hung(rests[:k:-1], weights[k:][::-1])[::-1]) for k in range(n + 1)]
+
+    def stretched(k: int) -> float:
+        low, high = halves[k]
+        return float(np.hypot(x, (high[0] if k < n else z) - (low[-1] if k else 0.0)) / rests[k])
+
+    low, high = halves[min(range(n + 1), key=stretched)]
     return np.repeat([0.0, x], [len(low), len(high)]), np.concatenate([low, high])
 
 
