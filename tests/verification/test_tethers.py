@@ -78,7 +78,9 @@ def test_a_catenary_ends_where_it_should():
 @pytest.fixture(scope="module")
 def string():
     """A weightless line that 1,000 N stretch to 40 m, 16 masses, without drag; compiled once."""
-    cable = replace(CABLE, mass=CABLE.displaced(1025.0), axial_stiffness=1e6, axial_damping=10.0, normal_drag=0.0, tangential_drag=0.0)
+    cable = replace(
+        CABLE, mass=CABLE.displaced(1025.0), axial_stiffness=1e6, axial_damping=10.0, normal_drag=0.0, tangential_drag=0.0
+    )
     line = tether(cable=cable, length=40.0 / 1.001, segments=16, top=lines.SwayingPoint(position=(1.0, 38.0, 3.0)))
     return hm.Simulation(anchor(), components=[line], step=1.25e-3, record=1e-2, state=plucked(1))
 
@@ -106,7 +108,10 @@ def test_transverse_frequencies_are_those_of_a_string(string, mode):
 @pytest.fixture(scope="module")
 def hung():
     """A vehicle on a line with everything: bending, a winch, ground, a point that sways. Compiled once."""
-    mud = Material(law=LinearContact(stiffness=500.0, damping=50.0), friction=DryFriction(static=0.4, kinetic=0.3, stiffness=1e3, damping=10.0))
+    mud = Material(
+        law=LinearContact(stiffness=500.0, damping=50.0),
+        friction=DryFriction(static=0.4, kinetic=0.3, stiffness=1e3, damping=10.0),
+    )
     bed = terrain.Plane(name="bed", material=mud, point=(0, 0, 41.5), normal=(0, 0, -1))
     line = tether(
         top=lines.SwayingPoint(position=(12.0, 1.0, -2.0), amplitude=(0.3, 0.0, 0.8), phase=(0.4, 0, 0), period=6.0, ramp=4.0),
@@ -180,7 +185,9 @@ def test_a_stiff_tether_of_500_m_is_stable_at_the_step_that_the_docs_name():
 
 def test_a_hanging_line_pulls_as_the_catenary():
     """Forces at the vehicle and its tension, by the closed form; compiled as in floats."""
-    line = lines.HangingLine(name="pull", frame="shackle", top=lines.SwayingPoint(position=(12.0, 9.0, 0.0)), cable=CABLE, length=60.0)
+    line = lines.HangingLine(
+        name="pull", frame="shackle", top=lines.SwayingPoint(position=(12.0, 9.0, 0.0)), cable=CABLE, length=60.0
+    )
     start = hm.State(q=np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0]), v=np.zeros(6))
     sim = hm.Simulation(vehicle(), components=[line], step=0.01, state=start)
     recording = sim.run(0.1).recording
@@ -200,7 +207,9 @@ def test_a_tether_that_is_too_short_is_refused():
     with pytest.raises(ValueError, match=r"tether 'line' is 30 m long, but its ends are 42\.\d+ m apart at the start"):
         hm.Simulation(vehicle(), components=[line], step=0.01)
     with pytest.raises(ValueError, match="hanging line 'pull' is 30 m long"):
-        hm.Simulation(vehicle(), components=[lines.HangingLine(name="pull", frame="shackle", top=line.top, cable=CABLE, length=30.0)])
+        hm.Simulation(
+            vehicle(), components=[lines.HangingLine(name="pull", frame="shackle", top=line.top, cable=CABLE, length=30.0)]
+        )
 
 
 def test_what_does_not_fit_is_refused():
@@ -212,4 +221,7 @@ def test_what_does_not_fit_is_refused():
         lines.Winch(shortest=9.0, longest=3.0)
     neutral = replace(CABLE, mass=CABLE.displaced(1025.0))
     with pytest.raises(ValueError, match="takes no shape of its own"):
-        Plant(model=vehicle(), components=(lines.HangingLine(name="x", frame="rov", top=tether().top, cable=neutral, length=90.0),))
+        Plant(
+            model=vehicle(),
+            components=(lines.HangingLine(name="x", frame="rov", top=tether().top, cable=neutral, length=90.0),),
+        )

@@ -401,12 +401,16 @@ class _Reader:
         for k, name in enumerate(given.get("ground", ())):
             if name not in solids and "terrain" not in self.broken:
                 where = (*path, "ground", k)
-                text = f"{dotted(where)} is {show(name)}, but there is no such terrain{nearest(name, solids)}; add it to terrain"
+                text = (
+                    f"{dotted(where)} is {show(name)}, but there is no such terrain{nearest(name, solids)}; add it to terrain"
+                )
                 self._add(Fault(where, text, name))
         if "ground" in given:
             given["ground"] = tuple(solids[name] for name in given["ground"] if name in solids)
         needed = {f.name for f in fields(inner.kind.cls) if f.default is MISSING}
-        return self._make(path, inner.kind.cls, given) if given.keys() >= needed else None  # a part that is not good is told already
+        return (
+            self._make(path, inner.kind.cls, given) if given.keys() >= needed else None
+        )  # a part that is not good is told already
 
     def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
         """Put the heights of a file, and the grid between its ends, into the fields of a field; whether there are any."""

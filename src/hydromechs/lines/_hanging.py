@@ -31,7 +31,9 @@ class HangingLine(Component):
     """A cable from a frame of a body up to a point of a ship or of another body, in the shape in which it would hang at rest."""
 
     outputs = (
-        Output("hanging_tension", "N", "tension of the hanging line at its lower and upper end", ("lower", "upper"), "line_end"),
+        Output(
+            "hanging_tension", "N", "tension of the hanging line at its lower and upper end", ("lower", "upper"), "line_end"
+        ),
     )
 
     name: str

@@ -161,7 +161,9 @@ def water_force(
     carried = cable.displaced(density) * length
     a = water.acceleration
     a_t = t @ a
-    driving = carried * ((1.0 + cable.normal_added_mass) * a + ((cable.tangential_added_mass - cable.normal_added_mass) * a_t) * t)
+    driving = carried * (
+        (1.0 + cable.normal_added_mass) * a + ((cable.tangential_added_mass - cable.normal_added_mass) * a_t) * t
+    )
     added = (carried * cable.normal_added_mass, carried * cable.tangential_added_mass)
     if water.depth is None:
         return WaterForce(drag, driving, *added, np.zeros(3))

@@ -93,7 +93,7 @@ class Tether(Component):
     length: Positive
     """Unstretched length L at the start [m]."""
     segments: Segments = 20
-    """Number of masses n, each with a piece of the line."""
+    """Number of masses n, each with a piece of the line [-]."""
     winch: Winch | None = None
     """What pays it out and hauls it in; the length is fixed without."""
     ground: tuple[terrain.Terrain, ...] = ()
@@ -273,7 +273,11 @@ class Tether(Component):
         ends = [self._mobility(model, mobility, name) for name in (self.frame, getattr(self.top, "name", None))]
         carried = cable.displaced(density)
         along = _fastest(cable.axial_stiffness, rests, 1, ends, piece * (cable.mass + carried * cable.tangential_added_mass))
-        out = [Mode(f"stretch of tether {self.name!r}", along, cable.axial_damping / cable.axial_stiffness * along**2, internal=True)]
+        out = [
+            Mode(
+                f"stretch of tether {self.name!r}", along, cable.axial_damping / cable.axial_stiffness * along**2, internal=True
+            )
+        ]
         across_mass = cable.mass + carried * cable.normal_added_mass
         if cable.bending_stiffness:
             across = _fastest(cable.bending_stiffness, rests, 2, ends, piece * across_mass)
