@@ -6,8 +6,8 @@ With the unstretched length L, the weight w per length and the axial stiffness E
     z/L = √(h² + v²) − √(h² + (v − 1)²) + (v − ½) k
 
 H is the horizontal tension, V the vertical tension at the end B, which lies x away and z higher than the end A (Irvine 1981).
-The two are the gradient of a convex function of (h, v), the complementary energy: Newton's method with a bound on its steps finds
-the solution, and a fixed number of them can be traced.
+The two are the gradient of a convex function of (h, v), the complementary energy: Newton's method with a bound on its steps
+finds the solution, and a fixed number of them can be traced.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float
 def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
     """Places of the masses between the segments of a chain that hangs between A and B, as `catenary_shape`, floats.
 
-    Segment k has the tension (H, V_A + the weights below it). The height of the last one over A grows with V_A, and where that is
-    z, its distance from A grows with H: bisection finds both. Where it is too far even for H = 0, the chain is folded: both halves
-    hang straight down, and the segment between them is slack.
+    Segment k has the tension (H, V_A + the weights below it). The height of the last one over A grows with V_A, and where that
+    is z, its distance from A grows with H: bisection finds both. Where it is too far even for H = 0, the chain is folded: both
+    halves hang straight down, and the segment between them is slack.
 
     Args:
         x: Horizontal distance of B from A, above 0 [m].

@@ -89,7 +89,7 @@ def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwayingPoint(TopPoint):
-    """A point that sways about a place as it is told: p_k = place_k + a_k sin(2π t / T + φ_k); it is fixed without amplitudes."""
+    """A point that sways about a place as it is told, p_k = place_k + a_k sin(2π t / T + φ_k); fixed without amplitudes."""
 
     position: Vector3
     """Mean place in world axes [m], shape (3,)."""

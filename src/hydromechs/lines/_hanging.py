@@ -28,7 +28,7 @@ LEAST_WEIGHT = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HangingLine(Component):
-    """A cable from a frame of a body up to a point of a ship or of another body, in the shape in which it would hang at rest."""
+    """A cable from a frame of a body up to a point of a ship or of another body, in the shape in which it hangs at rest."""
 
     outputs = (
         Output(

@@ -1,8 +1,8 @@
 """Forces in a lumped line: stretch, bending, water, ground. In world axes, for floats or symbols.
 
-A line of n equal masses has n + 2 points: the lower end, the masses at the middles of n equal pieces, the upper end. Between the
-points are n + 1 segments of the lengths ½, 1, ..., 1, ½ pieces, so that all of the line's mass is in its masses and the ends, which
-belong to others, carry none.
+A line of n equal masses has n + 2 points: the lower end, the masses at the middles of n equal pieces, the upper end. Between
+the points are n + 1 segments of the lengths ½, 1, ..., 1, ½ pieces, so that all of the line's mass is in its masses and the
+ends, which belong to others, carry none.
 """
 
 from __future__ import annotations

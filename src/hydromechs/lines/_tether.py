@@ -2,16 +2,19 @@
 
 Each mass has the unstretched length l = L/n of the line. With the velocity u of the material there,
 
-    ẋ_j = u_j + ṡ_j ∂x/∂s,   u̇_j = a_j + ṡ_j ∂u/∂s,   (m l + M_A) a_j = T_j t_j − T_{j−1} t_{j−1} + bending + weight in water + water + ground
+    ẋ_j = u_j + ṡ_j ∂x/∂s,   u̇_j = a_j + ṡ_j ∂u/∂s
+    (m l + M_A) a_j = T_j t_j − T_{j−1} t_{j−1} + bending + weight in water + drag and push of the water + ground
 
 s is the unstretched length from the lower end. The masses sit at s_j = (j − ½) L/n, so that they spread over the line as it is
-paid out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch ṡ = 0. Torsion is left out: a lumped line has no twist.
+paid out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch ṡ = 0. Torsion is left out: masses have no twist.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -124,7 +127,8 @@ class Tether(Component):
         if apart > self.length:
             raise ValueError(
                 f"tether {self.name!r} is {self.length:g} m long, but its ends are {apart:.6g} m apart at the start "
-                f"({self.frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()}); make it longer, or start nearer"
+                f"({self.frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()}); "
+                "make it longer, or start nearer"
             )
 
     def entries(self, model: Model) -> list[str]:
@@ -135,7 +139,7 @@ class Tether(Component):
         """Places and velocities of its masses, from the lower end; of a winch, the length out and its rate."""
         shapes: dict[bytes, Array] = {}
 
-        def start(q: Array, j: int, i: int) -> float:
+        def start(j: int, i: int, q: Array) -> float:
             key = np.asarray(q, dtype=float).tobytes()
             if key not in shapes:
                 shapes.clear()
@@ -144,7 +148,7 @@ class Tether(Component):
 
         out = []
         for j in range(self.segments):
-            out += [Slot(f"p{j + 1}{x}", lambda q, j=j, i=i: start(q, j, i), "m") for i, x in enumerate("xyz")]
+            out += [Slot(f"p{j + 1}{x}", partial(start, j, i), "m") for i, x in enumerate("xyz")]
         out += [Slot(f"v{j + 1}{x}", 0.0, "m/s") for j in range(self.segments) for x in "xyz"]
         return out if self.winch is None else [*out, Slot("length", self.length, "m"), Slot("winch_rate", 0.0, "m/s")]
 
@@ -249,7 +253,7 @@ class Tether(Component):
             target = clamp(u["rate"], -self.winch.fastest, self.winch.fastest)
             rates |= {"length": speed, "winch_rate": (target - z["winch_rate"]) / self.winch.time_constant}
         pulls = [part.tension for part in parts]
-        tension = [pulls[0], *(0.5 * (a + b) for a, b in zip(pulls[:-1], pulls[1:], strict=True)), pulls[-1]]
+        tension = [pulls[0], *(0.5 * (a + b) for a, b in itertools.pairwise(pulls)), pulls[-1]]
         return Action(
             forces=[bottom.force(F[0]), *([top.frame.force(F[-1])] if top.frame else [])],
             rates=rates,
