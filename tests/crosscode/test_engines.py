@@ -91,6 +91,24 @@ def test_a_step_has_the_exact_acceleration(engine, scheme):
 
 
 @engines
+def test_a_body_about_its_principal_axes_keeps_its_added_mass(engine):
+    """A hull whose centre of mass is its origin: engines that simplify such a body must not simplify the water away."""
+    hull = hm.Body(
+        name="hull",
+        joint=joints.Free(),
+        inertia=hm.Inertia(mass=10.0, tensor=(0.5, 0.4, 0.3, 0, 0, 0)),
+        hydro=hm.Hydro(volume=0.008, added_mass=(added_mass.Diagonal((5.0, 20.0, 40.0, 0.1, 0.2, 0.3)),)),
+    )
+    quaternion = np.array([0.9, 0.3, -0.2, 0.1]) / np.linalg.norm([0.9, 0.3, -0.2, 0.1])
+    state = hm.State(q=np.array([0, 0, 5, *quaternion]), v=np.zeros(6))
+    plant = Plant(model=hm.Model(bodies=[hull]))
+    sim = Hybrid(engine=engine).simulation(plant, state=state, step=1e-3)
+    sim.step()
+    expected = hm.forward_dynamics(plant.model, state.q, state.v, np.zeros(6))
+    np.testing.assert_allclose(acceleration(sim), expected, atol=1e-9 * np.abs(expected).max())
+
+
+@engines
 def test_steps_converge_to_our_engine_with_order_one(engine):
     plant, start = swimmer()
     exact = Simulation(plant, state=start, step=1e-3).step(duration=0.1)

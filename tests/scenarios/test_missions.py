@@ -5,7 +5,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.contact import Grip
-from hydromechs.recording import Check
+from hydromechs.recording import Check, summarise
 
 BALL = hm.Body(
     name="ball",
@@ -66,6 +66,15 @@ def test_a_check_of_a_window():
     recording = counted().run(1.0).recording
     check = Check(name="c", quantity="signal.calls", statistic="max", after=0.25, before=0.75, below=8.5, above=7.5)
     assert check.judge(recording).passed and "after 0.25 s before 0.75 s" in check.judge(recording).text
+    early = Check(name="c", quantity="time", before=0.5, below=1)
+    assert "began after that" in early.judge(recording.isel(time=slice(6, None))).text
+    late = summarise(recording.isel(time=slice(6, None)), checks=[early, check])
+    assert [c.name for c in late.checks] == ["c"] and "not judged, its time was over when this run began: c" in late.messages
+    between = Check(name="c", quantity="time", after=0.605, before=0.615, below=1)
+    assert "record more often" in between.judge(recording).text
+    assert "ended before that" in Check(name="c", quantity="time", after=2, below=1).judge(recording).text
+    silent = recording.assign(signal=recording.signal.where(recording.time < 0.5))
+    assert "samples are no numbers" in check.judge(silent).text
     with pytest.raises(ValueError, match="must be earlier than before"):
         Check(name="c", quantity="time", after=2, before=1, below=1)
 

@@ -180,6 +180,27 @@ def replay(
 
 
 @app.command()
+def pilot(
+    scenario: Annotated[
+        str, typer.Argument(help="A library scenario with a vehicle, or the path of a file.")
+    ] = "pick_and_release",
+    again: Annotated[str, typer.Option(help="Simulate a piloted run once more from its inputs: its folder.")] = "",
+    share: Annotated[bool, typer.Option(help="Let other machines of the network come, who know the address.")] = False,
+    out: Annotated[str, typer.Option(help="Folder for the folders of the runs.")] = "runs",
+    lost_after: Annotated[float, typer.Option(help="Seconds without the pilot after which the vehicle holds its place.")] = 2.0,
+    port: PORT = 8080,
+    browser: BROWSER = True,
+) -> None:
+    """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
+    from ._pilot import fly, fly_again
+
+    if again:
+        fly_again(again, out, Console())
+    else:
+        fly(scenario, Console(), share=share, out=out, lost_after=lost_after, port=port, browser=browser)
+
+
+@app.command()
 def picture(
     source: Annotated[str, typer.Argument(help="A library model, a model file, the folder of a run or a recording.")],
     out: Annotated[str, typer.Option(help="The PNG file.")] = "picture.png",

@@ -159,8 +159,14 @@ _HEIGHTS = Swap(
         ),
         "file": Key(
             str,
-            "File with the heights, .npy or .csv, relative to the scenario file, in place of heights; x and y may then be the "
-            "first and last grid line alone.",
+            "File with the heights, .npy, .csv, .xyz or .txt, relative to the scenario file, in place of heights; x and y may "
+            "then be the first and last grid line alone.",
+            None,
+        ),
+        "generate": Key(
+            dict[str, Any],
+            "Generator of the heights in place of heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, "
+            "steps or rubble_mound, the other keys are its arguments; x and y are then the first and last grid line.",
             None,
         ),
     },
@@ -172,7 +178,7 @@ TerrainBase = table(
     "Something that stands still and can be touched.",
     {
         "name": Key(str, "Name, unique among the terrain."),
-        "material": Key(str, "Name of its material, one of materials."),
+        "material": Key(str, "Name of its material: one of materials, or concrete, rock, sand, mud, steel, rubber."),
     },
 )
 TerrainEntry = one_of(

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
+from hydromechs.contact.ground import MATERIALS, generated, read_table
 from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
@@ -23,7 +24,6 @@ from hydromechs.values import is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
-from ._heights import read_heights
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
 from ._scenario_entries import ScenarioFile, radians
@@ -374,9 +374,11 @@ class _Reader:
     def _named_material(self, path: tuple, name: str | None, materials: dict[str, Material | None]) -> Material | None:
         if name is None or (name not in materials and "materials" in self.broken):
             return None
+        if name not in materials and name in MATERIALS:
+            return MATERIALS[name]
         if name not in materials:
-            remedy = f"there are {', '.join(materials)}" if materials else "there are none: add it to materials"
-            what = f"{dotted(path)} is {show(name)}, but there is no such material{nearest(name, materials)}"
+            remedy = f"there are {', '.join([*materials, *MATERIALS])}: add it to materials, or take one of these"
+            what = f"{dotted(path)} is {show(name)}, but there is no such material{nearest(name, [*materials, *MATERIALS])}"
             self._add(Fault(path, f"{what}; {remedy}", name, remedy=remedy))
         return materials.get(name)
 
@@ -413,18 +415,33 @@ class _Reader:
         )  # a part that is not good is told already
 
     def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
-        """Put the heights of a file, and the grid between its ends, into the fields of a field; whether there are any."""
-        file = fields.pop("file", None)
-        if (file is None) is ("heights" not in fields):
-            words = "needs heights or file; add one of them" if file is None else "has both heights and file; keep one of them"
+        """Put the heights of a file or a generator, and their grid, into the fields of a field; whether there are any."""
+        file, made = fields.pop("file", None), fields.pop("generate", None)
+        sources = [
+            name
+            for name, given in (("heights", fields.get("heights")), ("file", file), ("generate", made))
+            if given is not None
+        ]
+        if len(sources) != 1:
+            words = (
+                "needs heights, file or generate; add one of them"
+                if not sources
+                else f"has {' and '.join(sources)}; keep one of them"
+            )
             self._add(Fault(path, f"{dotted(path)} {words}"))
             return False
-        if file is None:
+        if "heights" in fields:
             return True
         try:
-            heights = read_heights(self.folder / file)
+            if made is not None:
+                fields["x"], fields["y"], heights = generated(fields["x"], fields["y"], made)
+            else:
+                grid = read_table(self.folder / file)
+                heights = grid.heights
+                for axis, own in (("x", grid.x), ("y", grid.y)):
+                    fields[axis] = fields[axis] if own is None else own.tolist()
         except ValueError as e:
-            self._add(Fault((*path, "file"), f"{dotted((*path, 'file'))}: {e}", file))
+            self._add(Fault((*path, *sources), f"{dotted((*path, *sources))}: {e}", file or str(made)))
             return False
         fields["heights"] = heights.tolist()
         for axis, n in zip("xy", heights.shape, strict=True):

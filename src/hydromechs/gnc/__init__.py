@@ -1,20 +1,24 @@
 """Guidance, navigation and control: sensors, filters, and controllers that scenarios name."""
 
-from . import navigation, sensors
+from . import navigation, sensors, walking
 from ._carry import CarryLoad
-from ._cartesian import CartesianMotion
-from ._inverse_kinematics import damped_inverse, reach_pose
+from ._cartesian import CartesianMotion, ToolLoop
+from ._inverse_kinematics import Tool, damped_inverse, reach_pose
 from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
 from ._navigated import Navigated
+from ._pack import Pack
 from ._pose_control import FollowPath, HoldPose
 from ._reference import JointMotion, Waypoints
 from ._registry import CONTROLLERS
-from ._speed_control import LqrSpeed
-from ._speed_path import LqrFollowPath, LqrHoldPose
+from ._speed_control import LqrSpeed, SpeedLoop
+from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
 from ._task_priority import TaskPriority, prioritised
 from ._together import Together
+from ._tool_path import ToolPath
+from ._vehicle import Vehicle
 from .navigation import ErrorStateFilter, Navigation
+from .walking import Walk
 
 __all__ = [
     "CONTROLLERS",
@@ -33,8 +37,15 @@ __all__ = [
     "LqrSpeed",
     "Navigated",
     "Navigation",
+    "Pack",
+    "SpeedLoop",
     "TaskPriority",
     "Together",
+    "Tool",
+    "ToolLoop",
+    "ToolPath",
+    "Vehicle",
+    "Walk",
     "Waypoints",
     "damped_inverse",
     "loop_margins",
@@ -43,4 +54,6 @@ __all__ = [
     "reach_pose",
     "sensors",
     "servo_lqr",
+    "speeds_towards",
+    "walking",
 ]

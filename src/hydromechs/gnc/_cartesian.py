@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
 from ._reference import Servos
 from ._tool_path import ToolPath
 
-__all__ = ["CartesianMotion"]
+__all__ = ["CartesianMotion", "Led", "ToolLoop"]
 
 
 def joint_limits(model: Model, names: Sequence[str]) -> np.ndarray:
@@ -49,6 +49,78 @@ def joint_rates(J: np.ndarray, wanted: np.ndarray, q: np.ndarray, limits: np.nda
             break
         free &= ~leaving
     return np.where(free, out, 0.0)
+
+
+class Led(NamedTuple):
+    """What a tool loop does at one call."""
+
+    commands: dict[str, float]
+    """Targets of the servos, and their rates."""
+    targets: np.ndarray
+    """Targets of the joints at the next call [rad or m], shape (n,)."""
+    error: np.ndarray
+    """Reference less present pose in world axes [m, rad], shape (6,)."""
+
+
+class ToolLoop:
+    """From the reference of a tool in the world to targets of servo-driven joints, while the base moves as it likes.
+
+        q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
+
+    Args:
+        simulation: The simulation that it controls.
+        frame: Name of the tool's frame, or of a body.
+        joints: Names of the joints that move; all servo-driven ones between the tool and the root if None.
+        directions: What is controlled, of x, y, z, rx, ry, rz in the world.
+        stiffness: κ, the rate at which errors die away [1/s].
+        rate: Highest rate of a joint [rad/s or m/s].
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        frame: str,
+        joints: Sequence[str] | None,
+        directions: Sequence[str],
+        stiffness: float,
+        rate: float,
+        period: float,
+    ) -> None:
+        model = simulation.model
+        self.tool = Tool(model, frame)
+        """Its kinematics."""
+        names = [n for n in self.tool.chain if n in simulation.actuators] if joints is None else list(joints)
+        if not names:
+            raise ValueError(f"cartesian control of {frame!r}: no joint between it and the root is driven; give it servos")
+        self.servos = Servos(simulation, names)
+        """Its joints."""
+        self.limits = joint_limits(model, names)
+        """Lowest and highest positions of its joints [rad or m], shape (n, 2)."""
+        self._iv = [model.joint_part(n).v.start for n in names]
+        self._rows = [DIRECTIONS.index(name) for name in directions]
+        self._stiffness, self._rate, self._period = stiffness, rate, period
+
+    def __call__(self, state: State, targets: np.ndarray, wanted: np.ndarray, rate: np.ndarray) -> Led:
+        """Commands at a `state`.
+
+        Args:
+            state: The state, or an estimate of it.
+            targets: Targets of the joints so far [rad or m], shape (n,).
+            wanted: Place and roll, pitch, heading of the tool [m, rad], shape (6,).
+            rate: Velocity of the reference in world axes [m/s, rad/s], shape (6,).
+        """
+        pose = self.tool(state.q)
+        off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))
+        V = (rate + self._stiffness * off - pose.J @ self.carried(state))[self._rows]
+        qd = joint_rates(pose.J[self._rows][:, self._iv], V, targets, self.limits, self._rate, self._period)
+        return Led(self.servos.commands(targets, qd, state.t), targets + self._period * qd, off)
+
+    def carried(self, state: State) -> np.ndarray:
+        """Velocities of all but its joints, shape (nv,)."""
+        others = state.v.copy()
+        others[self._iv] = 0.0
+        return others
 
 
 class CartesianMotion(Controller):
@@ -97,30 +169,18 @@ class CartesianMotion(Controller):
         Args:
             simulation: The simulation that it will control.
         """
-        model = simulation.model
-        self._tool = Tool(model, self.frame)
-        names = [n for n in self._tool.chain if n in simulation.actuators] if self.joints is None else list(self.joints)
-        if not names:
-            raise ValueError(f"cartesian control of {self.frame!r}: no joint between it and the root is driven; give it servos")
-        self._servos = Servos(simulation, names)
-        self._iv = [model.joint_part(n).v.start for n in names]
-        self._limits = joint_limits(model, names)
-        self.memory = np.full(len(names), np.nan)
+        directions = [DIRECTIONS[k] for k in self.rows]
+        self._loop = ToolLoop(simulation, self.frame, self.joints, directions, self.stiffness, self.rate, self.period)
+        self.memory = np.full(len(self._loop.servos.names), np.nan)
         shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in self.rows}
         self.signals = {f"{kind}.{self.frame}.{x}": unit for kind in ("reference", "error") for x, unit in shown.items()}
 
     def __call__(self, state: State) -> dict[str, float]:
         """Targets of the servos at a `state`, and their rates."""
         if np.isnan(self.memory).any():  # the first call: from where the servos are told to be
-            self.memory = self._servos.targets(state)
+            self.memory = self._loop.servos.targets(state)
         wanted, rate, _ = self.path(state.t)
-        pose = self._tool(state.q)
-        off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))
-        others = state.v.copy()
-        others[self._iv] = 0.0
-        V = (rate + self.stiffness * off - pose.J @ others)[self.rows]
-        qd = joint_rates(pose.J[self.rows][:, self._iv], V, self.memory, self._limits, self.rate, self.period)
-        out = self._servos.commands(self.memory, qd, state.t)
-        self.memory = self.memory + self.period * qd
-        self.signal_values = np.concatenate([wanted[self.rows], off[self.rows]])
-        return out
+        led = self._loop(state, self.memory, wanted, rate)
+        self.memory = led.targets
+        self.signal_values = np.concatenate([wanted[self.rows], led.error[self.rows]])
+        return led.commands

@@ -16,7 +16,33 @@ from ._pose_control import POSE, pose_waypoints
 from ._reference import Waypoints
 from ._speed_control import AXES, LqrSpeed, named
 
-__all__ = ["LqrFollowPath", "LqrHoldPose"]
+__all__ = ["LqrFollowPath", "LqrHoldPose", "speeds_towards"]
+
+
+def speeds_towards(
+    here: np.ndarray, wanted: np.ndarray, rate: np.ndarray, stiffness: float, speed: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Reference of a speed loop that leads a vehicle to a pose, and the error of the pose, shape (6,) each.
+
+        ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
+
+    Args:
+        here: Position and quaternion now, shape (7,).
+        wanted: Position and roll, pitch, heading [m, rad], shape (6,).
+        rate: Their rates, shape (6,).
+        stiffness: κ [1/s].
+        speed: v_max [m/s].
+    """
+    R = np.array(quaternion_matrix(here[3:]), dtype=float)
+    off = wanted[:3] - here[:3]
+    back = stiffness * off
+    back *= min(1.0, speed / max(float(np.linalg.norm(back)), 1e-300))
+    heading = np.arctan2(R[1, 0], R[0, 0])
+    turn = (wanted[5] - heading + np.pi) % (2.0 * np.pi) - np.pi  # the shorter way round
+    nu = R.T @ (rate[:3] + back)
+    roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    reference = np.array([*nu, wanted[3], wanted[4], rate[5] + stiffness * turn])
+    return reference, np.array([*off, wanted[3] - roll, wanted[4] - pitch, turn])
 
 
 class LqrFollowPath(LqrSpeed):
@@ -80,17 +106,8 @@ class LqrFollowPath(LqrSpeed):
         return super()._channels() | {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 
     def _reference(self, state: State) -> tuple[np.ndarray, dict[str, float]]:
-        here, (wanted, rate, _) = state.q[self._at], self.path(state.t)
-        R = np.array(quaternion_matrix(here[3:]), dtype=float)
-        off = wanted[:3] - here[:3]
-        back = self.stiffness * off
-        back *= min(1.0, self.speed / max(float(np.linalg.norm(back)), 1e-300))
-        heading = np.arctan2(R[1, 0], R[0, 0])
-        turn = (wanted[5] - heading + np.pi) % (2.0 * np.pi) - np.pi  # the shorter way round
-        nu = R.T @ (rate[:3] + back)
-        roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-        reference = np.array([*nu, wanted[3], wanted[4], rate[5] + self.stiffness * turn])
-        off = [*off, wanted[3] - roll, wanted[4] - pitch, turn]
+        wanted, rate, _ = self.path(state.t)
+        reference, off = speeds_towards(state.q[self._at], wanted, rate, self.stiffness, self.speed)
         return reference, named("reference", POSE, wanted) | named("error", POSE, off)
 
     def _rate(self, state: State) -> np.ndarray | None:

@@ -57,7 +57,7 @@ class Slot(NamedTuple):
     held: bool = False
     """Of an input: not one of the commands, but set by name (a switch, an external force, the rate of a target)."""
     limits: tuple[float, float] = (-math.inf, math.inf)
-    """Of a command: the lowest and the highest that mean something; others are refused or told."""
+    """Of an input: the lowest and the highest that mean something; others are refused, commands of a controller told."""
 
     def full_name(self, component: str) -> str:
         """Its name in a plant: that of the component and its own."""

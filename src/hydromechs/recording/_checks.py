@@ -97,8 +97,26 @@ class Check:
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
         text += "" if self.before is None else f" before {self.before:g} s"
-        text += "" if x.size else "; the run ended before that"
+        text += self._why_nothing(time, x)
         return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
+
+    def over(self, start: float) -> bool:
+        """Whether its time was over when a run began, as one that is resumed.
+
+        Args:
+            start: Time at the start of the run [s].
+        """
+        return self.before is not None and self.before <= start
+
+    def _why_nothing(self, time: np.ndarray, x: np.ndarray) -> str:
+        """Why there is no value, in words."""
+        if x.size:
+            missing = int(np.count_nonzero(np.isnan(x)))
+            return f"; {missing} of {x.size} samples are no numbers: was what it speaks of off?" if missing else ""
+        if time.size and self.over(float(time[0])):
+            return "; the run began after that"
+        ended = not time.size or time[-1] < self.after
+        return "; the run ended before that" if ended else "; no sample is between these times: record more often"
 
     @property
     def limit(self) -> str:

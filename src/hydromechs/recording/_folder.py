@@ -48,6 +48,8 @@ class RunFolder:
         """The report."""
         self.replay = self.path / "replay.html"
         """The replay in one file."""
+        self.inputs = self.path / "inputs.jsonl"
+        """Of a piloted run, all that the operator asked for."""
         self.plots = self.path / "plots"
         """Folder of the pictures."""
 
@@ -62,7 +64,7 @@ class RunFolder:
         """Remove what an earlier run left, and nothing else."""
         if self.has_run():
             shutil.rmtree(self.recording)
-        files = (self.state, self.last_finite_state, self.summary, self.report, self.replay)
+        files = (self.state, self.last_finite_state, self.summary, self.report, self.replay, self.inputs)
         for file in (*files, *self.plots.glob("*.png"), *self.plots.glob("*.jpg")):
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # files of someone else's stay

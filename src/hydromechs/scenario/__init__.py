@@ -3,12 +3,13 @@
 from ._assemble import ModelStart, assemble, start_names
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import trial_faults
-from ._run import RunInterrupted, RunResult, run_scenario
+from ._run import Checkpoints, RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
 from ._slips import scenario_slips
 
 __all__ = [
     "CONTROLLERS",
+    "Checkpoints",
     "ComponentSpec",
     "ControllerSpec",
     "ModelStart",
@@ -17,6 +18,8 @@ __all__ = [
     "Scenario",
     "assemble",
     "code_faults",
+    "conclude_run",
+    "recording_attrs",
     "run_scenario",
     "scenario_slips",
     "start_names",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import time
@@ -19,14 +20,14 @@ from hydromechs.errors import SimulationDiverged
 from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
-from hydromechs.simulation import Controller, Plant, Simulation, load_state, save_state
+from hydromechs.simulation import Controller, Plant, Run, Simulation, load_state, save_state
 
 from ._scenario import Scenario
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["RunInterrupted", "RunResult", "run_scenario"]
+__all__ = ["Checkpoints", "RunInterrupted", "RunResult", "conclude_run", "recording_attrs", "run_scenario"]
 
 CHECKPOINT = 10.0
 """Wall time between two checkpoints of a run [s]."""
@@ -113,23 +114,38 @@ def run_scenario(
         sim.compile()
         compile_time = time.perf_counter() - started
         folder.clear()
-        about = {"scenario": text, "scenario_file": str(Path(file).absolute()) if file else ""}
-        return _simulate(scenario, sim, folder, about, real_time, report, checkpoint, compile_time)
+        attrs = recording_attrs(scenario, text, file)
+        return _simulate(scenario, sim, folder, attrs, real_time, report, checkpoint, compile_time)
+
+
+def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
+    """Attributes of the recording of a scenario: what it is, and when it was made.
+
+    Args:
+        scenario: What is simulated.
+        text: The scenario as a file.
+        file: Path of that file.
+    """
+    return {
+        "title": scenario.title or scenario.name,
+        "hydromechs": __version__,
+        "created": time.strftime("%Y-%m-%d %H:%M:%S"),
+        "scenario": text,
+        "scenario_file": str(Path(file).absolute()) if file else "",
+    }
 
 
 def _simulate(
     scenario: Scenario,
     sim: Simulation,
     folder: RunFolder,
-    about: dict[str, str],
+    attrs: dict[str, str],
     real_time: float | None,
     report: Callable[[str, float], None],
     checkpoint: float,
     compile_time: float,
 ) -> RunResult:
     """The run itself, from a compiled simulation to the summary on disk."""
-    title = scenario.title or scenario.name
-    attrs = {"title": title, "hydromechs": __version__, "created": time.strftime("%Y-%m-%d %H:%M:%S"), **about}
     saved = Checkpoints(folder.state, sim.state, sim.layout_names, checkpoint)
     t_start, outcome, diverged = sim.state.t, None, None
     with warnings.catch_warnings(record=True) as caught:
@@ -152,29 +168,62 @@ def _simulate(
             samples = load_recording(folder.recording).sizes["time"]
             remaining = t_start + scenario.duration - saved.state.t
             raise RunInterrupted(folder, saved.state, samples, remaining) from None
+    result = conclude_run(
+        scenario,
+        sim,
+        folder,
+        outcome,
+        diverged,
+        compile_time=compile_time,
+        late=outcome.late if outcome is not None and real_time is not None else None,
+    )
+    texts = dict.fromkeys(str(warning.message) for warning in caught)
+    others = tuple(w for w in texts if not any(w in message for message in result.summary.messages))
+    return dataclasses.replace(result, warnings=others)
+
+
+def conclude_run(
+    scenario: Scenario,
+    sim: Simulation,
+    folder: RunFolder,
+    outcome: Run | None,
+    diverged: SimulationDiverged | None,
+    *,
+    compile_time: float | None = None,
+    late: int | None = None,
+) -> RunResult:
+    """Save the state at the end of a run whose recording is closed, judge it, and save the summary.
+
+    Args:
+        scenario: What was simulated.
+        sim: Its simulation.
+        folder: Where the recording is.
+        outcome: What became of it; None where it diverged.
+        diverged: Why it did; None where it did not.
+        compile_time: Seconds that compiling took.
+        late: Missed deadlines of a run in real time; None for one that was not.
+    """
     state = sim.state if diverged is None else diverged.state
     if diverged is None:
-        save_state(state, folder.state, saved.layout)
+        save_state(state, folder.state, sim.layout_names)
     else:
         folder.state.unlink(missing_ok=True)
-        save_state(state, folder.last_finite_state, saved.layout)
+        save_state(state, folder.last_finite_state, sim.layout_names)
     dataset = load_recording(folder.recording)
     summary = summarise(
         dataset,
-        title=title,
+        title=scenario.title or scenario.name,
         description=scenario.description,
         checks=scenario.checks,
         setup=_setup(sim),
         compile_time=compile_time,
-        late_steps=outcome.late if outcome is not None and real_time is not None else None,
+        late_steps=late,
         stopped=None if outcome is None else outcome.stopped,
         diverged=None if diverged is None else str(diverged),
         end_time=state.t,
     )
     folder.summary.write_text(json.dumps(summary.to_dict(), indent=2, ensure_ascii=False, default=str), encoding="utf-8")
-    texts = dict.fromkeys(str(warning.message) for warning in caught)
-    others = tuple(w for w in texts if not any(w in message for message in summary.messages))
-    return RunResult(folder=folder, recording=dataset, state=state, summary=summary, warnings=others)
+    return RunResult(folder=folder, recording=dataset, state=state, summary=summary)
 
 
 # -- states -----------------------------------------------------------------------------------------------------------------

@@ -44,7 +44,6 @@ class Clock:
 
     Args:
         t: Time at the start [s].
-        t_end: Time at the end [s].
         step: Step of the integrator [s].
         periods: Times between looks of controller, events and recording [s].
         progress: Called now and then with the time reached [s]; None for no one.
@@ -54,13 +53,12 @@ class Clock:
     def __init__(
         self,
         t: float,
-        t_end: float,
         step: float,
         periods: Iterable[float],
         progress: Callable[[float], None] | None,
         real_time: float | None,
     ) -> None:
-        self.t_start, self.t_end, self.step, self.progress = t, t_end, step, progress
+        self.t_start, self.step, self.progress = t, step, progress
         self.pace = None if real_time is None else positive(real_time, "real_time")
         self.late = 0
         """Missed deadlines of a run in real time."""
@@ -74,9 +72,9 @@ class Clock:
         """Seconds since the start."""
         return time.perf_counter() - self.started
 
-    def next(self, t: float) -> float:
-        """Time of the next look after a time [s]."""
-        return min(self.t_end, *(next_multiple(t, period, self.step) for period in self.periods))
+    def next(self, t: float, until: float) -> float:
+        """Time of the next look after a time, at the latest that of another [s]."""
+        return min(until, *(next_multiple(t, period, self.step) for period in self.periods))
 
     def look(self, t: float) -> None:
         """Report progress; wait for the wall clock.

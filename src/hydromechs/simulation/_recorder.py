@@ -59,6 +59,8 @@ class Recorder:
         contents = (self.variables, coordinates(plant, signals), own | dict(attrs))
         self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)
         """Takes the samples, block by block."""
+        self.in_memory = path is None
+        """Whether the samples are kept in memory."""
         self._size = 0 if path else 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         self.free_forces = FreeForces(plant.group_names)
         """Constraint forces that were set to 0, in the samples that are handed on."""
@@ -89,6 +91,11 @@ class Recorder:
         """
         if not self._has(at.t):
             self.rows(np.array([at.t]), at.q[None], at.x[None], inputs)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no sample was taken yet."""
+        return self._newest is None
 
     def _has(self, t: float) -> bool:
         """Whether the newest sample is at a time [s]."""

@@ -19,30 +19,29 @@ from hydromechs.integrators import (
     Integrator,
     NotFinite,
     Point,
-    is_multiple,
     method_named,
     reached,
     rounding,
-    slack,
     whole_steps,
 )
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import find_quantity, real_time_factor
+from hydromechs.recording import find_quantity
 from hydromechs.values import floats, instances, nearest, positive
 
 from ._build import components_of
-from ._clock import Clock, size_faults
+from ._clock import size_faults
 from ._closing import closed, switched_off
-from ._controller import Commands, Controller, as_controller, own_controller, signals_of
-from ._events import Event, Watched, check_events, first_crossings
+from ._controller import Commands, Controller, as_controller, own_controller
+from ._events import Event, check_events
 from ._held import switch_places, wrench_places
+from ._live import LiveRun
 from ._observe import coordinates, quantities, quaternions
 from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
-from ._ranges import CommandRanges, by_name, input_values
+from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
-from ._results import Log, Run
+from ._results import Run
 from ._start import check_start
 from ._stiffness import runaway
 
@@ -162,7 +161,7 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
-        self._ranges = CommandRanges(self.plant.layout)
+        self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
         self._first = self.model.initial() if state is None else state
@@ -368,6 +367,7 @@ class Simulation:
 
     def _set_held(self, values: np.ndarray) -> float:
         """Set held inputs. Constraints that they close must fit; an impulse makes velocities agree. The energy lost [J]."""
+        self._held_ranges.check(values)
         before, _ = self._inputs(self._at.t)
         after = before.copy()
         after[len(self._command) : len(self._command) + len(values)] = values
@@ -395,6 +395,32 @@ class Simulation:
         self._at = self._advance(self._at, self._at.t + duration, None)
         return self.state
 
+    def begin(
+        self,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        progress: Callable[[float], None] | None = None,
+        saved: Callable[[State], None] | None = None,
+        real_time: float | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> LiveRun:
+        """Begin a run whose end is open: `advance` takes it on, `close` ends it.
+
+        Args:
+            path: New folder, as "run.zarr", that the recording is written to as the run goes on; in memory unless given.
+            progress: Called now and then with the time reached [s].
+            saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
+            real_time: Pace: 1 runs as fast as the clock, 2 twice as fast; as fast as possible unless given.
+            attrs: Attributes of the recording.
+        """
+        self.compile()
+        self._ranges.counts.clear()
+        self._programs.checks.forget()  # the mechanism may have another inertia here
+        self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
+        own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
+        return LiveRun(self, recording, progress, saved or (lambda state: None), real_time)
+
     def run(
         self,
         duration: float,
@@ -409,105 +435,20 @@ class Simulation:
 
         Args:
             duration: How long [s].
-            path: New folder, as "run.zarr", that the recording is written to as the run goes on; in memory unless given.
-            progress: Called now and then with the time reached [s].
-            saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
-            real_time: Pace: 1 runs as fast as the clock, 2 twice as fast; as fast as possible unless given.
-            attrs: Attributes of the recording.
+            path: As of `begin`.
+            progress: As of `begin`.
+            saved: As of `begin`.
+            real_time: As of `begin`.
+            attrs: As of `begin`.
         """
-        self.compile()
         duration = positive(duration, "duration")
         for _, text in size_faults(duration, self.step_size, self.record):
             raise ValueError(text)
-        self._ranges.counts.clear()
-        self._programs.checks.forget()  # the mechanism may have another inertia here
-        self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
-        log = Log()
-        for text in (note for c in self.plant.components for note in c.notes):
-            log.say(text)
-        own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
-        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
-        for text in recording.size_warning(duration):
+        live = self.begin(path=path, progress=progress, saved=saved, real_time=real_time, attrs=attrs)
+        for text in live.recorder.size_warning(duration):
             warnings.warn(text, stacklevel=2)
-        t_end = self._at.t + duration
-        watch = [Watched(event, self._value_of(event.quantity), self._at) for event in self.events]
-        often = watch or self.method.starts_anew  # so that a run can be resumed at every sample
-        periods = [x for x in (self.period, self.record if often else None) if x] or [100.0 * self.record]
-        clock = Clock(self._at.t, t_end, self.step_size, periods, progress, real_time)
-        try:
-            stopped = self._run(t_end, clock, watch, recording, log, saved or (lambda state: None))
-        except BaseException as error:
-            if isinstance(error, SimulationDiverged):
-                log.say(str(error))
-            else:
-                log.say(f"t = {self._at.t:g} s: the run was broken off by {type(error).__name__}: {error}")
-            self._finish(recording, clock, log, finished=0)
-            if isinstance(error, SimulationDiverged) and path is None:
-                error.recording = recording.sink.dataset()
-            raise
-        recording.sample(self._at, self._inputs(self._at.t)[0])
-        wall, factor = self._finish(recording, clock, log, finished=1)
-        return Run(recording.sink, self.state, stopped, log.messages, wall, factor, clock.late)
-
-    def _run(
-        self,
-        t_end: float,
-        clock: Clock,
-        watch: list[Watched],
-        recording: Recorder,
-        log: Log,
-        saved: Callable[[State], None],
-    ) -> str | None:
-        """The loop of a run; why it stopped before its time, or None."""
-        self._control(log)
-        recording.signal = self._signal
-        recording.sample(self._at, self._inputs(self._at.t)[0])
-        while True:
-            before = self._at
-            self._at = self._advance(before, clock.next(before.t), None if watch else recording)
-            clock.look(self._at.t)
-            stopped = self._handle_events(watch, before, log)
-            if watch and (stopped or is_multiple(self._at.t, self.record, self.step_size)):
-                recording.sample(self._at, self._inputs(self._at.t)[0])
-            if recording.commit():
-                saved(self.state)
-            if stopped or self._at.t >= t_end - slack(t_end, self.step_size):
-                return stopped  # at the end the controller is not asked: the next run asks
-            self._control(log)
-            recording.signal = self._signal
-            recording.renew(self._at.t, self._inputs(self._at.t)[0])
-
-    def _finish(self, recording: Recorder, clock: Clock, log: Log, finished: int) -> tuple[float, float]:
-        """Close the recording; seconds that the run took, and simulated over real time."""
-        wall = clock.wall_time
-        factor = real_time_factor(self._at.t - clock.t_start, wall)
-        recording.flush()
-        for text in recording.free_forces.messages():
-            log.say(text)
-        recording.close(
-            {
-                "finished": finished,
-                "wall_time": wall,
-                "real_time_factor": factor,
-                "late_steps": clock.late,
-                "messages": log.messages,
-                **({"commands_outside": dict(self._ranges.counts)} if self._ranges.counts else {}),
-            }
-        )
-        return wall, factor
-
-    def _control(self, log: Log) -> None:
-        """Ask the controller if its time has come."""
-        asked = self._controlled and self.period and is_multiple(self._at.t, self.period, self.step_size)
-        if self.controller is not None and asked:
-            try:
-                said = self._set_command(self.controller(self.state))
-                self._signal = signals_of(self.controller, self.signals)
-            except Exception as error:
-                error.add_note(f"in the controller {type(self.controller).__name__} at t = {self._at.t:g} s")
-                raise
-            for text in (*said, *self.controller.messages):
-                log.say(f"t = {self._at.t:g} s: {text}")
+        live.advance(self._at.t + duration)
+        return live.close()
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
@@ -521,30 +462,6 @@ class Simulation:
             self._at = failure.at
             raise self._diverged(failure.reason) from None
         return at
-
-    def _handle_events(self, watch: list[Watched], before: Point, log: Log) -> str | None:
-        """Find events since a point and do what they ask for; why the run stops, or None."""
-        if not watch:
-            return None
-        found, self._at = first_crossings(watch, before, self._at, lambda at, t: self._advance(at, t, None), self.step_size)
-        stopped = None
-        for at, watched in found:
-            event = watched.event
-            log.say(f"t = {at.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
-            self.command = dict(event.command)
-            for body, wrench in event.wrench:
-                self.set_wrench(body, wrench)
-            if event.switches:
-                lost = self._switch(event.switches)
-                if event.grasp:
-                    names = ", ".join(map(repr, event.grasp))
-                    log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
-            self._controlled = event.control == "on" if event.control else self._controlled
-            self._signal = self._signal if self._controlled else np.full(len(self.signals), np.nan)
-            stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
-        for watched in watch:
-            watched.look(self._at)
-        return stopped
 
     def _value_of(self, name: str) -> Callable[[Point], float]:
         """The value of a recorded quantity at a point, with the present inputs."""

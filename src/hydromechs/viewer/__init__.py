@@ -1,7 +1,8 @@
 """Models and recordings to look at: scenes in a browser and in pictures, plots, reports."""
 
 from ._compare import plot_comparison
-from ._page import Page
+from ._live import LivePage, live_scene
+from ._page import Page, free_port
 from ._pictures import browser_picture, plot_moments, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
 from ._raster import Camera, camera_for, raster
@@ -20,6 +21,7 @@ __all__ = [
     "Arrows",
     "Camera",
     "Line",
+    "LivePage",
     "ModelPage",
     "MovingFrame",
     "Page",
@@ -33,6 +35,8 @@ __all__ = [
     "chosen_layers",
     "figure",
     "follow",
+    "free_port",
+    "live_scene",
     "model_scene",
     "plot_comparison",
     "plot_moments",

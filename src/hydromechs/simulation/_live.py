@@ -1,0 +1,190 @@
+"""A run under way: from one stop to the next, with controller, events and recording, until it is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hydromechs.errors import SimulationDiverged
+from hydromechs.integrators import Point, is_multiple, slack
+from hydromechs.model import State
+from hydromechs.recording import real_time_factor
+
+from ._clock import Clock
+from ._controller import signals_of
+from ._events import Watched, first_crossings
+from ._recorder import Recorder
+from ._results import Log, Run
+
+if TYPE_CHECKING:
+    from ._simulation import Simulation
+
+__all__ = ["LiveRun"]
+
+
+class LiveRun:
+    """A run under way, as `Simulation.begin` gives it. What it does up to a time does not depend on the stops before.
+
+        live = sim.begin(path="run.zarr")
+        live.advance(1.0)
+        sim.command = {"thruster_1": 0.5}
+        live.advance(2.0)
+        run = live.close()
+
+    The controller is asked at the beginning of an advance, not at its end, so that it sees what was set in between. With
+    integrators that start anew at each stop (dormand_prince, block methods), stop at multiples of the controller's period.
+
+    Args:
+        simulation: What runs.
+        recorder: Takes the samples.
+        progress: Called now and then with the time reached [s]; None for no one.
+        saved: Called with the state when the samples up to it are recorded.
+        real_time: Pace of a run in real time; None for as fast as possible.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        recorder: Recorder,
+        progress: Callable[[float], None] | None,
+        saved: Callable[[State], None],
+        real_time: float | None,
+    ) -> None:
+        self.simulation, self.recorder, self._saved = simulation, recorder, saved
+        self.log = Log()
+        """What the run has to say."""
+        self.stopped: str | None = None
+        """Why it ended before its time, or None."""
+        sim = simulation
+        for text in (note for c in sim.plant.components for note in c.notes):
+            self.log.say(text)
+        self._watch = [Watched(event, sim._value_of(event.quantity), sim._at) for event in sim.events]
+        often = self._watch or sim.method.starts_anew  # so that a run can be resumed at every sample
+        periods = [x for x in (sim.period, sim.record if often else None) if x] or [100.0 * sim.record]
+        self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
+        """When it looks up from compiled code."""
+        self._finished: tuple[float, float] | None = None
+
+    @property
+    def t(self) -> float:
+        """Time reached [s]."""
+        return self.simulation._at.t
+
+    def advance(self, until: float) -> str | None:
+        """Run up to a time; why it stopped before, or None. Errors close the recording and are raised.
+
+        Args:
+            until: Where to stop [s].
+        """
+        if self._finished is not None:
+            raise ValueError(f"the run is closed at t = {self.t:g} s; begin another one")
+        if self.stopped:
+            return self.stopped
+        try:
+            self.stopped = self._advance(until)
+        except BaseException as error:
+            if isinstance(error, SimulationDiverged):
+                self.log.say(str(error))
+            else:
+                self.log.say(f"t = {self.t:g} s: the run was broken off by {type(error).__name__}: {error}")
+            self._finish(finished=0)
+            if isinstance(error, SimulationDiverged) and self.recorder.in_memory:
+                error.recording = self.recorder.sink.dataset()
+            raise
+        return self.stopped
+
+    def _advance(self, until: float) -> str | None:
+        """The loop of a run; why it stopped before its time, or None."""
+        sim, recording, watch = self.simulation, self.recorder, self._watch
+        while True:
+            self._ask()
+            before = sim._at
+            sim._at = sim._advance(before, self.clock.next(before.t, until), None if watch else recording)
+            self.clock.look(sim._at.t)
+            stopped = self._handle_events(before)
+            if watch and (stopped or is_multiple(sim._at.t, sim.record, sim.step_size)):
+                recording.sample(sim._at, self._inputs)
+            if recording.commit():
+                self._saved(sim.state)
+            if stopped or sim._at.t >= until - slack(until, sim.step_size):
+                return stopped  # at the end the controller is not asked: the next advance, or run, asks
+
+    @property
+    def _inputs(self) -> np.ndarray:
+        """Inputs that hold from now on, shape (nu,)."""
+        return self.simulation._inputs(self.t)[0]
+
+    def _ask(self) -> None:
+        """Ask the controller if its time has come, and record what holds from now on."""
+        sim, recording = self.simulation, self.recorder
+        asked = sim._controlled and sim.period and is_multiple(self.t, sim.period, sim.step_size)
+        if sim.controller is not None and asked:
+            try:
+                said = sim._set_command(sim.controller(sim.state))
+                sim._signal = signals_of(sim.controller, sim.signals)
+            except Exception as error:
+                error.add_note(f"in the controller {type(sim.controller).__name__} at t = {self.t:g} s")
+                raise
+            for text in (*said, *sim.controller.messages):
+                self.log.say(f"t = {self.t:g} s: {text}")
+        recording.signal = sim._signal
+        if recording.empty:
+            recording.sample(sim._at, self._inputs)
+        else:
+            recording.renew(self.t, self._inputs)
+
+    def _handle_events(self, before: Point) -> str | None:
+        """Find events since a point and do what they ask for; why the run stops, or None."""
+        sim, watch, log = self.simulation, self._watch, self.log
+        if not watch:
+            return None
+        found, sim._at = first_crossings(watch, before, sim._at, lambda at, t: sim._advance(at, t, None), sim.step_size)
+        stopped = None
+        for at, watched in found:
+            event = watched.event
+            log.say(f"t = {at.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
+            sim.command = dict(event.command)
+            for body, wrench in event.wrench:
+                sim.set_wrench(body, wrench)
+            if event.switches:
+                lost = sim._switch(event.switches)
+                if event.grasp:
+                    names = ", ".join(map(repr, event.grasp))
+                    log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
+            sim._controlled = event.control == "on" if event.control else sim._controlled
+            sim._signal = sim._signal if sim._controlled else np.full(len(sim.signals), np.nan)
+            stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
+        for watched in watch:
+            watched.look(sim._at)
+        return stopped
+
+    def close(self) -> Run:
+        """End the run and its recording. What was closed already stays as it is."""
+        if self._finished is None:
+            self.recorder.sample(self.simulation._at, self._inputs)
+            self._finish(finished=1)
+        assert self._finished is not None
+        wall, factor = self._finished
+        return Run(self.recorder.sink, self.simulation.state, self.stopped, self.log.messages, wall, factor, self.clock.late)
+
+    def _finish(self, finished: int) -> None:
+        """Close the recording; keep the seconds that the run took, and simulated over real time."""
+        wall = self.clock.wall_time
+        factor = real_time_factor(self.t - self.clock.t_start, wall)
+        self._finished = wall, factor
+        self.recorder.flush()
+        for text in self.recorder.free_forces.messages():
+            self.log.say(text)
+        counts = self.simulation._ranges.counts
+        self.recorder.close(
+            {
+                "finished": finished,
+                "wall_time": wall,
+                "real_time_factor": factor,
+                "late_steps": self.clock.late,
+                "messages": self.log.messages,
+                **({"commands_outside": dict(counts)} if counts else {}),
+            }
+        )

@@ -1,0 +1,220 @@
+"""The arms of a vehicle as an operator moves them: joint by joint, or tool by tool, with what their grippers can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import contact, dynamics
+from hydromechs.actuation import JointDrive, drives
+from hydromechs.gnc import ToolLoop, ToolPath
+from hydromechs.model import Model, State
+from hydromechs.simulation import Simulation
+from hydromechs.spatial import rpy_from_matrix
+
+from ._operator import Operator
+
+__all__ = ["Arm", "ArmSpeeds", "arms_of", "tool_frames"]
+
+SWING = 0.4, 7.5, 4
+"""The swing of the fast manipulation mission: from end to end [m], period [s], cycles (Razzanelli et al. 2019)."""
+LEASH = 0.3
+"""Farthest that the reference of a tool runs ahead of the tool [m]."""
+BASE = ("flies", "settles", "rests")
+"""What a vehicle does: it is flown, it comes to the place that it is to hold, it is there."""
+STIFFNESS = 2.0
+"""Rate at which errors of a tool's place die away [1/s]."""
+
+
+class ArmSpeeds(NamedTuple):
+    """What a full deflection of an axis means."""
+
+    joint: float
+    """Rate of a joint [rad/s or m/s]."""
+    tool: float
+    """Speed of a tool [m/s]."""
+
+
+def tool_frames(model: Model, grasps: Sequence[contact.Grasp | contact.Grip]) -> list[str]:
+    """Names of the frames that are tools: those that hold something, and those whose name ends with "tool".
+
+    Args:
+        model: The mechanism.
+        grasps: What can be held.
+    """
+    named = [name for name in model.frames if name.rpartition(".")[2].endswith("tool")]
+    return list(dict.fromkeys([*(g.holder for g in grasps), *named]))
+
+
+def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float) -> list[Arm]:
+    """The arms on a vehicle whose joints are driven by servos.
+
+    Args:
+        simulation: The simulation that they are in.
+        body: Index of the vehicle's body.
+        speeds: What a full deflection means.
+        period: Time between two commands [s].
+    """
+    model, parts = simulation.model, simulation.plant.components
+    grasps = [c for c in parts if isinstance(c, contact.Grasp | contact.Grip)]
+    servos = {c.joint for c in parts if isinstance(c, JointDrive) and isinstance(c.drive, drives.Servo)}
+    out: list[Arm] = []
+    for frame in tool_frames(model, grasps):
+        chain, above = [], model.locate(frame).body
+        while above >= 0 and above != body:
+            chain.append(model.body_names[above])
+            above = model.parent[above]
+        joints = [name for name in chain[::-1] if name in servos]
+        if above == body and joints and all(arm.joints != joints for arm in out):
+            own = [g for g in grasps if g.holder == frame or model.locate(g.holder).body == model.locate(frame).body]
+            out.append(Arm(simulation, frame, joints, own, speeds, period))
+    return out
+
+
+class Arm:
+    """A chain of servo-driven joints with a tool at its end.
+
+    Args:
+        simulation: The simulation that it is in.
+        frame: Name of the tool's frame.
+        joints: Names of its joints, base first.
+        grasps: What its gripper can hold.
+        speeds: What a full deflection means.
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        frame: str,
+        joints: list[str],
+        grasps: list[contact.Grasp | contact.Grip],
+        speeds: ArmSpeeds,
+        period: float,
+    ) -> None:
+        self.frame, self.joints, self.grasps, self.speeds, self.period = frame, joints, grasps, speeds, period
+        self.model = simulation.model
+        self._loop = ToolLoop(simulation, frame, joints, ("x", "y", "z"), STIFFNESS, 2.0 * speeds.joint, period)
+        travel, time, cycles = SWING
+        up = -np.array(self.model.world.down) * travel
+        swing = {"t": 0.0, "travel": up.tolist(), "period": time, "cycles": cycles}
+        self._swing, self._swings_until = ToolPath([{"position": (0.0, 0.0, 0.0)}], [swing]), time * cycles
+
+    @property
+    def memory(self) -> dict[str, tuple[int, ...]]:
+        """What it remembers: shapes by name. Targets of its joints, reference of its tool, when a swing began."""
+        return {"targets": (len(self.joints),), "place": (3,), "swing": ()}
+
+    def place(self, q: np.ndarray) -> np.ndarray:
+        """Where the tool is at a configuration, in world axes [m], shape (3,)."""
+        return self._loop.tool(q).p
+
+    def still(self, state: State, m: Mapping[str, np.ndarray]) -> None:
+        """Remember where the servos are told to be, at the first call.
+
+        Args:
+            state: The state.
+            m: Its memory, arrays by name.
+        """
+        if np.isnan(m["targets"]).any():
+            m["targets"][:] = self._loop.servos.targets(state)
+
+    def commands(
+        self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
+    ) -> dict[str, float]:
+        """Commands of its servos.
+
+        Args:
+            state: The state, or an estimate of it.
+            m: Its memory, arrays by name; changed.
+            asked: What the operator asks for of this arm.
+            forward: Axes forward, to starboard and down of the vehicle in the world, as columns, shape (3, 3).
+            base: What the vehicle does, one of `BASE`.
+        """
+        self.still(state, m)
+        if asked.arm_mode == "joints":
+            m["place"][:], m["swing"][...] = np.nan, np.nan
+            rate = np.zeros(len(self.joints))
+            used = min(len(rate), 6)
+            rate[:used] = self.speeds.joint * np.array(asked.arm_axes[:used])
+            return self._moved(state, m, rate)
+        return self._led(state, m, asked, forward, base)
+
+    def _moved(self, state: State, m: Mapping[str, np.ndarray], rate: np.ndarray) -> dict[str, float]:
+        """Move the joints at rates [rad/s or m/s], shape (n,), up to their limits."""
+        low, high = self._loop.limits.T
+        there = np.clip(m["targets"] + self.period * rate, low, high)
+        out = self._loop.servos.commands(m["targets"], (there - m["targets"]) / self.period, state.t)
+        m["targets"][:] = there
+        return out
+
+    def _led(
+        self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
+    ) -> dict[str, float]:
+        """Lead the tool: in the world once the vehicle has come to rest, until it is flown; else along with the vehicle."""
+        pose = self._loop.tool(state.q)
+        along = forward @ (self.speeds.tool * np.array(asked.arm_axes[:3]))
+        place, rate = m["place"], np.zeros(6)
+        if base == "flies" or (base == "settles" and np.isnan(place).any()):
+            place[:], m["swing"][...] = np.nan, np.nan
+            if not along.any():
+                return self._moved(state, m, np.zeros(len(self.joints)))
+            wanted, rate[:3] = pose.p, along + (pose.J @ self._loop.carried(state))[:3]
+        else:
+            if np.isnan(place).any():
+                place[:] = pose.p
+            if asked.target is not None and not along.any():
+                way = np.array(asked.target) - place
+                along = way / max(self.period, float(np.linalg.norm(way)) / self.speeds.tool)
+            moved = place + self.period * along
+            off = moved - pose.p
+            if np.linalg.norm(off) > LEASH and off @ along > 0.0:
+                along = np.zeros(3)  # it waits for the tool
+            swung = self._swung(m, asked.swing, state.t)
+            wanted, rate[:3] = place + swung[0], along + swung[1]
+            place += self.period * along
+        facing = np.array(rpy_from_matrix(pose.R), dtype=float)
+        led = self._loop(state, m["targets"], np.concatenate([wanted, facing]), rate)
+        m["targets"][:] = led.targets
+        return led.commands
+
+    def _swung(self, m: Mapping[str, np.ndarray], wanted: bool, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Place and velocity of a swing about the tool's place, in the world."""
+        if not wanted:
+            m["swing"][...] = np.nan
+        elif np.isnan(m["swing"]):
+            m["swing"][...] = t
+        if np.isnan(m["swing"]) or t - m["swing"] >= self._swings_until:
+            return np.zeros(3), np.zeros(3)
+        sample = self._swing(float(t - m["swing"]))
+        return sample.position[:3], sample.rate[:3]
+
+    def gripped(self, asked: str, q: np.ndarray) -> tuple[dict[str, float], str]:
+        """Switches of what its gripper holds or lets go, and what to say.
+
+        Args:
+            asked: "close" or "open".
+            q: The true configuration, shape (nq,): jaws meet things, not estimates.
+        """
+        if not self.grasps:
+            return {}, f"{self.frame} has no gripper"
+        if asked == "open":
+            return {f"{g.name}.closed": 0.0 for g in self.grasps}, f"{self.frame} opens"
+        kin = dynamics.kinematics(self.model, q, np.zeros(self.model.nv))
+        apart = {g.name: _apart(self.model, kin, g) for g in self.grasps}
+        name = min(apart, key=lambda n: apart[n])
+        if apart[name] > 1.0:
+            held = next(g.held for g in self.grasps if g.name == name)
+            return {}, f"{self.frame} closes on nothing: {held} is out of reach"
+        return {f"{name}.closed": 1.0}, f"{self.frame} closes on {next(g.held for g in self.grasps if g.name == name)}"
+
+
+def _apart(model: Model, kin: dynamics.Kinematics, grasp: contact.Grasp | contact.Grip) -> float:
+    """Distance between what holds and what is held, in units of what can be bridged."""
+    if isinstance(grasp, contact.Grasp):
+        misfit = contact.grasp_misfit(contact.grasp_rows(model, kin, grasp), grasp)
+        return float(max(misfit)) / max(grasp.tolerance, 1e-12)
+    (a, p_a, _), (b, p_b, _) = model.locate(grasp.holder), model.locate(grasp.held)
+    return float(np.linalg.norm(kin.p_WB[b] + kin.R_WB[b] @ p_b - kin.p_WB[a] - kin.R_WB[a] @ p_a)) / grasp.reach

@@ -1,0 +1,228 @@
+"""What an operator asks for, as plain data; where it comes from: live from a page, or from the file of an earlier run."""
+
+from __future__ import annotations
+
+import abc
+import json
+import math
+import os
+import threading
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import IO, Any
+
+from hydromechs.errors import FieldError
+from hydromechs.values import floats, nearest, positive
+
+__all__ = ["ARM_MODES", "AXES", "GRIPPER", "MODES", "InputLog", "Inputs", "LiveInputs", "Operator", "RecordedInputs"]
+
+MODES = ("manual", "speed", "hold")
+"""What the six axes of the vehicle mean: forces and moments, speeds, motion of the place that it holds."""
+ARM_MODES = ("joints", "tool")
+"""What the axes of an arm mean: rates of its joints, velocity of its tool along the vehicle's axes."""
+GRIPPER = ("keep", "close", "open")
+"""What to do with the gripper of the chosen arm."""
+AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+"""Axes of the vehicle: forward, to starboard, down, and about them."""
+FORMAT = 1
+"""Number of the form of input files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """All that an operator asks for at one time."""
+
+    mode: str = "hold"
+    """One of `MODES`."""
+    axes: tuple[float, ...] = (0.0,) * 6
+    """Deflections of the vehicle's axes in the order of `AXES`, -1 to 1, shape (6,)."""
+    arm: int = 0
+    """Number of the arm that the next fields are for, from 0; a number that no arm has moves none."""
+    arm_mode: str = "joints"
+    """One of `ARM_MODES`."""
+    arm_axes: tuple[float, ...] = (0.0,) * 6
+    """Deflections of the arm's axes, -1 to 1, shape (6,): joints from the base on, or forward, starboard, down."""
+    gripper: str = "keep"
+    """One of `GRIPPER`; something happens when it changes."""
+    target: tuple[float, ...] | None = None
+    """Where the tool should go, in world axes [m], shape (3,); None for nowhere. It counts in the arm's mode "tool"."""
+    swing: bool = False
+    """Whether the tool swings up and down about its place, as in the fast manipulation mission."""
+
+    def __post_init__(self) -> None:
+        for name, known in (("mode", MODES), ("arm_mode", ARM_MODES), ("gripper", GRIPPER)):
+            value = getattr(self, name)
+            if value not in known:
+                raise FieldError(f"Operator.{name}", value, f"must be one of {', '.join(known)}")
+        for name in ("axes", "arm_axes"):
+            values = floats(getattr(self, name), 6, f"Operator.{name}")
+            if not all(-1.0 <= x <= 1.0 for x in values):
+                raise FieldError(f"Operator.{name}", list(values), "must be 6 numbers from -1 to 1")
+            object.__setattr__(self, name, values)
+        if not isinstance(self.arm, int) or isinstance(self.arm, bool) or not 0 <= self.arm < 100:
+            raise FieldError("Operator.arm", self.arm, "must be a whole number from 0 on")
+        if self.target is not None:
+            target = floats(self.target, 3, "Operator.target")
+            if not all(math.isfinite(x) and abs(x) < 1e6 for x in target):
+                raise FieldError("Operator.target", list(target), "must be 3 finite numbers")
+            object.__setattr__(self, "target", target)
+        if not isinstance(self.swing, bool):
+            raise FieldError("Operator.swing", self.swing, "must be true or false")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], last: Operator | None = None) -> Operator:
+        """An operator with some fields of another changed; unknown fields are refused.
+
+        Args:
+            values: Fields by name.
+            last: The other; the default one unless given.
+        """
+        given = asdict(last or cls())
+        for name in values:
+            if name not in given:
+                raise FieldError("Operator", name, f"is no field of it{nearest(str(name), given)}")
+        return cls(**{**given, **values})
+
+
+class InputLog:
+    """A file of all that an operator asked for: a line for each change, with the tick of the control that saw it first.
+
+    Args:
+        path: The file, a new one.
+        period: Time between two ticks [s].
+    """
+
+    def __init__(self, path: str | os.PathLike[str], period: float) -> None:
+        self._file: IO[str] = Path(path).open("x", encoding="utf-8")  # noqa: SIM115  it stays open while the run goes on
+        self._last = Operator()
+        self._write({"hydromechs_inputs": FORMAT, "period": period})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def take(self, tick: int, now: Operator) -> None:
+        """Write what is different from the tick before.
+
+        Args:
+            tick: Number of the tick.
+            now: What the operator asks for.
+        """
+        if now is self._last or now == self._last:
+            return
+        changed = {f.name: getattr(now, f.name) for f in fields(now) if getattr(now, f.name) != getattr(self._last, f.name)}
+        self._write({"tick": tick, **changed})
+        self._last = now
+
+    def close(self, t: float) -> None:
+        """Write when the run ended, and close the file.
+
+        Args:
+            t: Time [s].
+        """
+        self._write({"end": t})
+        self._file.close()
+
+
+class Inputs(abc.ABC):
+    """Where a pilot reads what the operator asks for. It is a device: copies of the pilot read the same one."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Inputs:
+        return self
+
+    @abc.abstractmethod
+    def at(self, tick: int) -> Operator:
+        """What the operator asks for at a tick of the control.
+
+        Args:
+            tick: Number of the tick, time over period.
+        """
+
+
+class LiveInputs(Inputs):
+    """Inputs of someone who steers now. Any thread may set them; the control reads them at its ticks, and logs them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._now = Operator()
+        self.log: InputLog | None = None
+        """Where changes are written to; None for nowhere."""
+
+    @property
+    def now(self) -> Operator:
+        """What the operator asks for."""
+        return self._now
+
+    def set(self, **changes: Any) -> Operator:
+        """Change some fields; what then holds. A wrong value is refused with an error, and nothing changes.
+
+        Args:
+            changes: Fields of `Operator` by name.
+        """
+        with self._lock:
+            self._now = Operator.of(changes, self._now)
+            return self._now
+
+    def at(self, tick: int) -> Operator:
+        """What is asked for now.
+
+        Args:
+            tick: Number of the tick, for the log.
+        """
+        now = self._now
+        if self.log is not None:
+            self.log.take(tick, now)
+        return now
+
+
+class RecordedInputs(Inputs):
+    """Inputs of an earlier run, from its file.
+
+    Args:
+        path: The file that an `InputLog` wrote.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._ticks: list[int] = []
+        self._values: list[Operator] = []
+        self.end: float | None = None
+        """Time at which that run ended [s]; None where it was killed."""
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        head = self._line(path, 1, lines[0] if lines else "")
+        if head.get("hydromechs_inputs") != FORMAT:
+            raise ValueError(f"{path} is not a file of an operator's inputs; a piloted run leaves inputs.jsonl in its folder")
+        self.period = positive(head.get("period"), f"{path}: period")
+        """Time between two ticks [s]."""
+        last = Operator()
+        for k, text in enumerate(lines[1:], start=2):
+            line = self._line(path, k, text)
+            if "end" in line:
+                self.end = float(line["end"])
+                continue
+            tick = line.pop("tick", None)
+            if not isinstance(tick, int) or (self._ticks and tick <= self._ticks[-1]):
+                raise ValueError(f"{path}:{k}: tick is {tick!r}, must be a whole number above those before")
+            last = Operator.of(line, last)
+            self._ticks.append(tick)
+            self._values.append(last)
+
+    @staticmethod
+    def _line(path: str | os.PathLike[str], k: int, text: str) -> dict[str, Any]:
+        try:
+            line = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path}:{k}: {error}") from None
+        if not isinstance(line, dict):
+            raise ValueError(f"{path}:{k}: {text!r} is not an object with names and values")
+        return line
+
+    def at(self, tick: int) -> Operator:
+        """What was asked for at a tick.
+
+        Args:
+            tick: Number of the tick.
+        """
+        k = bisect_right(self._ticks, tick)
+        return self._values[k - 1] if k else Operator()

@@ -1,0 +1,194 @@
+"""The controller of the operator station: from what an operator asks for to commands of thrusters, arms and grippers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hydromechs.actuation import Thruster
+from hydromechs.gnc import Pack, SpeedLoop, Vehicle, speeds_towards
+from hydromechs.model import State
+from hydromechs.simulation import Controller, Simulation
+from hydromechs.spatial import quaternion_matrix
+from hydromechs.values import floats, positive
+
+from ._arms import Arm, ArmSpeeds, arms_of
+from ._operator import ARM_MODES, AXES, GRIPPER, MODES, Inputs, LiveInputs, Operator
+
+__all__ = ["Pilot"]
+
+CONTROLLED = ("surge", "sway", "heave", "roll", "pitch", "yaw_rate")
+"""What the speed loop can control, in the order of the axes."""
+LEASH = 1.0
+"""Farthest that the place to hold runs ahead of the vehicle [m]."""
+TURN_LEASH = 0.5
+"""The same of the heading [rad]."""
+SETTLED = 0.1
+"""Distance from the place to hold [m], and speed [m/s], below which a vehicle counts as at rest."""
+REACHED = 1e-3
+"""Share of the strongest force or moment below which an axis counts as not driven."""
+
+
+class Pilot(Controller):
+    """Flies a vehicle as an operator asks, in one of the modes manual, speed and hold, and moves its arms. A controller.
+
+    Manual: deflections are shares of the highest force or moment along each axis. Speed: they are shares of `speeds`, followed
+    by a servo LQR. Hold: the place and heading are held; deflections move them. An arm moves by joints, or by its tool: in the
+    world once the vehicle rests in its place, else along with it. Its signals are what the operator asks for.
+
+    Args:
+        body: Name of the vehicle's body; the first free one with thrusters unless given.
+        speeds: Speeds at full deflection: surge, sway, heave [m/s], roll and pitch [rad], yaw [rad/s], shape (6,).
+        joint_speed: Rate of a joint at full deflection [rad/s or m/s].
+        tool_speed: Speed of a tool at full deflection [m/s].
+        bandwidth: Bandwidth of the speed loop [rad/s].
+        stiffness: Rate at which errors of place die away [1/s].
+        period: Time between two commands [s].
+        inputs: Where the operator's inputs come from; those of nobody, which is to hold, unless given.
+    """
+
+    def __init__(
+        self,
+        *,
+        body: str | None = None,
+        speeds: Sequence[float] = (0.6, 0.4, 0.3, 0.2, 0.2, 0.3),
+        joint_speed: float = 0.3,
+        tool_speed: float = 0.15,
+        bandwidth: float = 1.5,
+        stiffness: float = 0.5,
+        period: float = 0.04,
+        inputs: Inputs | None = None,
+    ) -> None:
+        self.body, self.period = body, positive(period, "period")
+        self.speeds = np.array([positive(x, "speeds") for x in floats(speeds, 6, "speeds")])
+        self.arm_speeds = ArmSpeeds(positive(joint_speed, "joint_speed"), positive(tool_speed, "tool_speed"))
+        self.bandwidth, self.stiffness = positive(bandwidth, "bandwidth"), positive(stiffness, "stiffness")
+        self.inputs: Inputs = LiveInputs() if inputs is None else inputs
+        self.arms: list[Arm] = []
+        """The arms, once it has started."""
+
+    def start(self, simulation: Simulation) -> None:
+        """Design the speed loop and look up the arms.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        self._simulation = simulation
+        vehicle = Vehicle(simulation, self.body or carrier(simulation))
+        down = float(simulation.model.world.down[2])
+        self._signs = np.array([1.0, down, down, 1.0, down, down])  # starboard and down, whichever way y and z point
+        reach = vehicle.reach
+        largest = np.repeat([reach[:3].max(), reach[3:].max()], 3)
+        driven = [name for name, x, most in zip(CONTROLLED, reach, largest, strict=True) if x > REACHED * most]
+        self._loop = SpeedLoop(simulation, vehicle.name, driven, self.bandwidth, 1.0, self.period)
+        self.arms = arms_of(simulation, vehicle.body, self.arm_speeds, self.period)
+        shapes: dict[str, tuple[int, ...]] = {"integrals": (6,), "held": (6,), "last": (2,)}
+        for k, arm in enumerate(self.arms):
+            shapes |= {f"{k}.{name}": shape for name, shape in arm.memory.items()}
+        self._pack = Pack(shapes)
+        self.memory = np.full(self._pack.size, np.nan)
+        self._pack.views(self.memory)["integrals"][:] = 0.0
+        self.signals = {f"operator.{name}": "1" for name in ("mode", *AXES, "arm", "arm_mode", *map(str, range(1, 7)), "swing")}
+
+    @property
+    def vehicle(self) -> Vehicle:
+        """The vehicle that it flies, once it has started."""
+        return self._loop.vehicle
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is compiled stays behind: `start` makes it anew."""
+        return {name: x for name, x in self.__dict__.items() if name not in ("_simulation", "_loop", "arms")} | {"arms": []}
+
+    def __call__(self, state: State) -> dict[str, float]:
+        """Commands of thrusters, servos and grippers at a `state`."""
+        asked = self.inputs.at(round(state.t / self.period))
+        memory = np.array(self.memory, dtype=float)
+        m = self._pack.views(memory)
+        R = np.array(quaternion_matrix(state.q[self.vehicle.q][3:]), dtype=float)
+        out, base = self._flown(state, m, asked, R)
+        forward = _level(R) * self._signs[:3]
+        for k, arm in enumerate(self.arms):
+            own = {name: m[f"{k}.{name}"] for name in arm.memory}
+            mine = asked if k == asked.arm else replace(asked, arm_axes=(0.0,) * 6, target=None, swing=False)
+            out |= arm.commands(state, own, mine, forward, base)
+        self.messages = []
+        gripper = float(GRIPPER.index(asked.gripper))
+        if gripper not in (0.0, m["last"][1]) and asked.arm < len(self.arms):
+            switches, said = self.arms[asked.arm].gripped(asked.gripper, self._simulation.state.q)
+            out |= switches
+            self.messages = [said]
+        m["last"][:] = MODES.index(asked.mode), gripper
+        self.memory = memory
+        self.signal_values = np.array(_shown(asked))
+        return out
+
+    def _flown(self, state: State, m: dict[str, np.ndarray], asked: Operator, R: np.ndarray) -> tuple[dict[str, float], str]:
+        """Commands of the thrusters, and what the vehicle does, one of `BASE`."""
+        axes, here = self._signs * np.array(asked.axes), state.q[self.vehicle.q]
+        if asked.mode == "manual":
+            m["held"][:], m["integrals"][:] = np.nan, 0.0
+            return self.vehicle.push(axes * self.vehicle.reach).commands, "flies"
+        if m["last"][0] == MODES.index("manual"):
+            m["integrals"][:] = 0.0
+        if asked.mode == "speed":
+            m["held"][:] = np.nan
+            reference = axes * self.speeds
+        else:
+            reference = self._held_place(state, m["held"], axes, here, R)
+        driven = self._loop(state, m["integrals"], reference)
+        m["integrals"][:] = driven.memory
+        if asked.mode == "speed" or axes.any():
+            return driven.push.commands, "flies"
+        near = np.linalg.norm(m["held"][:3] - here[:3]) < SETTLED and np.linalg.norm(state.v[self.vehicle.v][:3]) < SETTLED
+        return driven.push.commands, "rests" if near else "settles"
+
+    def _held_place(self, state: State, held: np.ndarray, axes: np.ndarray, here: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """References of the speed loop that hold a place, and move it by deflections, shape (6,)."""
+        heading = float(np.arctan2(R[1, 0], R[0, 0]))
+        if np.isnan(held).any():
+            coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # where it comes to rest
+            held[:] = [*(here[:3] + coast), 0.0, 0.0, heading]
+        rate = np.zeros(6)
+        rate[:3] = _level(R) @ (self.speeds[:3] * axes[:3])
+        rate[5] = self.speeds[5] * axes[5]
+        off = held[:3] + self.period * rate[:3] - here[:3]
+        if np.linalg.norm(off) > LEASH and off @ rate[:3] > 0.0:
+            rate[:3] = 0.0  # it waits for the vehicle
+        turn = (held[5] - heading + np.pi) % (2.0 * np.pi) - np.pi
+        if abs(turn) > TURN_LEASH and turn * rate[5] > 0.0:
+            rate[5] = 0.0
+        held += self.period * rate
+        held[3:5] = self.speeds[3:5] * axes[3:5]
+        return speeds_towards(here, held, rate, self.stiffness, float(self.speeds[0]))[0]
+
+
+def carrier(simulation: Simulation) -> str:
+    """Name of the body on the world that carries the first thruster.
+
+    Args:
+        simulation: The simulation.
+    """
+    model = simulation.model
+    thrusters = [c for c in simulation.plant.components if isinstance(c, Thruster)]
+    if not thrusters:
+        raise ValueError(f"{model.name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
+    body = model.locate(thrusters[0].frame).body
+    while model.parent[body] >= 0:
+        body = model.parent[body]
+    return model.body_names[body]
+
+
+def _level(R: np.ndarray) -> np.ndarray:
+    """Axes of a vehicle turned level: forward, sideways and along z of the world, as columns, shape (3, 3)."""
+    heading = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(heading), np.sin(heading)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _shown(asked: Operator) -> list[float]:
+    """Values of the signals."""
+    mode, arm_mode = MODES.index(asked.mode), ARM_MODES.index(asked.arm_mode)
+    return [mode, *asked.axes, asked.arm, arm_mode, *asked.arm_axes, float(asked.swing)]

@@ -1,0 +1,81 @@
+"""Who watches and who steers: any number watch, one has the controls and can hand them over."""
+
+from __future__ import annotations
+
+import threading
+
+__all__ = ["Seats"]
+
+
+class Seats:
+    """The seats of a station. The first one has the controls; free controls go to who takes them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all: dict[str, str] = {}
+        self._asking: list[str] = []
+        self._pilot: str | None = None
+        self._count = 0
+
+    def join(self, seat: str) -> str:
+        """Somebody comes; what to call them.
+
+        Args:
+            seat: Their number, which nobody else has.
+        """
+        with self._lock:
+            self._count += 1
+            self._all[seat] = f"operator {self._count}"
+            if self._pilot is None:
+                self._pilot = seat
+            return self._all[seat]
+
+    def leave(self, seat: str) -> None:
+        """Somebody goes; controls that they had go to who asked first, or are free."""
+        with self._lock:
+            self._all.pop(seat, None)
+            self._asking = [s for s in self._asking if s != seat]
+            if self._pilot == seat:
+                self._pilot = self._asking.pop(0) if self._asking else None
+
+    def steers(self, seat: str) -> bool:
+        """Whether a seat has the controls."""
+        return self._pilot == seat
+
+    def ask(self, seat: str) -> None:
+        """Take the controls if they are free, else ask for them."""
+        with self._lock:
+            if seat not in self._all or seat == self._pilot:
+                return
+            if self._pilot is None:
+                self._pilot = seat
+                self._asking = [s for s in self._asking if s != seat]
+            elif seat not in self._asking:
+                self._asking.append(seat)
+
+    def give(self, seat: str) -> str | None:
+        """Hand the controls over to who asked first, or put them down if nobody did; name of who has them now.
+
+        Args:
+            seat: Who hands over; nothing happens if it does not steer.
+        """
+        with self._lock:
+            if self._pilot == seat:
+                self._pilot = self._asking.pop(0) if self._asking else None
+            return self._all.get(self._pilot or "")
+
+    def view(self, seat: str) -> dict[str, object]:
+        """What a seat is told: who it is, who steers, who asks, how many watch."""
+        with self._lock:
+            return {
+                "you": self._all.get(seat, ""),
+                "steers": self._pilot == seat,
+                "pilot": self._all.get(self._pilot or "", ""),
+                "asking": [self._all[s] for s in self._asking],
+                "seats": len(self._all),
+            }
+
+    @property
+    def free(self) -> bool:
+        """Whether nobody has the controls."""
+        return self._pilot is None

@@ -1,0 +1,403 @@
+"""A piloted scenario that runs in a thread of its own, in real time: start, pause, step, reset, time scale; telemetry."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hydromechs.errors import SimulationDiverged
+from hydromechs.gnc import Navigated
+from hydromechs.integrators import is_multiple
+from hydromechs.recording import RunFolder, load_recording
+from hydromechs.scenario import Checkpoints, ControllerSpec, RunResult, Scenario, conclude_run, recording_attrs, run_scenario
+from hydromechs.simulation import LiveRun, Simulation
+from hydromechs.values import positive
+
+from ._configuration import Catalog, Changes, Configured
+from ._operator import InputLog, Inputs, LiveInputs, RecordedInputs
+from ._pilot import Pilot
+from ._telemetry import Display, Snapshot
+
+__all__ = ["FRAME", "LOST_AFTER", "Session", "fly_again", "piloted"]
+
+FRAME = 1.0 / 30.0
+"""Time between two snapshots [s]."""
+SMOOTH = 0.02
+"""Time between two stops of a session that is short enough [s]."""
+LOST_AFTER = 2.0
+"""Time without a word from the pilot after which the vehicle holds its place [s]."""
+BEHIND = 0.25
+"""Lateness from which on a session does not try to catch up [s]."""
+MOST_MESSAGES = 40
+"""Messages that are kept for pages."""
+CHECKPOINT = 10.0
+"""Time between two checkpoints [s]."""
+
+
+def piloted(configured: Configured, inputs: Inputs) -> Scenario:
+    """The scenario with a pilot that reads given inputs.
+
+    Args:
+        configured: The scenario; its controller is the pilot by name.
+        inputs: What the pilot reads.
+    """
+    spec = configured.scenario.controller
+    assert isinstance(spec, ControllerSpec)
+    pilot = spec.make()
+    assert isinstance(pilot, Pilot)
+    pilot.inputs = inputs
+    return replace(configured.scenario, controller=pilot)
+
+
+def pilot_of(simulation: Simulation) -> Pilot:
+    """The pilot of a simulation, behind its sensors or not."""
+    controller = simulation.controller
+    inner = controller.controller if isinstance(controller, Navigated) else controller
+    assert isinstance(inner, Pilot)
+    return inner
+
+
+def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str] | RunFolder) -> RunResult:
+    """Simulate a piloted run once more from its inputs; the same run, to the last bit.
+
+    Args:
+        catalog: How to read scenarios.
+        run: Folder of the piloted run.
+        folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
+    """
+    old = RunFolder(run)
+    if not old.inputs.is_file():
+        raise ValueError(f"{run} is not the folder of a piloted run: there is no {old.inputs.name} in it")
+    attrs = load_recording(old.recording).attrs
+    text, file = str(attrs["scenario"]), str(attrs["scenario_file"])
+    inputs = RecordedInputs(old.inputs)
+    if inputs.end is None:
+        raise ValueError(f'{old.inputs} has no end: the run was killed; add a line {{"end": T}} with the time to simulate to')
+    read = catalog.read(text, file)
+    scenario = piloted(Configured(name=read.name, scenario=read, text=text, file=file, changes=Changes()), inputs)
+    return run_scenario(replace(scenario, duration=inputs.end), folder, text=text, file=file)
+
+
+def _slice(simulation: Simulation, period: float) -> float:
+    """Time between two stops [s]: a part of the control's period that is short enough for smooth pictures, where it may be."""
+    if simulation.method.starts_anew:
+        return period  # other stops, other numbers
+    step = simulation.step_size
+    fit = (n for n in range(math.ceil(period / SMOOTH), 0, -1) if is_multiple(period / n, step, step))
+    return period / next(fit, 1)
+
+
+class Session:
+    """A scenario that an operator flies. All methods may be called from any thread; the simulation never waits for a page.
+
+    Args:
+        configured: What to fly.
+        folder: Folder of the runs' folders: NAME, NAME-2, ... in it, one for each run.
+        lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
+    """
+
+    def __init__(self, configured: Configured, folder: str | os.PathLike[str], *, lost_after: float = LOST_AFTER) -> None:
+        self.folder, self.lost_after = Path(folder), positive(lost_after, "lost_after")
+        self.inputs = LiveInputs()
+        """What the operator asks for."""
+        self.configured = configured
+        """What is flown."""
+        self.problem = ""
+        """Why the run ended before its time; empty while it goes on."""
+        self.result: RunResult | None = None
+        """What became of the run before this one."""
+        self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
+        """What happened, the newest last."""
+        self.lost = False
+        """Whether the pilot was lost, so that the vehicle holds its place."""
+        self._heard = time.monotonic()
+        self._running, self._scale, self._steps = False, 1.0, 0
+        self._factor, self._late, self._runs, self._snapshots = 0.0, 0, 0, 0
+        self._anchor, self._measured, self._due = (0.0, 0.0), (0.0, 0.0), 0.0
+        self._diverged: SimulationDiverged | None = None
+        self._snapshot: Snapshot | None = None
+        self._requests: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._wake = threading.Event()
+        self._published = threading.Condition()
+        self._closed = False
+        self._stack = contextlib.ExitStack()
+        self._build(configured)
+        self._begin()
+        self._thread = threading.Thread(target=self._loop, name="session", daemon=True)
+        self._thread.start()
+
+    # -- what others ask for ------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Let time run."""
+        self._ask(self._start)
+
+    def pause(self) -> None:
+        """Stop time."""
+        self._ask(self._pause)
+
+    def step(self) -> None:
+        """One tick of the control while time stands still."""
+        self._ask(self._one_step)
+
+    def scale(self, factor: float) -> None:
+        """Let time run faster or slower than the clock.
+
+        Args:
+            factor: Simulated over real time, above 0; infinite for as fast as possible.
+        """
+        factor = float(factor)
+        if not factor > 0.0:
+            raise ValueError(f"the time scale is {factor!r}, must be above 0; inf for as fast as possible")
+        self._ask(lambda: self._set_scale(factor))
+
+    def reset(self, configured: Configured | None = None) -> None:
+        """End the run and begin another one from the start, paused.
+
+        Args:
+            configured: What to fly then; the same unless given.
+        """
+        self._ask(lambda: self._again(configured or self.configured))
+
+    def heard(self) -> None:
+        """The pilot said something."""
+        self._heard = time.monotonic()
+        self.lost = False
+
+    def drag(self, place: Sequence[float]) -> None:
+        """Let the tool come to a place, while the vehicle holds its own.
+
+        Args:
+            place: Where, in world axes [m], shape (3,).
+        """
+        self.inputs.set(mode="hold", axes=(0.0,) * 6, arm_mode="tool", arm_axes=(0.0,) * 6, target=place)
+
+    def close(self) -> None:
+        """End the run and the thread."""
+        self._closed = True
+        self._wake.set()
+        self._thread.join()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest snapshot."""
+        assert self._snapshot is not None
+        return self._snapshot
+
+    def wait(self, after: Snapshot | None, timeout: float) -> Snapshot:
+        """The newest snapshot, as soon as it is another one than `after`, or after a while.
+
+        Args:
+            after: The one that is known.
+            timeout: How long to wait at most [s].
+        """
+        with self._published:
+            self._published.wait_for(lambda: self._snapshot is not after or self._closed, timeout)
+        return self.snapshot
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """How the run goes, plain data."""
+        return {
+            "scenario": self.configured.name,
+            "title": self.configured.scenario.title or self.configured.scenario.name,
+            "running": self._running,
+            "scale": self._scale if math.isfinite(self._scale) else "max",
+            "factor": round(self._factor, 3),
+            "late": self._late,
+            "lost": self.lost,
+            "problem": self.problem,
+            "run": self._run_folder.path.name,
+            "messages": list(self.messages)[-6:],
+        }
+
+    @property
+    def run_folder(self) -> RunFolder:
+        """Folder of the run."""
+        return self._run_folder
+
+    @property
+    def pilot(self) -> Pilot:
+        """The pilot; it belongs to the session's thread."""
+        return self._pilot
+
+    @property
+    def simulation(self) -> Simulation:
+        """The simulation; it belongs to the session's thread."""
+        return self._sim
+
+    # -- the thread ---------------------------------------------------------------------------------------------------------
+
+    def _ask(self, request: Callable[[], None]) -> None:
+        self._requests.put(request)
+        self._wake.set()
+
+    def _loop(self) -> None:
+        while not self._closed:
+            while not self._requests.empty():
+                self._requests.get()()
+            self._look_for_pilot()
+            if self._steps or self._running:
+                self._tick()
+            else:
+                self._wake.wait(0.2)
+            self._wake.clear()
+        self._end()
+        with self._published:
+            self._published.notify_all()
+
+    def _tick(self) -> None:
+        """One slice of a period of the control at its time, or a whole one when asked to step."""
+        slice_ = self._slice
+        if self._steps:
+            self._steps -= 1
+            slice_ = self._pilot.period
+        elif math.isfinite(self._scale):
+            ahead = self._anchor[1] + (self._live.t - self._anchor[0]) / self._scale - time.perf_counter()
+            if ahead > 0.0:
+                if self._wake.wait(ahead):
+                    return  # someone asks for something
+            elif ahead < -BEHIND:
+                self._late += 1
+                self._set_anchor()
+        self._advance(slice_)
+        now = time.perf_counter()
+        if not self.problem and (now >= self._due or not self._running):
+            self._due = max(self._due + FRAME, now)
+            self._publish()
+            passed = now - self._measured[1]
+            if passed > 0.5:
+                self._factor = (self._live.t - self._measured[0]) / passed
+                self._measured = (self._live.t, now)
+
+    def _advance(self, period: float) -> None:
+        """Run to the next multiple of a time [s]."""
+        try:
+            said = self._live.advance((math.floor(self._live.t / period + 1e-6) + 1) * period)
+        except SimulationDiverged as error:
+            self._fail(str(error), error)
+        except Exception as error:
+            self._fail(f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}", None)
+        else:
+            self._tell()
+            if said:
+                self._fail(f"stopped: {said}", None)
+
+    def _publish(self) -> None:
+        self._snapshots += 1
+        snapshot = self._display.snapshot(self._snapshots, self._runs)
+        with self._published:
+            self._snapshot = snapshot
+            self._published.notify_all()
+
+    def _tell(self) -> None:
+        new = self._live.log.messages[self._told :]
+        self._told += len(new)
+        self.messages.extend(new)
+
+    def _look_for_pilot(self) -> None:
+        """Hold the place when the pilot has not been heard of for a while."""
+        if self.lost or time.monotonic() - self._heard < self.lost_after:
+            return
+        self.lost = True
+        still = {"mode": "hold", "axes": (0.0,) * 6, "arm_axes": (0.0,) * 6, "gripper": "keep", "target": None}
+        now = self.inputs.now
+        if any(getattr(now, name) != value for name, value in still.items()):
+            self.inputs.set(**still)
+            self.messages.append(f"t = {self._live.t:g} s: nobody steers; the vehicle holds its place")
+
+    def _start(self) -> None:
+        if not self.problem:
+            self._running = True
+            self._set_anchor()
+
+    def _pause(self) -> None:
+        """Stop time at a tick of the control."""
+        if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
+            self._advance(self._pilot.period)
+        self._running, self._factor = False, 0.0
+        if self.problem:
+            return
+        self._publish()
+
+    def _one_step(self) -> None:
+        if not self._running and not self.problem:
+            self._steps += 1
+
+    def _set_scale(self, factor: float) -> None:
+        self._scale = factor
+        self._set_anchor()
+
+    def _set_anchor(self) -> None:
+        """From here on time runs with the clock."""
+        now = time.perf_counter()
+        self._anchor = self._measured = (self._live.t, now)
+
+    def _fail(self, problem: str, diverged: SimulationDiverged | None) -> None:
+        self.problem, self._running, self._diverged = problem, False, diverged
+        self._tell()
+        self.messages.append(problem.splitlines()[0])
+        with contextlib.suppress(Exception):  # of a state that is not finite nothing can be shown
+            self._publish()
+
+    # -- runs ---------------------------------------------------------------------------------------------------------------
+
+    def _build(self, configured: Configured) -> None:
+        """Make the simulation of a scenario."""
+        simulation = piloted(configured, self.inputs).simulation()
+        simulation.compile()
+        pilot = pilot_of(simulation)
+        display = Display(simulation, pilot, configured.scenario.terrain)
+        self.configured, self._sim, self._pilot, self._display = configured, simulation, pilot, display
+        self._slice = _slice(simulation, pilot.period)
+
+    def _begin(self) -> None:
+        """Begin a run, paused."""
+        configured, simulation, pilot = self.configured, self._sim, self._pilot
+        self._run_folder = self._stack.enter_context(RunFolder.numbered(self.folder / configured.scenario.name))
+        folder = self._run_folder
+        self._saved = Checkpoints(folder.state, simulation.state, simulation.layout_names, CHECKPOINT)
+        attrs = recording_attrs(configured.scenario, configured.text, configured.file)
+        self._live: LiveRun = simulation.begin(path=folder.recording, saved=self._saved.take, attrs=attrs)
+        self.inputs.log = InputLog(folder.inputs, pilot.period)
+        self.inputs.set(gripper="keep", target=None, swing=False)
+        self.problem, self._running, self._steps, self._told = "", False, 0, 0
+        self._diverged = None
+        self._runs += 1
+        self._due = 0.0
+        self._set_anchor()
+        self._publish()
+
+    def _end(self) -> None:
+        """End the run and write its summary."""
+        log, self.inputs.log = self.inputs.log, None
+        run = self._live.close()
+        if log is not None:
+            log.close(self._live.t)
+        finished = run if self._diverged is None else None
+        if self._live.t > 0.0:
+            scenario = self.configured.scenario
+            self.result = conclude_run(scenario, self._sim, self._run_folder, finished, self._diverged, late=self._late)
+        else:
+            self._run_folder.clear()  # nothing happened
+        self._stack.close()
+
+    def _again(self, configured: Configured) -> None:
+        self._end()
+        self._sim.reset()
+        if configured is not self.configured:
+            try:
+                self._build(configured)
+            except Exception as error:
+                self.messages.append(f"{configured.name} cannot be flown: {error}")
+        self._begin()

@@ -1,0 +1,338 @@
+"""The operator station: a session, its scenes and the gate in front of them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import ScenarioError
+from hydromechs.spatial import quaternion_matrix
+from hydromechs.viewer import LivePage, free_port, live_scene
+
+from ._configuration import Catalog, Changes, Configured, configured
+from ._gate import Gate
+from ._messages import Refused
+from ._operator import AXES
+from ._seats import Seats
+from ._session import FRAME, LOST_AFTER, Session
+from ._telemetry import Snapshot
+
+__all__ = ["Station"]
+
+LOCAL = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"
+"""Addresses to listen on: of this machine alone, or of all its networks."""
+PICTURE = (720, 1280)
+"""Height and width of a saved camera image."""
+PICTURE_WAIT = 20.0
+"""Longest time to wait for a browser to draw one [s]."""
+LOG = logging.getLogger(__name__)
+
+
+class Scenes:
+    """The live scene twice: seen from outside, and from the camera of the vehicle.
+
+    Args:
+        session: What is shown.
+    """
+
+    def __init__(self, session: Session) -> None:
+        sim, scenario, first = session.simulation, session.configured.scenario, session.snapshot
+        self.model = sim.model
+        """The mechanism that is shown."""
+        vehicle = session.pilot.vehicle.body
+        scene = live_scene(sim.model, first.position, first.wxyz, terrain=scenario.terrain, environment=scenario.environment)
+        options: dict[str, Any] = dict(environment=scenario.environment, seed=scenario.seed, actuators=sim.actuators)
+        self.outside = LivePage(sim.model, scene, follow=vehicle, **options)
+        """Seen from outside; the camera moves with the vehicle."""
+        self.onboard = LivePage(sim.model, scene, **options)
+        """Seen from the camera on the vehicle."""
+        cameras = [name for name in sim.model.frames if name.rpartition(".")[2].endswith("camera")]
+        self._eye = sim.model.locate(cameras[0] if cameras else sim.model.body_names[vehicle])
+        self._upright, self._down = scene.upright, np.array(sim.model.world.down)
+        self._looked = 0.0
+        self._session = session
+        self._handle = self._drag_handle(session)
+
+    def _drag_handle(self, session: Session) -> Any:
+        """A handle on the tool of the chosen arm, for the pilot to drag."""
+        if not session.snapshot.tools:
+            return None
+        low, high = self.outside.scene.bounds(0)
+        handle = self.outside.server.scene.add_transform_controls(
+            "/world/handle",
+            scale=0.08 * float(np.linalg.norm(high - low)),
+            disable_rotations=True,
+            depth_test=False,
+            position=session.snapshot.tools[0],
+        )
+        handle.on_update(lambda event: session.drag(event.target.position.tolist()))
+        return handle
+
+    def show(self, snapshot: Snapshot, *, arm: int, dragged: bool) -> None:
+        """Show a snapshot.
+
+        Args:
+            snapshot: What to show.
+            arm: Number of the arm whose tool has the handle.
+            dragged: Whether the handle is somewhere for the tool to come to.
+        """
+        moved = (snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
+        self.outside.pose(*moved)
+        if self._handle is not None and not dragged and arm < len(snapshot.tools):
+            place = np.array(snapshot.tools[arm])
+            if np.abs(self._handle.position - place).max() > 1e-3:
+                self._handle.position = place
+        if self.onboard.server.get_clients():
+            self.onboard.pose(*moved)
+            self.look(snapshot)
+
+    def look(self, snapshot: Snapshot) -> None:
+        """Put the cameras of all who look from on board where the camera is: x is its line of sight.
+
+        Args:
+            snapshot: What is shown.
+        """
+        if time.monotonic() - self._looked < 2.0 * FRAME:
+            return
+        self._looked = time.monotonic()
+        body, p, R = self._eye
+        R_WB = np.array(quaternion_matrix(snapshot.wxyz[body]), dtype=float)
+        axes = self._upright @ R_WB @ R
+        place = self._upright @ (snapshot.position[body] + R_WB @ p)
+        up = -axes[:, 2] * float(self._down[2])
+        for client in self.onboard.server.get_clients().values():
+            with client.atomic():
+                client.camera.up_direction = up
+                client.camera.position = place
+                client.camera.look_at = place + axes[:, 0]
+
+    def picture(self, path: Path) -> None:
+        """Save what the camera on the vehicle sees; a page must be open, whose browser draws it.
+
+        Args:
+            path: The file, a PNG.
+        """
+        import matplotlib.image
+
+        clients = list(self.onboard.server.get_clients().values())
+        if not clients:
+            raise ValueError("no page shows the camera's view; open one")
+        height, width = PICTURE
+        image = clients[0].get_render(height, width, transport_format="png", timeout=PICTURE_WAIT)
+        path.parent.mkdir(exist_ok=True)
+        matplotlib.image.imsave(path, image[..., :3])
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.outside.close()
+        self.onboard.close()
+
+
+class Station:
+    """A scenario that people fly and watch in their browsers, at the address `url`.
+
+    Args:
+        catalog: The scenarios that can be chosen.
+        name: Name of the one to begin with.
+        folder: Folder of the runs' folders.
+        share: Whether other machines may come; only this one unless given.
+        port: Port to listen on; the next free one where it is in use, any for 0.
+        lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        name: str,
+        folder: str | os.PathLike[str] = "runs",
+        *,
+        share: bool = False,
+        port: int = 0,
+        lost_after: float = LOST_AFTER,
+    ) -> None:
+        self.catalog, self.seats = catalog, Seats()
+        self.session = Session(configured(catalog, name), folder, lost_after=lost_after)
+        """The scenario that is flown."""
+        self.scenes = Scenes(self.session)
+        """What is seen of it."""
+        self._frame: tuple[int, str] = (0, "{")
+        self._generation = 0
+        self._closed = False
+        self._offered: list[str] | None = None
+        self._pictures = threading.Lock()
+        self._render()
+        self.gate = Gate(self, host=EVERYWHERE if share else LOCAL, port=free_port(port))
+        """Its door."""
+        self._feed = threading.Thread(target=self._show, name="scenes", daemon=True)
+        self._feed.start()
+
+    @property
+    def url(self) -> str:
+        """Its address; from other machines, with the name of this one in place of 127.0.0.1."""
+        return f"http://{LOCAL}:{self.gate.port}/{self.gate.token}/"
+
+    def close(self) -> None:
+        """End the run and stop serving."""
+        self._closed = True
+        self.gate.close()
+        self.session.close()
+        self._feed.join()
+        self.scenes.close()
+
+    # -- what the thread of the scenes does ---------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """Show each new snapshot, and make its frame for the pages."""
+        last: Snapshot | None = None
+        while not self._closed:
+            snapshot = self.session.wait(last, 0.05)
+            if snapshot is not last:
+                if self.session.simulation.model is not self.scenes.model:
+                    old, self.scenes = self.scenes, Scenes(self.session)
+                    self._generation += 1
+                    old.close()
+                asked = self.session.inputs.now
+                try:
+                    self.scenes.show(snapshot, arm=asked.arm, dragged=asked.target is not None)
+                except Exception:
+                    LOG.exception("the scene cannot show t = %g s", snapshot.t)
+                last = snapshot
+            elif last is not None:
+                self.scenes.look(last)  # for who comes while time stands still
+            self._render()
+
+    def _render(self) -> None:
+        """Make the text of the newest frame."""
+        snapshot, session = self.session.snapshot, self.session
+        asked = session.inputs.now
+        operator = {"mode": asked.mode, "arm": asked.arm, "arm_mode": asked.arm_mode, "swing": asked.swing}
+        operator |= {"axes": asked.axes, "arm_axes": asked.arm_axes, "dragged": asked.target is not None}
+        frame = {"type": "frame", "t": round(snapshot.t, 3), "scene": self._generation, "hud": snapshot.hud}
+        frame |= {"status": session.status, "operator": operator}
+        text = json.dumps(frame)[:-1]
+        if text != self._frame[1]:
+            self._frame = (snapshot.number, text)
+
+    # -- what the gate asks for ---------------------------------------------------------------------------------------------
+
+    def scene_port(self, view: str) -> int | None:
+        """Port of the viewer's server of "outside" or "onboard"; None for other names."""
+        pages = {"outside": self.scenes.outside, "onboard": self.scenes.onboard}
+        return int(pages[view].server.get_port()) if view in pages else None
+
+    def enter(self, seat: str) -> dict[str, Any]:
+        """Somebody opens the page: who they are, what can be chosen, what can be moved."""
+        name = self.seats.join(seat)
+        arms = [{"frame": arm.frame, "joints": arm.joints, "gripper": bool(arm.grasps)} for arm in self.session.pilot.arms]
+        return {"you": name, "scenarios": self.offered, "arms": arms, "axes": AXES}
+
+    @property
+    def offered(self) -> list[str]:
+        """Names of the scenarios that can be chosen."""
+        return list(self.catalog.files)
+
+    def exit(self, seat: str) -> None:
+        """Somebody has closed the page."""
+        self.seats.leave(seat)
+
+    def frame(self) -> tuple[int, str]:
+        """The newest frame for all, and the number of its snapshot."""
+        return self._frame
+
+    def own(self, seat: str, dropped: int) -> dict[str, Any]:
+        """What only one seat is told."""
+        return {**self.seats.view(seat), "dropped": dropped}
+
+    def may(self, seat: str, kind: str) -> bool:
+        """Whether a seat may send a message of the viewer: handles are for the pilot."""
+        return not kind.startswith("TransformControls") or self.seats.steers(seat)
+
+    def take(self, seat: str, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Do what a page asks for; who does not steer may only ask for the controls.
+
+        Args:
+            seat: Who asks.
+            message: The message.
+        """
+        kind, session = message["type"], self.session
+        if kind == "ask":
+            self.seats.ask(seat)
+            return None
+        if not self.seats.steers(seat):
+            raise Refused(f"{kind} from a seat that does not steer")
+        session.heard()
+        if kind == "give":
+            self.seats.give(seat)
+        elif kind == "operator":
+            self._steer({name: value for name, value in message.items() if name != "type"})
+        elif kind == "scale":
+            self._scale(message["value"])
+        elif kind in ("configure", "save"):
+            return self._configure(message, save=kind == "save")
+        elif kind == "picture":
+            return self._picture()
+        else:
+            {"start": session.start, "pause": session.pause, "step": session.step, "reset": session.reset}[kind]()
+        return None
+
+    def _steer(self, fields: dict[str, Any]) -> None:
+        arm = fields.get("arm_axes")
+        if fields.get("arm_mode") == "joints" or "arm" in fields or (isinstance(arm, list) and any(arm)):
+            fields["target"] = None  # whoever moves the arm by hand does not want it to go elsewhere
+        try:
+            self.session.inputs.set(**fields)
+        except (ValueError, TypeError) as error:
+            raise Refused(f"operator: {error}") from None
+
+    def _scale(self, value: Any) -> None:
+        if value != "max" and (not isinstance(value, int | float) or isinstance(value, bool)):
+            raise Refused(f"scale: {value!r}, must be a number or max")
+        try:
+            self.session.scale(float("inf") if value == "max" else float(value))
+        except ValueError as error:
+            raise Refused(f"scale: {error}") from None
+
+    def _configure(self, message: Mapping[str, Any], *, save: bool) -> dict[str, Any]:
+        """Check a changed scenario like a file; fly it, or save it."""
+        try:
+            made: Configured = configured(self.catalog, message["scenario"], Changes.of(message["changes"]))
+        except ScenarioError as error:
+            return {"type": "checked", "problems": [str(p) for p in error.problems]}
+        except (ValueError, TypeError) as error:
+            return {"type": "checked", "problems": [str(error)]}
+        if save:
+            return {"type": "saved", "file": str(self._write(made)), "text": made.text}
+        self.session.reset(made)
+        return {"type": "checked", "problems": []}
+
+    def _write(self, made: Configured) -> Path:
+        """Write a scenario into the folder of the runs, under a name of ours."""
+        folder = self.session.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        k = 1
+        while True:
+            path = folder / f"{made.scenario.name}-piloted-{k}.yaml"
+            try:
+                with path.open("x", encoding="utf-8") as file:
+                    file.write(made.text)
+                return path
+            except FileExistsError:
+                k += 1
+
+    def _picture(self) -> dict[str, Any]:
+        path = self.session.run_folder.path / "camera" / f"{self.session.snapshot.t:09.3f}.png"
+        with self._pictures:
+            try:
+                self.scenes.picture(path)
+            except (ValueError, TimeoutError) as error:
+                return {"type": "picture", "problem": str(error)}
+        return {"type": "picture", "file": str(path)}

@@ -1,0 +1,115 @@
+"""What a page is told of a running scenario: numbers for the heads-up display, poses for the scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hydromechs import contact
+from hydromechs.actuation import JointDrive
+from hydromechs.simulation import Simulation
+from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
+
+from ._pilot import Pilot
+
+__all__ = ["Display", "Snapshot"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A scenario at one time, and how its run goes."""
+
+    t: float
+    """Time [s]."""
+    number: int
+    """Number of the snapshot."""
+    run: int
+    """Number of the run; another one after a reset."""
+    position: np.ndarray
+    """Of all bodies [m], shape (nb, 3)."""
+    wxyz: np.ndarray
+    """Of all bodies, shape (nb, 4)."""
+    force: np.ndarray
+    """Forces of actuators [N, N·m], shape (na,)."""
+    flow: np.ndarray
+    """Velocity of the water at the vehicle, in world axes [m/s], shape (3,)."""
+    tools: tuple[tuple[float, ...], ...] = ()
+    """Where the tools are, in world axes [m], shape (arms, 3)."""
+    hud: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers for the heads-up display, plain data."""
+
+
+class Display:
+    """Turns the present instant of a simulation into numbers for a page.
+
+    Args:
+        simulation: The simulation.
+        pilot: Its pilot.
+        terrain: The ground, for the altitude.
+    """
+
+    def __init__(self, simulation: Simulation, pilot: Pilot, terrain: Iterable[contact.terrain.Terrain]) -> None:
+        self.simulation, self.pilot, self.model = simulation, pilot, simulation.model
+        parts, actuators = simulation.plant.components, simulation.actuators
+        self._vehicle = pilot.vehicle
+        self._thrusters = [(t.name, actuators.index(t.name), max(map(abs, t.curve.limits))) for t in self._vehicle.thrusters]
+        self._joints = [
+            (c.joint, actuators.index(c.joint), float(getattr(c.drive, "limit", np.inf)))
+            for c in parts
+            if isinstance(c, JointDrive) and c.joint in actuators
+        ]
+        self._terrain = tuple(terrain)
+        self._grips = [c.name for c in parts if isinstance(c, contact.Grasp | contact.Grip)]
+        self._down = np.array(self.model.world.down, dtype=float)
+
+    def snapshot(self, number: int, run: int) -> Snapshot:
+        """The scenario now.
+
+        Args:
+            number: Number of the snapshot.
+            run: Number of the run.
+        """
+        sim, i = self.simulation, self._vehicle.body
+        seen = sim.observe()
+        state = sim.state
+        position, wxyz, force = seen["position"], seen["orientation"], seen["actuator_force"]
+        R = np.array(quaternion_matrix(wxyz[i]), dtype=float)
+        V, flow = seen["velocity"][i], seen["fluid_velocity"][i]
+        facing = R if self._down[2] > 0.0 else np.diag([1.0, -1.0, -1.0]) @ R @ np.diag([1.0, -1.0, -1.0])
+        roll, pitch, heading = (float(x) for x in rpy_from_matrix(facing))
+        saturated = seen["saturated"] if "saturated" in seen else np.zeros(len(force), bool)
+        tools = tuple(tuple(arm.place(state.q).tolist()) for arm in self.pilot.arms)
+        hud = {
+            "depth": float(position[i] @ self._down),
+            "altitude": self._altitude(position[i]),
+            "heading": float(np.degrees(heading)) % 360.0,
+            "pitch": float(np.degrees(pitch)),
+            "roll": float(np.degrees(roll)),
+            "speed": float(np.linalg.norm(V[:3])),
+            "velocity": np.round(V, 4).tolist(),
+            "position": np.round(position[i], 4).tolist(),
+            "current": np.round(flow, 3).tolist(),
+            "thrusters": [[n, round(float(force[k]) / most, 3), bool(saturated[k])] for n, k, most in self._thrusters],
+            "joints": [
+                [n, round(float(force[k]), 2), round(float(force[k]) / most, 3), bool(saturated[k])]
+                for n, k, most in self._joints
+            ],
+            "grips": [[name, closed > 0.0] for name, closed in self._switches(state.held)],
+            "tools": [[arm.frame, *np.round(p, 3).tolist()] for arm, p in zip(self.pilot.arms, tools, strict=True)],
+        }
+        return Snapshot(
+            number=number, t=state.t, run=run, position=position, wxyz=wxyz, force=force, flow=flow, tools=tools, hud=hud
+        )
+
+    def _altitude(self, p: np.ndarray) -> float | None:
+        """Height above the ground [m]; None where there is none below."""
+        heights = [float(contact.ray_distance(thing, p, self._down, self._down)) for thing in self._terrain]
+        lowest = min(heights, default=np.inf)
+        return lowest if np.isfinite(lowest) else None
+
+    def _switches(self, held: np.ndarray) -> list[tuple[str, float]]:
+        names = self.simulation.plant.layout.held
+        return [(g, float(held[names.index(f"{g}.closed")])) for g in self._grips if f"{g}.closed" in names]

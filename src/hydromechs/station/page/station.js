@@ -1,0 +1,272 @@
+"use strict";
+// The page of the operator station: what the keys, buttons and gamepad say goes to the link; what the link says is shown.
+
+const $ = (id) => document.getElementById(id);
+const base = location.pathname.replace(/\/?$/, "/");
+const SEND_EVERY = 50;      // ms between two messages of whoever steers: also the sign of life
+const SLOW = 0.3;           // deflection of a key with Shift
+const DEAD = 0.12;          // stick deflection that counts as none
+
+const PLAIN = location.hash === "#numbers";   // a page without pictures
+
+// key code -> [axis, deflection]; axes 0..5 are the vehicle's
+const VEHICLE = { KeyW: [0, 1], KeyS: [0, -1], KeyA: [1, -1], KeyD: [1, 1], KeyR: [2, -1], KeyF: [2, 1],
+  ArrowLeft: [3, -1], ArrowRight: [3, 1], ArrowUp: [4, -1], ArrowDown: [4, 1], KeyQ: [5, -1], KeyE: [5, 1] };
+const TOOL = { KeyI: [0, 1], KeyK: [0, -1], KeyJ: [1, -1], KeyL: [1, 1], KeyU: [2, -1], KeyO: [2, 1] };
+const JOINTS = { KeyJ: [0, -1], KeyL: [0, 1], KeyI: [1, 1], KeyK: [1, -1], KeyU: [2, 1], KeyO: [2, -1],
+  KeyT: [3, 1], KeyY: [3, -1], KeyG: [4, 1], KeyH: [4, -1], KeyN: [5, 1], KeyM: [5, -1] };
+
+let link = null, hello = null, frame = null, scene = -1, gripping = false;
+const held = new Set();      // keys that are down
+const pressed = new Map();   // on-screen buttons that are down: element -> key code
+const history = [];          // [t, depth, speed, heading]
+let frames = 0, padButtons = [];
+
+// -- the link ---------------------------------------------------------------------------------------------------------------
+
+function open() {
+  link = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${base}link/${hello ? hello.seat : "new"}`);
+  link.onmessage = (event) => {
+    const message = JSON.parse(event.data);
+    if (message.type === "hello") {
+      if (!hello || hello.seat !== message.seat) scene = -1;
+      hello = message;
+      fillScenarios();
+    }
+    else if (message.type === "frame") { frame = message; frames += 1; show(); }
+    else if (message.type === "checked") problems(message.problems);
+    else if (message.type === "saved") { problems([]); download(message); }
+    else if (message.type === "picture") note(message.problem || `saved ${message.file}`);
+  };
+  link.onclose = () => { banner("the connection is lost; trying again"); setTimeout(open, 1000); };
+}
+
+function send(message) {
+  if (link && link.readyState === WebSocket.OPEN) link.send(JSON.stringify(message));
+}
+
+const steers = () => frame !== null && frame.steers;
+
+// -- what the operator asks for -----------------------------------------------------------------------------------------------
+
+function deflections() {
+  const axes = [0, 0, 0, 0, 0, 0], arm = [0, 0, 0, 0, 0, 0];
+  const arms = frame && frame.operator.arm_mode === "tool" ? TOOL : JOINTS;
+  const size = held.has("ShiftLeft") || held.has("ShiftRight") ? SLOW : 1;
+  for (const code of [...held, ...pressed.values()]) {
+    if (VEHICLE[code]) axes[VEHICLE[code][0]] += size * VEHICLE[code][1];
+    if (arms[code]) arm[arms[code][0]] += size * arms[code][1];
+  }
+  gamepad(axes, arm);
+  const limit = (x) => Math.max(-1, Math.min(1, x));
+  return { axes: axes.map(limit), arm_axes: arm.map(limit) };
+}
+
+function gamepad(axes, arm) {
+  const pad = [...(navigator.getGamepads ? navigator.getGamepads() : [])].find((p) => p && p.connected);
+  if (!pad) { padButtons = []; return; }
+  const stick = (k) => (Math.abs(pad.axes[k] || 0) < DEAD ? 0 : pad.axes[k]);
+  const down = (k) => Boolean(pad.buttons[k] && pad.buttons[k].pressed);
+  const to = down(4) ? arm : axes;
+  to[0] -= stick(1); to[1] += stick(0); to[2] += stick(3);
+  if (to === axes) axes[5] += stick(2); else arm[3] += stick(2);
+  const act = { 0: () => grip("close"), 1: () => grip("open"), 2: () => mode("hold"), 3: () => mode("speed"), 9: () => toggle() };
+  for (const [k, f] of Object.entries(act)) if (down(k) && !padButtons[k]) f();
+  padButtons = pad.buttons.map((b) => b.pressed);
+}
+
+function tick() { if (steers()) send({ type: "operator", ...deflections() }); }
+setInterval(tick, SEND_EVERY);
+
+const mode = (name) => send({ type: "operator", mode: name });
+const armMode = (name) => send({ type: "operator", arm_mode: name });
+const toggle = () => send({ type: frame && frame.status.running ? "pause" : "start" });
+function grip(what) {
+  send({ type: "operator", gripper: what });
+  clearTimeout(gripping);
+  gripping = setTimeout(() => send({ type: "operator", gripper: "keep" }), 300);
+}
+function swing() {
+  if (frame.operator.swing) send({ type: "operator", swing: false });
+  else send({ type: "operator", mode: "hold", arm_mode: "tool", swing: true });
+}
+function nextArm() {
+  const n = hello && hello.arms.length;
+  if (n) send({ type: "operator", arm: (frame.operator.arm + 1) % n });
+}
+
+const PRESS = { Digit1: () => mode("manual"), Digit2: () => mode("speed"), Digit3: () => mode("hold"),
+  Digit4: () => armMode("joints"), Digit5: () => armMode("tool"), Digit6: swing, Digit7: nextArm,
+  KeyC: () => grip("close"), KeyV: () => grip("open"), KeyP: toggle, Period: () => send({ type: "step" }),
+  Backspace: () => send({ type: "reset" }), Space: () => { held.clear(); mode("hold"); } };
+
+function keyDown(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|TEXTAREA/.test(event.target.tagName || "")) return;
+  if (VEHICLE[event.code] || TOOL[event.code] || JOINTS[event.code] || PRESS[event.code]) event.preventDefault();
+  event.stopPropagation();
+  if (event.repeat) return;
+  held.add(event.code);
+  if (PRESS[event.code] && steers()) PRESS[event.code]();
+  tick();
+}
+function keyUp(event) { held.delete(event.code); tick(); }
+function listen(target) {
+  target.addEventListener("keydown", keyDown, true);
+  target.addEventListener("keyup", keyUp, true);
+}
+listen(window);
+window.addEventListener("blur", () => setTimeout(() => { if (!document.hasFocus()) { held.clear(); tick(); } }, 0));
+
+// -- buttons ------------------------------------------------------------------------------------------------------------------
+
+for (const name of ["start", "pause", "step", "reset", "ask", "give", "picture"])
+  $(name).onclick = () => send({ type: name });
+$("scale").onchange = (e) => send({ type: "scale", value: e.target.value === "max" ? "max" : Number(e.target.value) });
+for (const b of document.querySelectorAll("[data-mode]")) b.onclick = () => mode(b.dataset.mode);
+for (const b of document.querySelectorAll("[data-arm]")) b.onclick = () => armMode(b.dataset.arm);
+$("swing").onclick = swing;
+$("next-arm").onclick = nextArm;
+$("close-gripper").onclick = () => grip("close");
+$("open-gripper").onclick = () => grip("open");
+const PADS = [["KeyQ", "⟲"], ["KeyW", "▲"], ["KeyE", "⟳"], ["KeyJ", "arm ◀"], ["KeyI", "arm ▲"], ["KeyL", "arm ▶"],
+  ["KeyA", "◀"], ["KeyS", "▼"], ["KeyD", "▶"], ["KeyU", "arm up"], ["KeyK", "arm ▼"], ["KeyO", "arm dn"],
+  ["KeyR", "up"], ["KeyF", "down"]];
+for (const [code, label] of PADS) {
+  const b = document.createElement("button");
+  b.textContent = label; b.title = code.replace("Key", "");
+  b.onpointerdown = (e) => { pressed.set(b, code); b.setPointerCapture(e.pointerId); tick(); };
+  b.onpointerup = b.onpointercancel = () => { pressed.delete(b); tick(); };
+  $("pads").append(b);
+}
+document.addEventListener("click", (e) => { if (e.target.tagName === "BUTTON") e.target.blur(); });
+
+// -- configuration ------------------------------------------------------------------------------------------------------------
+
+function fillScenarios() {
+  const list = $("form").elements.scenario;
+  list.replaceChildren(...hello.scenarios.map((name) => new Option(name)));
+}
+function changes() {
+  const form = $("form").elements, out = {};
+  for (const name of ["current", "position"]) {
+    const text = form[name].value.trim();
+    if (text) out[name] = text.split(/[\s,]+/).map(Number);
+  }
+  for (const name of ["wave_height", "wave_period", "heading_deg", "bandwidth", "stiffness", "seed"]) {
+    const text = form[name].value.trim();
+    if (text) out[name] = Number(text);
+  }
+  for (const [name, value] of Object.entries(out))
+    if ([].concat(value).some((x) => !Number.isFinite(x))) { problems([`${name}: ${form[name].value} is not a number`]); return null; }
+  return { scenario: form.scenario.value, changes: out };
+}
+$("form").onsubmit = (e) => { e.preventDefault(); const c = changes(); if (c) send({ type: "configure", ...c }); };
+$("save").onclick = () => { const c = changes(); if (c) send({ type: "save", ...c }); };
+function problems(list) {
+  $("problems").replaceChildren(...list.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+}
+function download(message) {
+  note(`saved ${message.file}`);
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(new Blob([message.text], { type: "text/yaml" }));
+  a.download = message.file.split(/[\\/]/).pop();
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 1000);
+}
+
+// -- what is shown --------------------------------------------------------------------------------------------------------------
+
+let noted = "";
+const note = (text) => { noted = text; };
+const banner = (text) => { $("banner").textContent = text; $("banner").hidden = !text; };
+const escape = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+const fixed = (x, n = 2) => (x === null || x === undefined ? "–" : Number(x).toFixed(n));
+const short = (name) => escape(name.split(".").pop());
+function bar(value, saturated) {
+  const w = Math.min(50, 50 * Math.abs(value));
+  return `<span class="bar"><i class="${saturated ? "sat" : ""}" style="left:${value < 0 ? 50 - w : 50}%;width:${w}%"></i></span>`;
+}
+
+function show() {
+  if (frame.scene !== scene) loadScenes();
+  const { hud, status, operator } = frame;
+  const warnings = [];
+  const saturated = [...hud.thrusters.filter((x) => x[2]), ...hud.joints.filter((x) => x[3])].map((x) => x[0].split(".").pop());
+  if (saturated.length) warnings.push(`at its limit: ${saturated.join(", ")}`);
+  if (status.lost) warnings.push("nobody steers: position hold");
+  if (hud.altitude !== null && hud.altitude < 0.8) warnings.push("low altitude");
+  if (status.running && status.scale !== "max" && status.factor < 0.9 * status.scale && status.factor > 0) warnings.push("slower than the clock");
+  $("hud").innerHTML = `<div class="big">${escape(operator.mode)} | arm ${escape(operator.arm_mode)}${operator.swing ? " swings" : ""}</div>
+    <table><tr><td>depth</td><td>${fixed(hud.depth)} m</td><td>heading</td><td>${fixed(hud.heading, 1)}°</td></tr>
+    <tr><td>altitude</td><td>${fixed(hud.altitude)} m</td><td>pitch</td><td>${fixed(hud.pitch, 1)}°</td></tr>
+    <tr><td>speed</td><td>${fixed(hud.speed)} m/s</td><td>roll</td><td>${fixed(hud.roll, 1)}°</td></tr>
+    <tr><td>current</td><td>${fixed(Math.hypot(...hud.current))} m/s</td><td>t</td><td>${fixed(frame.t, 1)} s</td></tr>
+    <tr><td>place</td><td colspan="3">${hud.position.map((x) => fixed(x)).join("  ")} m</td></tr>
+    ${hud.tools.map((x) => `<tr><td>${short(x[0])}</td><td colspan="3">${x.slice(1).map((v) => fixed(v)).join("  ")} m</td></tr>`).join("")}
+    <tr><td>real time</td><td>${fixed(status.factor)} ×</td><td>dropped</td><td>${frame.dropped}</td></tr></table>
+    ${hud.thrusters.map((x) => `<div>${bar(x[1], x[2])} ${short(x[0])}</div>`).join("")}
+    ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}
+    ${hud.grips.map((x) => `<div>${short(x[0])}: ${x[1] ? "closed" : "open"}</div>`).join("")}
+    ${warnings.map((x) => `<div class="warn">${escape(x)}</div>`).join("")}`;
+  $("title").textContent = status.title;
+  $("who").textContent = frame.steers ? `you steer${frame.asking.length ? `; ${frame.asking[0]} asks` : ""}`
+    : frame.pilot ? `${frame.pilot} steers; you watch` : "nobody steers";
+  $("who").textContent += ` (${frame.seats} here, you are ${frame.you})`;
+  $("ask").disabled = frame.steers;
+  $("give").disabled = !frame.steers;
+  for (const id of ["start", "pause", "step", "reset", "scale", "picture", "swing", "next-arm", "close-gripper", "open-gripper"])
+    $(id).disabled = !frame.steers;
+  $("start").classList.toggle("on", status.running);
+  $("pause").classList.toggle("on", !status.running);
+  $("swing").classList.toggle("on", operator.swing);
+  for (const b of document.querySelectorAll("[data-mode]")) b.classList.toggle("on", b.dataset.mode === operator.mode);
+  for (const b of document.querySelectorAll("[data-arm]")) b.classList.toggle("on", b.dataset.arm === operator.arm_mode);
+  $("messages").textContent = [...status.messages, noted].filter(Boolean).join("\n");
+  banner(status.problem);
+  if (!history.length || frame.t < history[history.length - 1][0]) history.length = 0;
+  if (!history.length || frame.t - history[history.length - 1][0] >= 0.1) {
+    history.push([frame.t, hud.depth, hud.speed, hud.heading]);
+    if (history.length > 600) history.shift();
+    plot();
+  }
+}
+
+function loadScenes() {
+  scene = frame.scene;
+  for (const view of ["outside", "onboard"]) loadScene(view);
+}
+function loadScene(view) {
+  const box = $(`scene-${view}`);
+  box.onload = () => listen(box.contentWindow);
+  box.src = PLAIN || (view === "onboard" && !camera) ? "about:blank" : `${base}${view}/${hello.seat}`;
+}
+let camera = !PLAIN;
+$("camera").onclick = () => {
+  camera = !camera;
+  $("camera").classList.toggle("on", camera);
+  $("onboard").hidden = !camera;
+  if (hello) loadScene("onboard");
+};
+
+function plot() {
+  const canvas = $("plots"), g = canvas.getContext("2d"), labels = ["depth [m]", "speed [m/s]", "heading [°]"];
+  g.clearRect(0, 0, canvas.width, canvas.height);
+  g.font = "11px system-ui"; g.lineWidth = 1.4;
+  const t1 = history[history.length - 1][0], t0 = t1 - 60, height = canvas.height / 3;
+  labels.forEach((label, k) => {
+    const values = history.map((h) => h[k + 1]);
+    let low = Math.min(...values), high = Math.max(...values);
+    if (high - low < 0.2) { low -= 0.1; high += 0.1; }
+    const y = (v) => k * height + 16 + (height - 24) * (k === 0 ? (v - low) : (high - v)) / (high - low);
+    g.fillStyle = "#4d626d";
+    g.fillText(`${label}  ${fixed(values[values.length - 1])}`, 4, k * height + 11);
+    g.textAlign = "right"; g.fillText(`${fixed(low)} … ${fixed(high)}`, canvas.width - 4, k * height + 11); g.textAlign = "left";
+    g.strokeStyle = ["#0a6c8f", "#c2571a", "#1e7f4f"][k];
+    g.beginPath();
+    history.forEach((h, i) => { const x = canvas.width * (h[0] - t0) / 60; if (i) g.lineTo(x, y(h[k + 1])); else g.moveTo(x, y(h[k + 1])); });
+    g.stroke();
+  });
+}
+
+setInterval(() => { window.framesPerSecond = frames; frames = 0; }, 1000);
+open();

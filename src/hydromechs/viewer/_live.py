@@ -1,0 +1,259 @@
+"""A scene that is shown while it happens: bodies that a simulation moves, the ground and the sea around their start, ghosts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs.contact import terrain
+from hydromechs.hydro import Environment, WaveComponents, wave_components
+from hydromechs.model import Model
+from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
+from hydromechs.values import Array
+
+from ._page import Page
+from ._raster import Camera, scene_camera
+from ._recorded import CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, wave_heights
+from ._scene import Arrows, Scene, Surface, _frame_at, body_parts
+
+__all__ = ["LivePage", "live_scene"]
+
+ROOM = 15.0
+"""Distance around the start within which the ground and the sea are drawn [m]."""
+SEA_EVERY = 0.1
+"""Time between two shapes of a moving sea [s]."""
+COMES = 2.0
+"""Time that a browser has to take its first camera [s]."""
+GHOST = 0.35
+"""Opacity of ghosts."""
+
+
+def live_scene(
+    model: Model,
+    position: Array,
+    wxyz: Array,
+    *,
+    terrain: Sequence[terrain.Terrain] = (),
+    environment: Environment | None = None,
+) -> Scene:
+    """The scene of a mechanism at one time, with room around it to move in.
+
+    Args:
+        model: The mechanism.
+        position: Positions of all bodies [m], shape (nb, 3).
+        wxyz: Orientations of all bodies, shape (nb, 4).
+        terrain: What stands still and can be touched.
+        environment: The water; gives its surface and current.
+    """
+    frames, solids = body_parts(model, position[None], wxyz[None])
+    wet = any(body.hydro is not None for body in model.bodies)
+    plain = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(solids))
+    low, high = plain.bounds(0)
+    around = (low - ROOM, high + ROOM)
+    down = float(model.world.down[2])
+    surfaces: tuple[Surface, ...] = ()
+    if wet and environment is not None and float((position @ np.array(model.world.down)).min()) < NEAR_SURFACE:
+        center = 0.5 * (low + high) * np.array([1.0, -down, -down])
+        lines = np.linspace(-2.0 * ROOM, 2.0 * ROOM, 33)
+        x, y = center[0] + lines, center[1] + lines
+        surfaces = (Surface(name="water surface", x=x, y=y, z=np.zeros((1, 33, 33)), color=SEA, opacity=0.4),)
+    tails = np.broadcast_to(position[0], (1, 8, 2, 3))
+    current = Arrows(name="current", ends=tails, width=0.005 * _size(plain), color=CURRENT, layer="current")
+    return Scene(
+        title=model.name,
+        axes=model.world.axes,
+        frames=tuple(frames),
+        solids=(*solids, *_ground(model, terrain, environment, around)),
+        arrows=(current,) if environment is not None and _moves(environment) else (),
+        surfaces=surfaces,
+        wet=wet,
+    )
+
+
+def _moves(environment: Environment) -> bool:
+    """Whether the water moves."""
+    return environment.current is not None or environment.gusts is not None or bool(environment.waves)
+
+
+def _size(scene: Scene) -> float:
+    low, high = scene.bounds(0)
+    return float(np.linalg.norm(high - low))
+
+
+class LivePage(Page):
+    """A scene that is moved from outside: `pose` puts its bodies where a simulation has them.
+
+    Args:
+        model: The mechanism.
+        scene: Its scene, from `live_scene`.
+        environment: The water, for its moving surface.
+        seed: Seed of the waves.
+        actuators: Names of actuators, in the order of their forces; propellers on frames of these names turn.
+        follow: Index of the body that cameras move with; None for none.
+        camera: Where it is seen from first; so that this body fills a part of the picture unless given.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        scene: Scene,
+        *,
+        environment: Environment | None = None,
+        seed: int = 0,
+        actuators: Sequence[str] = (),
+        follow: int | None = None,
+        camera: Camera | None = None,
+    ) -> None:
+        seen = camera or scene_camera(scene, aspect=1.0)
+        super().__init__(scene, camera=seen)
+        self.model, self._follow = model, follow
+        self.server.gui.main_panel.float()  # it is empty; the page around the scene hides what floats
+        api = self.server.scene
+        self._bodies = [api.get_handle_by_name(self.paths[name]) for name in model.body_names]
+        self._propellers = self._find_propellers(list(actuators))
+        self._waves: WaveComponents | None = None
+        if environment is not None and environment.waves:
+            self._waves = wave_components(environment, model.world.gravity, seed)
+        self._ghosts: dict[str, list[Any]] = {}
+        self._angles = np.zeros(len(self._propellers))
+        self._t = self._sea_t = self._arrows_t = 0.0
+        self._where: dict[int, tuple[float, Array]] = {}
+        start = np.zeros(3) if follow is None else scene.upright @ scene.frames[_frame_of(scene, model, follow)].position[0]
+        self._first = (seen.position - start, seen.target - start)
+
+    def pose(self, t: float, position: Array, wxyz: Array, force: Array, flow: Array) -> None:
+        """Show the bodies somewhere.
+
+        Args:
+            t: Time [s].
+            position: Positions of all bodies [m], shape (nb, 3).
+            wxyz: Orientations of all bodies, shape (nb, 4).
+            force: Forces of the actuators, shape (na,).
+            flow: Velocity of the water at the vehicle [m/s], shape (3,).
+        """
+        passed, self._t = max(t - self._t, 0.0), t
+        with self.server.atomic():
+            _put(self._bodies, position, wxyz)
+            self._turn(force, min(passed, 0.2))
+            self._move_sea(t)
+            self._move_current(t, position, flow)
+        if self._follow is not None:
+            self._move_cameras(self.scene.upright @ position[self._follow])
+
+    def ghost(self, name: str, position: Array, wxyz: Array) -> None:
+        """Show a translucent copy of all bodies somewhere; the first call makes it.
+
+        Args:
+            name: Name of the ghost.
+            position: Positions of all bodies [m], shape (nb, 3).
+            wxyz: Orientations of all bodies, shape (nb, 4).
+        """
+        if name not in self._ghosts:
+            self._ghosts[name] = self._make_ghost(f"ghost {name}")
+        with self.server.atomic():
+            _put(self._ghosts[name], position, wxyz)
+
+    def remove_ghost(self, name: str) -> None:
+        """Take a ghost away; nothing happens where there is none of that name.
+
+        Args:
+            name: Name of the ghost.
+        """
+        for handle in self._ghosts.pop(name, []):
+            handle.remove()
+
+    def _make_ghost(self, name: str) -> list[Any]:
+        api, handles = self.server.scene, {}
+        for body in self.model.body_names:
+            handles[body] = api.add_frame(f"{self.paths['']}/{name} {body.replace('/', ' ')}", show_axes=False)
+        for k, solid in enumerate(self.scene.solids):
+            if solid.frame in handles and solid.layer == "looks":
+                api.add_mesh_simple(
+                    f"{handles[solid.frame].name}/{k}",
+                    solid.triangles.vertices.astype(np.float32),
+                    solid.triangles.faces.astype(np.uint32),
+                    color=(0.2, 0.9, 0.9),
+                    opacity=GHOST,
+                    cast_shadow=False,
+                    receive_shadow=False,
+                )
+        return list(handles.values())
+
+    def _find_propellers(self, actuators: list[str]) -> list[tuple[Any, int, Array]]:
+        """Handle, place of its actuator and axes at rest of each propeller."""
+        out = []
+        for frame in self.scene.frames:
+            if not frame.parent:
+                continue
+            body = self.model.bodies[self.model.body_index(frame.parent)]
+            name = _frame_at(body, frame.position[0])
+            if name in actuators:
+                handle = self.server.scene.get_handle_by_name(self.paths[frame.name])
+                out.append((handle, actuators.index(name), quaternion_matrix(frame.wxyz[0])))
+        return out
+
+    def _turn(self, force: Array, passed: float) -> None:
+        """Turn the propellers, like shafts with √|force|."""
+        if not self._propellers or passed <= 0.0:
+            return
+        most = max(float(np.abs(force).max(initial=0.0)), 1e-9)
+        for k, (handle, at, R) in enumerate(self._propellers):
+            speed = FASTEST * np.sign(force[at]) * np.sqrt(abs(force[at]) / most)
+            if abs(speed) < 0.05 * FASTEST:
+                continue
+            self._angles[k] += passed * speed
+            c, s = np.cos(self._angles[k]), np.sin(self._angles[k])
+            handle.wxyz = quaternion_from_matrix(R @ np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]))
+
+    def _move_sea(self, t: float) -> None:
+        if self._waves is None or not self.scene.surfaces or 0.0 <= t - self._sea_t < SEA_EVERY:
+            return
+        self._sea_t = t
+        surface = self.scene.surfaces[0]
+        heights = wave_heights(self._waves, surface.x, surface.y, np.array([t]))[0]
+        x, y = np.meshgrid(surface.x, surface.y, indexing="ij")
+        down = float(self.model.world.down[2])
+        corners = np.stack([x, y, -down * heights], axis=-1).reshape(-1, 3)
+        self.server.scene.get_handle_by_name(f"{self.paths['']}/{surface.name}").vertices = corners.astype(np.float32)
+
+    def _move_current(self, t: float, position: Array, flow: Array) -> None:
+        if not self.scene.arrows or 0.0 <= t - self._arrows_t < 2.0 * SEA_EVERY:
+            return
+        self._arrows_t = t
+        size = _size(self.scene) * 0.5
+        offsets = size * np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
+        tails = position[self._follow or 0] + offsets
+        ends = np.stack([tails, tails + 3.0 * size * flow], axis=1)
+        self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
+
+    def _move_cameras(self, place: Array) -> None:
+        """Put the camera of who comes beside the body that it follows; then move it by as much as the body moves."""
+        now = time.monotonic()
+        for number, client in self.server.get_clients().items():
+            since, before = self._where.get(number, (now, place))
+            if now - since < COMES:  # what its browser tells of its camera may be from before
+                self._where[number] = (since, place)
+                with client.atomic():
+                    client.camera.position = place + self._first[0]
+                    client.camera.look_at = place + self._first[1]
+            elif np.abs(place - before).max() > 1e-3:
+                self._where[number] = (since, place)
+                with client.atomic():
+                    client.camera.position = client.camera.position + (place - before)  # the point looked at moves along
+
+
+def _frame_of(scene: Scene, model: Model, body: int) -> int:
+    """Place of a body's frame among those of a scene."""
+    return [frame.name for frame in scene.frames].index(model.body_names[body])
+
+
+def _put(handles: Sequence[Any], position: Array, wxyz: Array) -> None:
+    """Set poses where they change enough to be seen."""
+    for handle, p, o in zip(handles, position, wxyz, strict=True):
+        if np.abs(handle.position - p).max() > 1e-4:
+            handle.position = p
+        if np.abs(handle.wxyz - o).max() > 1e-4:
+            handle.wxyz = o

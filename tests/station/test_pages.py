@@ -1,0 +1,115 @@
+"""The station in a browser without a window: fly by keys, pause, reset, hand over, close a page in the middle."""
+
+import io
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from hydromechs.station import Station
+from hydromechs.viewer._pictures import FLAGS, chromium
+
+PROGRAM = chromium()
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no chromium on this machine")
+SIZE = {"width": 640, "height": 320}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as p:
+        program = p.chromium.launch(executable_path=PROGRAM, args=list(FLAGS[1:]))
+        yield program
+        program.close()
+
+
+@pytest.fixture(scope="module")
+def station(catalog, tmp_path_factory):
+    made = Station(catalog, "little", tmp_path_factory.mktemp("runs"), lost_after=4.0)
+    yield made
+    made.close()
+
+
+class Tab:
+    """A page of the station, with the errors of its console."""
+
+    def __init__(self, browser, station, part="#numbers"):
+        self.context = browser.new_context(viewport=SIZE)
+        self.context.set_default_timeout(120_000)  # on a machine with much else to do
+        self.page = self.context.new_page()
+        self.errors = []
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda e: self.errors.append(str(e)))
+        self.page.goto(station.url + part)
+        self.wait("frame !== null")
+
+    def wait(self, condition):
+        self.page.wait_for_function(condition, polling=50)
+
+    def hold(self, key, condition):
+        """Keep a key down until something is so."""
+        self.page.keyboard.down(key)
+        self.wait(condition)
+        self.page.keyboard.up(key)
+
+    def scene(self, view):
+        """What one of the scenes shows, shape (height, width, 3)."""
+        clip = self.page.locator(f"#scene-{view}").bounding_box()
+        return matplotlib.image.imread(io.BytesIO(self.page.screenshot(clip=clip)))[..., :3]
+
+    def close(self):
+        self.context.close()
+        assert self.errors == []
+
+
+def test_a_short_mission_by_keys(browser, station, until):
+    tab = Tab(browser, station, part="")
+    for view in ("outside", "onboard"):
+        tab.page.frame_locator(f"#scene-{view}").locator("canvas").first.wait_for(timeout=120_000)
+    assert until(lambda: float(tab.scene("outside")[120:, :].std(axis=1).max()) > 0.05, 60.0), "something stands in the water"
+    before = tab.scene("onboard")
+    tab.page.keyboard.press("p")
+    tab.wait("frame.status.running")
+    tab.page.keyboard.press("2")
+    tab.wait("frame.operator.mode === 'speed'")
+    tab.hold("w", "frame.hud.position[0] > 0.3")
+    tab.page.keyboard.press("3")
+    tab.page.mouse.click(30, 250)  # into the scene, which then has the keys
+    tab.hold("e", "frame.hud.heading > 8")
+    tab.page.keyboard.press("4")
+    tab.hold("i", "frame.operator.arm_axes[1] === 1")
+    tab.wait("frame.operator.arm_axes[1] === 0 && frame.operator.mode === 'hold'")
+    assert until(lambda: float(np.abs(tab.scene("onboard") - before).max()) > 0.1, 60.0), "the camera moves along"
+    tab.page.locator("#pause").click()
+    tab.wait("!frame.status.running")
+    t = station.session.snapshot.t
+    tab.page.keyboard.press(".")
+    tab.wait(f"frame.t > {t}")
+    assert station.session.snapshot.t == pytest.approx(t + 0.04)
+    tab.page.keyboard.press("Backspace")
+    tab.wait("frame.t === 0 && frame.status.run === 'little-2'")
+    tab.close()
+
+
+def test_two_pages_hand_over_and_a_closed_page_leaves_a_vehicle_that_holds(browser, station, until):
+    first, second = Tab(browser, station), Tab(browser, station)
+    first.wait("frame.steers && frame.seats === 2")
+    second.page.keyboard.press("2")
+    second.page.locator("#ask").click()
+    first.wait("frame.asking.length === 1")
+    assert station.session.inputs.now.mode == "hold", "who watches is not heard"
+    first.page.locator("#give").click()
+    second.wait("frame.steers")
+    first.wait("!frame.steers")
+    second.page.keyboard.press("p")
+    second.page.keyboard.press("2")
+    second.page.keyboard.down("w")
+    second.wait("frame.operator.mode === 'speed' && frame.operator.axes[0] === 1 && frame.status.running")
+    second.close()
+    assert until(lambda: station.session.lost)
+    assert station.session.inputs.now.mode == "hold" and not any(station.session.inputs.now.axes)
+    t = station.session.snapshot.t
+    assert until(lambda: station.session.snapshot.t > t + 0.2), "the run goes on"
+    first.page.locator("#ask").click()
+    first.wait("frame.steers")
+    first.close()
