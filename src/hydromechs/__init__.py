@@ -177,6 +177,7 @@ _PACKAGES = (
     "hydro",
     "integrators",
     "library",
+    "lines",
     "model",
     "recording",
     "scenario",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ __all__ = ["load_scenario_file", "loads_scenario", "with_lines"]
 
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1.0, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
-ITEMS = {"models", "materials", "terrain", "grasps", "thrusters", "joints", "external", "components"}
+ITEMS = {"models", "materials", "terrain", "grasps", "tethers", "thrusters", "joints", "external", "components"}
 ITEMS |= {"commands", "sensors", "events", "checks"}
 """Sections of which single items can be left out."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
@@ -217,6 +217,7 @@ class _Reader:
             "material": self._named_material(("contact", "material"), touching.get("material"), materials),
             "thrusters": self._thrusters(file),
             "grasps": self._items("grasps", file.grasps, self._made),
+            "tethers": (),
             "components": self._items("components", file.components, self._code),
             "controller": None if file.controller is None else self._code(("controller",), file.controller),
             "sensors": self._items("sensors", file.sensors, self._made),
@@ -228,6 +229,8 @@ class _Reader:
             **self._actuation(file),
         }
         fields["environment"] = fields["environment"] or Environment()
+        solids = {solid.name: solid for solid in fields["terrain"]}
+        fields["tethers"] = self._items("tethers", file.tethers, lambda path, entry: self._tether(path, entry, solids))
         self._equip(fields)
         if "models" in self.broken:
             return None
@@ -392,6 +395,24 @@ class _Reader:
         fields = {**inside, "name": entry.name, "material": some}
         solid = self._make((*path, entry.wraps), inner.kind.cls, fields)
         return None if material is None else solid
+
+    def _tether(self, path: tuple, entry: Any, solids: dict[str, Any]) -> Any:
+        """A tether, with the terrain that it names."""
+        inner, path = getattr(entry, entry.wraps), (*path, entry.wraps)
+        given = fields_of(inner, path, self._make)
+        for k, name in enumerate(given.get("ground", ())):
+            if name not in solids and "terrain" not in self.broken:
+                where = (*path, "ground", k)
+                text = (
+                    f"{dotted(where)} is {show(name)}, but there is no such terrain{nearest(name, solids)}; add it to terrain"
+                )
+                self._add(Fault(where, text, name))
+        if "ground" in given:
+            given["ground"] = tuple(solids[name] for name in given["ground"] if name in solids)
+        needed = {f.name for f in fields(inner.kind.cls) if f.default is MISSING}
+        return (
+            self._make(path, inner.kind.cls, given) if given.keys() >= needed else None
+        )  # a part that is not good is told already
 
     def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
         """Put the heights of a file or a generator, and their grid, into the fields of a field; whether there are any."""

@@ -378,6 +378,8 @@ class _PlantRollout:
             name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, math.prod(shape)) for name, (x, shape) in opened.items()
         }
         if internal is None:
+            for row in q_start:
+                plant.check_start(row)
             z = np.array([layout.start(layout.state_slots, row) for row in q_start]).reshape(worlds, len(layout.state_slots))
             z = np.concatenate([z, np.zeros((worlds, len(layout.causes)))], axis=1)
         else:

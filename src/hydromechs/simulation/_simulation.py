@@ -241,6 +241,8 @@ class Simulation:
             values[name] = default if x.size == 0 else x
         shapes = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,), **{n: d.shape for n, d in defaults.items()}}
         check_start(values, shapes, self.step_size)
+        if np.size(given.internal) == 0:
+            plant.check_start(q)
         old = self._at, self._command, self._held, self.parameters
         self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))

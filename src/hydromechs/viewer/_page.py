@@ -174,6 +174,13 @@ class Page:
                     f"{ROOT}/{_segment(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
                 )
                 self._keep(line.layer, handle)
+        for strand in scene.strands:
+            pairs = np.stack([strand.points[:, :-1], strand.points[:, 1:]], axis=2).astype(np.float32)
+            handle = api.add_line_segments(
+                f"{ROOT}/{_segment(strand.name)}", pairs[0], _bytes(strand.color), thickness=3.0, thickness_units="screen"
+            )
+            self._keep(strand.layer, handle)
+            self._moving.append(self._setter(strand.layer, handle, "points", pairs))
         for arrows in scene.arrows:
             handle = api.add_arrows(
                 f"{ROOT}/{_segment(arrows.name)}",
