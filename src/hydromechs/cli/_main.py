@@ -158,6 +158,11 @@ def replay(
     console = Console()
     if html and video:
         raise typer.BadParameter("give either --html or --video")
+    usual = {"--speed": (speed, 1.0), "--fps": (fps, 25.0), "--size": (size, "640x360"), "--camera": (camera, "still")}
+    usual |= {"--azimuth": (azimuth, -38.0), "--from": (begin, None), "--to": (end, None), "--layers": (layers, "")}
+    given = [option for option, (value, default) in usual.items() if value != default]
+    if given and not video:
+        raise typer.BadParameter(f"{', '.join(given)}: of videos only; on a page there are buttons for it")
     if html:
         _show.replay_file(run, html, console, model=model)
     elif video:

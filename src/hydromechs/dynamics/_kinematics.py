@@ -10,13 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep, motion_subspace, transformation
+from hydromechs.model import (
+    BallStep,
+    FreeStep,
+    HelicalStep,
+    Model,
+    PrismaticStep,
+    RevoluteStep,
+    SlideStep,
+    motion_subspace,
+    transformation,
+)
 from hydromechs.spatial import Path, cross, motion_cross
 from hydromechs.values import Array, Scalar
 
 __all__ = ["Bias", "BodyKinematics", "Kinematics", "body_kinematics", "kinematics", "world_vector"]
 
-MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
+MOVING = (RevoluteStep, PrismaticStep, HelicalStep, SlideStep, BallStep, FreeStep)
 
 
 class Bias(NamedTuple):
@@ -143,6 +153,10 @@ def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array
             case PrismaticStep() | SlideStep():
                 V_J = np.concatenate([_linear(step, v), np.zeros(3)])
                 own = np.concatenate([2.0 * cross(w, V_J[:3]), np.zeros(3)])
+            case HelicalStep():  # ω_J × v_J = 0: both are along the axis
+                angular = _angular(step, v)
+                V_J = np.concatenate([step.advance * angular, angular])
+                own = np.concatenate([2.0 * cross(w, V_J[:3]), cross(w, V_J[3:])])
             case FreeStep():
                 V_J = v[step.iv : step.iv + 6]
                 own = np.concatenate([2.0 * cross(w, V_J[:3]) + cross(V_J[3:], V_J[:3]), cross(w, V_J[3:])])
@@ -154,7 +168,7 @@ def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array
 
 
 def _angular(step: Any, v: Array) -> Array:
-    """ω_J of a revolute or ball step in the axes after it, shape (3,)."""
+    """ω_J of a revolute, helical or ball step in the axes after it, shape (3,)."""
     if isinstance(step, BallStep):
         return v[step.iv : step.iv + 3]
     return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])

@@ -133,6 +133,15 @@ class Plant:
             out.append(action)
         return tuple(out)
 
+    def check_start(self, q: Array) -> None:
+        """Raise `ValueError` if a run cannot begin at a configuration, as with a tether that is too short.
+
+        Args:
+            q: Configuration, shape (nq,).
+        """
+        for c in self.components:
+            c.check_start(self.model, q)
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Labels of components that put wrenches on bodies, for the recording."""
