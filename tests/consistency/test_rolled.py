@@ -162,8 +162,13 @@ def test_rollouts_on_lanes_are_the_same():
         start = plant.model.initial()
         v = 0.1 * np.random.default_rng(4).normal(size=(3, plant.model.nv))
         paths.append(hm.rollout(plant, np.tile(start.q, (3, 1)), v, {}, 0.005, 10, lanes=4))
-    np.testing.assert_allclose(paths[1].q, paths[0].q, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(paths[1].v, paths[0].v, rtol=0, atol=1e-11)
+    model, water = library.serial_chain(1), {"fluid_velocity": (0.2, 0.1, 0.0)}
+    for form in ("specialised", "rolled"):
+        dyn = hm.compile(model, lanes=4, form=form)
+        paths.append(hm.rollout(dyn, np.tile(model.neutral()[0], (3, 1)), v, water, 0.005, 10))
+    for one, other in (paths[:2], paths[2:]):
+        np.testing.assert_allclose(other.q, one.q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(other.v, one.v, rtol=0, atol=1e-11)
 
 
 def test_refused_by_name():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -296,15 +297,24 @@ def _stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepp
             return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
 
         arguments = tuple(Argument(name, shape_of(name, model)) for name in names)
-        arguments += tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
+        loop = cache(lambda: equations.RolledTree(model).forward_dynamics(arguments[1:]))
+
+        def ydot_rolled(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
+            here, v = dynamics.retract(model, q, y[: model.nv]), y[model.nv :]
+            (vdot,) = compiler.call(loop(), here, v, *inputs.values())
+            return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
+
+        rolled, identity = dyn.form == "rolled", identity_of(model)
+        opened_too = tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
         return Stepper(
             model,
-            ydot,
+            ydot_rolled if rolled else ydot,
             0,
-            arguments,
+            (*arguments, *opened_too),
             method,
             name="rollout",
-            identity=identity_of(model),
+            identity=f"{identity} rolled" if rolled and identity is not None else identity,
+            differentiable=ydot,
             lanes=dyn.lanes,
             threads=dyn.threads,
         )
