@@ -292,7 +292,7 @@ def test_event_directions():
 
 
 def test_event_faults():
-    with pytest.raises(ValueError, match="event 'x': direction is 'up'"):
+    with pytest.raises(ValueError, match=r"event 'x': Event\.direction is 'up', must be 'rising'"):
         hm.Event(name="x", quantity="time", level=0, direction="up")
     for quantity, message in (
         ("depth.stoned", "there are stone"),
