@@ -118,6 +118,7 @@ class LivePage(Page):
         if environment is not None and environment.waves:
             self._waves = wave_components(environment, model.world.gravity, seed)
         self._ghosts: dict[str, list[Any]] = {}
+        self._lines: dict[str, Any] = {}
         self._angles = np.zeros(len(self._propellers))
         self._t = self._sea_t = self._arrows_t = 0.0
         self._where: dict[int, tuple[float, Array]] = {}
@@ -163,6 +164,30 @@ class LivePage(Page):
             name: Name of the ghost.
         """
         for handle in self._ghosts.pop(name, []):
+            handle.remove()
+
+    def line(self, name: str, points: Array, color: tuple[float, float, float]) -> None:
+        """Show a line; one of the same name goes away.
+
+        Args:
+            name: Name of the line.
+            points: Its points in world axes [m], shape (n, 3), n > 1.
+            color: Its colour, red, green, blue, 0 to 1.
+        """
+        self.remove_line(name)
+        ends = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+        self._lines[name] = self.server.scene.add_line_segments(
+            f"{self.paths['']}/line {name}", ends, tuple(round(255 * x) for x in color), thickness=4.0, thickness_units="screen"
+        )
+
+    def remove_line(self, name: str) -> None:
+        """Take a line away; nothing happens where there is none of that name.
+
+        Args:
+            name: Name of the line.
+        """
+        handle = self._lines.pop(name, None)
+        if handle is not None:
             handle.remove()
 
     def _make_ghost(self, name: str) -> list[Any]:
