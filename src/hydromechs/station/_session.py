@@ -380,24 +380,28 @@ class Session:
         told = self.inputs.now if self._delayed is None else self._delayed.asked
         self._delayed = self.inputs.link = None
         if link is not None:
-            simulation, inputs = self._ghost_simulation(told)
-            now = self._display.snapshot(0, self._runs)
-            self._delayed = Delayed(link, simulation, inputs, self._pilot.period, self._sim.state, now)
-            self._ghost_display = Display(simulation, pilot_of(simulation), self.configured.scenario.terrain)
+            try:
+                self._delayed = self._behind(link, told)
+            except (ValueError, SimulationDiverged) as error:
+                self._link = None
+                self.messages.append(f"no link: {error}")
+        if self._delayed is not None:
             self.inputs.link = self._delayed.carry
             self._delayed.predict()
         self._set_anchor()
         if not self.problem:
             self._publish()
 
-    def _ghost_simulation(self, told: Operator) -> tuple[Simulation, DueInputs]:
-        """Another simulation of the scenario for the ghost, made once, and what its pilot reads."""
+    def _behind(self, link: AcousticLink, told: Operator) -> Delayed:
+        """The vehicle behind a link; the ghost has a simulation of its own, made once."""
         inputs = DueInputs(told)
         if self._ghosts is None or self._ghosts[0] is not self.configured:
             self._ghosts = self.configured, piloted(self.configured, inputs).simulation()
         simulation = self._ghosts[1]
         pilot_of(simulation).inputs = inputs
-        return simulation, inputs
+        self._ghost_display = Display(simulation, pilot_of(simulation), self.configured.scenario.terrain)
+        now = self._display.snapshot(0, self._runs)
+        return Delayed(link, simulation, inputs, self._pilot.period, self._sim.state, now)
 
     def _look(self, strategies: Strategies, found: Future[Outlook]) -> None:
         """Look ahead from the present, or from the ghost."""

@@ -27,6 +27,8 @@ SEA_EVERY = 0.1
 """Time between two shapes of a moving sea [s]."""
 COMES = 2.0
 """Time that a browser has to take its first camera [s]."""
+LAG = 0.1
+"""Distance of what a camera looks at from what it follows, as a part of its own distance, from which on it is put right."""
 GHOST = 0.35
 """Opacity of ghosts."""
 
@@ -255,19 +257,22 @@ class LivePage(Page):
         self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
 
     def _move_cameras(self, place: Array) -> None:
-        """Put the camera of who comes beside the body that it follows; then move it by as much as the body moves."""
-        now = time.monotonic()
+        """Keep cameras on the body that they follow, from the side and distance that their owners turned them to.
+
+        What a slow browser tells of its camera is old, but for its side and distance, which following does not change.
+        """
+        now, aim = time.monotonic(), place + self._first[1]
         for number, client in self.server.get_clients().items():
-            since, before = self._where.get(number, (now, place))
-            if now - since < COMES:  # what its browser tells of its camera may be from before
-                self._where[number] = (since, place)
+            since, before = self._where.get(number, (now, np.full(3, np.inf)))
+            camera = client.camera
+            away = self._first[0] - self._first[1] if now - since < COMES else camera.position - camera.look_at
+            lags = np.linalg.norm(camera.look_at - aim) > LAG * np.linalg.norm(away)
+            if now - since < COMES or lags or np.abs(place - before).max() > 1e-3:
                 with client.atomic():
-                    client.camera.position = place + self._first[0]
-                    client.camera.look_at = place + self._first[1]
-            elif np.abs(place - before).max() > 1e-3:
-                self._where[number] = (since, place)
-                with client.atomic():
-                    client.camera.position = client.camera.position + (place - before)  # the point looked at moves along
+                    camera.position = aim + away
+                    camera.look_at = aim
+                before = place
+            self._where[number] = (since, before)
 
 
 def _frame_of(scene: Scene, model: Model, body: int) -> int:
