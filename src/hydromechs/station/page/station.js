@@ -207,7 +207,7 @@ function ghostRows() {
   return `<div class="warn">telemetry, ${fixed(link.age, 1)} s old${link.lost ? `; ${link.lost} messages lost` : ""}</div>
     <div class="ghost">ghost: predicted, ${fixed(link.ahead, 1)} s from now
     <table>${row("place", `${g.position.map((x) => fixed(x)).join("  ")} m`)}
-    ${row("heading", `${fixed(g.heading, 1)}°   depth ${fixed(g.depth)} m   speed ${fixed(g.speed)} m/s`)}
+    ${row("depth", `${fixed(g.depth)} m`)}${row("heading", `${fixed(g.heading, 1)}°`)}${row("speed", `${fixed(g.speed)} m/s`)}
     ${g.tools.map((x) => row(short(x[0]), `${x.slice(1).map((v) => fixed(v)).join("  ")} m`)).join("")}</table></div>`;
 }
 function aheadRows() {
