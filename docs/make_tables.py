@@ -3,7 +3,7 @@
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
 python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
-                                                docs/data; also: papers, gpu, hybrid, navigation, and missions,
+                                                docs/data; also: papers, gpu, hybrid, trees, navigation, and missions,
                                                 which draws docs/pictures/mission_*.png as well
 """
 
@@ -30,6 +30,7 @@ COMMANDS = {
     "missions": ("study", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
     "navigation": ("study", "navigation", "--json"),
     "papers": ("papers", "--json"),
+    "trees": ("bench", "trees", "--json"),
 }
 """Commands whose reports are kept in docs/data, because they take long or measure times."""
 BLOCK = re.compile(r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)
@@ -209,6 +210,74 @@ def _goals(data: dict[str, Any]) -> str:
 def dynamics_goals() -> str:
     """Goals of the project."""
     return _goals(report("dynamics"))
+
+
+def _us(row: dict[str, Any], key: str) -> str:
+    """Microseconds of a time in a report."""
+    return "–" if row.get(key) is None else f"{1e-3 * row[key]:.3g}"
+
+
+def trees_machine() -> str:
+    """Where the times of trees were taken."""
+    return _where(report("trees"))
+
+
+def trees_chains() -> str:
+    """Chains."""
+    chains = report("trees")["chains"]
+    rows = [
+        (
+            c["links"],
+            _us(c, "one_lane_ns"),
+            f"{c['one_lane_ns_per_link']:.0f}",
+            _us(c, "lanes_ns"),
+            f"{c['lanes_ns_per_link']:.0f}",
+            _us(c, "dry_ns"),
+            _us(c, "pinocchio_ns"),
+            _us(c, "mujoco_ns"),
+            f"{c['compile_s']:.2f}",
+        )
+        for c in chains
+    ]
+    lanes = f"{chains[0]['lanes']} lanes"
+    heads = (
+        "links",
+        "in water",
+        "per link, ns",
+        lanes,
+        "per link, ns",
+        "dry",
+        "Pinocchio, dry",
+        "MuJoCo, dry",
+        "first result, s",
+    )
+    return table(heads, rows)
+
+
+def trees_random() -> str:
+    """Random trees."""
+    rows = [
+        (
+            t["bodies"],
+            t["degrees_of_freedom"],
+            *(_us(t, f"{key}_ns") for key in ("one", "dry", "pinocchio", "mujoco")),
+            f"{t['compile_s']:.2f}",
+        )
+        for t in report("trees")["trees"]
+    ]
+    heads = ("bodies", "degrees of freedom", "in water", "dry", "Pinocchio, dry", "MuJoCo, dry", "first result, s")
+    return table(heads, rows)
+
+
+def trees_forms() -> str:
+    """One walker in all forms."""
+    rows = [(t["form"], _us(t, "minimum_ns"), f"{t['compile_s']:.2f}") for t in report("trees")["forms"]["times"]]
+    return table(("", "µs", "first result, s"), rows)
+
+
+def trees_goals() -> str:
+    """Goals of the project."""
+    return _goals(report("trees"))
 
 
 def gpu_machine() -> str:
@@ -456,6 +525,7 @@ TABLES: dict[str, Callable[[], str]] = {
         counts_papers, counts_real, counts_closed_chains, counts_star_steps, counts_star_sizes, counts_closed_form,
         counts_decoupled,
         dynamics_machine, dynamics_times, dynamics_chains, dynamics_compile, dynamics_goals,
+        trees_machine, trees_chains, trees_random, trees_forms, trees_goals,
         gpu_machine, gpu_kernels, gpu_runs, papers_machine, papers_table_5, papers_table_6, papers_lanes,
         hybrid_lemmas, hybrid_eq_51, hybrid_limits, hybrid_convergence, hybrid_long,
         missions_engines, missions_seeds, missions_speed,

@@ -35,7 +35,7 @@ from .equations import (
     momentum,
     restoring_force,
 )
-from .errors import ModelError, ScenarioError, SimulationDiverged, UnsupportedFeature
+from .errors import ModelError, ScenarioError, SimulationDiverged, UnreachableFoothold, UnsupportedFeature
 from .model import (
     Body,
     Frame,
@@ -121,6 +121,7 @@ __all__ = [
     "State",
     "Thruster",
     "TracedController",
+    "UnreachableFoothold",
     "UnsupportedFeature",
     "World",
     "added_mass",
@@ -176,6 +177,7 @@ _PACKAGES = (
     "hydro",
     "integrators",
     "library",
+    "lines",
     "model",
     "recording",
     "scenario",

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Fault", "FieldError", "ModelError", "ScenarioError", "SimulationDiverged", "UnsupportedFeature", "words_of"]
+__all__ = [
+    "Fault",
+    "FieldError",
+    "ModelError",
+    "ScenarioError",
+    "SimulationDiverged",
+    "UnreachableFoothold",
+    "UnsupportedFeature",
+    "words_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,10 @@ class FieldError(ValueError):
 
     def __reduce__(self) -> tuple:
         return FieldError, (self.name, self.value, self.must)
+
+
+class UnreachableFoothold(RuntimeError):
+    """A walking machine cannot put a foot where its gait asks for it, nor near it."""
 
 
 class UnsupportedFeature(ValueError):

@@ -62,6 +62,7 @@ __all__ = [
     "is_path",
     "matrix",
     "nearest",
+    "not_negative",
     "number",
     "plain",
     "positive",
@@ -188,6 +189,11 @@ def finite(value: Any, name: str) -> float:
 def positive(value: Any, name: str) -> float:
     """`value` as a finite float above 0."""
     return _bounded(value, Bound(above=0.0), name)
+
+
+def not_negative(value: Any, name: str) -> float:
+    """`value` as a finite float of at least 0."""
+    return _bounded(value, Bound(least=0.0), name)
 
 
 def whole(value: Any, name: str, least: int | None = 0) -> int:

@@ -118,3 +118,19 @@ def test_random_states_are_valid():
 def test_simulation_bench_runs_and_reports(run):
     code, text, _ = run("bench", "simulation", "--quick")
     assert code == 0 and "station_keeping" in text and "real time" in text and "not judged in a quick run" in text
+
+
+def test_trees_bench_runs_and_reports(run):
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("mujoco")
+    status, out, err = run("bench", "trees", "--quick", "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert [c["links"] for c in report["chains"]] == [4, 8]
+    for chain in report["chains"]:
+        times = ("one_lane_ns", "lanes_ns", "dry_ns", "pinocchio_ns", "mujoco_ns", "compile_s")
+        assert all(chain[key] > 0 for key in times)
+    assert {t["form"] for t in report["forms"]["times"]} == {"specialised", "rolled", "legs on lanes"}
+    # the same trees: rounding, multiplied by the condition of the mass matrix
+    assert max(report["relative_difference_to_ours_dry"].values()) < 1e-9
+    assert all(t["held"] is None for t in report["targets"])

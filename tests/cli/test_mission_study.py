@@ -18,7 +18,7 @@ SHORT = ("--missions", "crash", "--engines", "mujoco", "--duration", "0.4")
 def test_the_missions_are_flown_compared_and_drawn(run, tmp_path):
     status, out, _ = run("study", "missions", *SHORT, "--seeds", "1", "--out", tmp_path)
     assert status == 1  # the crash is not reached
-    assert "crash in mujoco: it comes to rest: ended before" in out
+    assert "crash in mujoco: it stops turning: ended before" in out
     saved = json.loads((tmp_path / "missions.json").read_text())
     ours, theirs = saved["flights"]
     assert (ours["engine"], theirs["engine"]) == ("hydromechs", "mujoco") and not saved["passed"]

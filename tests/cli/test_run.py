@@ -66,6 +66,26 @@ def test_a_resumed_run_goes_on_where_the_first_ended(run, scenario, tmp_path):
     assert (whole / "state.json").read_text() == (second / "state.json").read_text()
 
 
+def test_a_run_may_be_shorter_than_its_timed_events(run, scenario, tmp_path):
+    """Given on the command line, from the start or resumed, it says what does not happen; a file's own duration must fit."""
+    path = scenario()
+    text = path.read_text() + "events: [{name: bell, quantity: time, level: 1.0}, {name: gong, quantity: time, level: 1.5}]\n"
+    path.write_text(text)
+    code, said, _ = run("run", path, "--duration", 0.5, "--out", tmp_path / "a", "--no-pictures")
+    assert code == 0
+    assert "the run ends at 0.5 s, before the events 'bell' (1 s), 'gong' (1.5 s), which do not happen" in said
+    code, said, _ = run("run", path, "--duration", 0.7, "--resume", tmp_path / "a", "--out", tmp_path / "b", "--no-pictures")
+    assert code == 0 and ": bell (time crosses 1)" in said
+    assert "the run ends at 1.2 s, before the event 'gong' (1.5 s), which does not happen" in said
+    code, said, _ = run("run", path, "--duration", 1, "--resume", tmp_path / "b", "--out", tmp_path / "c", "--no-pictures")
+    assert code == 0 and "gong" in said and "bell" not in said and "the run ends" not in said
+    code, _, err = run("run", path, "--duration", 0.01, "--out", tmp_path / "d")
+    assert code == 1 and "record is 0.05 s, must not be longer than the duration of 0.01 s" in err
+    path.write_text(text.replace("duration: 2.0", "duration: 0.5"))
+    code, _, err = run("run", path, "--out", tmp_path / "e")
+    assert code == 1 and "event 'bell': time never crosses 1 s" in err
+
+
 def test_a_folder_with_other_things_in_it_is_left_alone(run, scenario, tmp_path):
     mine = tmp_path / "mine"
     mine.mkdir()

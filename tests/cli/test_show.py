@@ -112,3 +112,23 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
     run_scenario(scenario, tmp_path / "run", text=file.read_text(), file=file)
     scene, ds = run_scene(tmp_path / "run")
     assert ds.sizes["time"] > 2 and scene is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("picture", "held_load", "--out", "c.jpg"), "--out c.jpg: pictures are PNG files; let it end in .png"),
+        (("view", "held_load", "--port", 99999), "port 99999: ports are from 1 to 65535"),
+        (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan: must be above 0"),
+        (("replay", "RUN", "--html", "."), "--html .: it is a folder; give the name of a file"),
+        (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera: of videos only"),
+        (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1: must not be below 0"),
+        (("plot", "RUN", "q", "--out", "q.xyz"), "--out q.xyz: a plot ends in .png, .svg, .pdf, .jpg"),
+    ],
+    ids=lambda x: x[0] if isinstance(x, tuple) else "",
+)
+def test_slips_are_named(run, folder, words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, error = run(*(folder if word == "RUN" else word for word in words))
+    assert code and said in error, error
+    assert not (tmp_path / "c.jpg").exists()

@@ -91,6 +91,24 @@ def test_a_step_has_the_exact_acceleration(engine, scheme):
 
 
 @engines
+def test_a_body_about_its_principal_axes_keeps_its_added_mass(engine):
+    """A hull whose centre of mass is its origin: engines that simplify such a body must not simplify the water away."""
+    hull = hm.Body(
+        name="hull",
+        joint=joints.Free(),
+        inertia=hm.Inertia(mass=10.0, tensor=(0.5, 0.4, 0.3, 0, 0, 0)),
+        hydro=hm.Hydro(volume=0.008, added_mass=(added_mass.Diagonal((5.0, 20.0, 40.0, 0.1, 0.2, 0.3)),)),
+    )
+    quaternion = np.array([0.9, 0.3, -0.2, 0.1]) / np.linalg.norm([0.9, 0.3, -0.2, 0.1])
+    state = hm.State(q=np.array([0, 0, 5, *quaternion]), v=np.zeros(6))
+    plant = Plant(model=hm.Model(bodies=[hull]))
+    sim = Hybrid(engine=engine).simulation(plant, state=state, step=1e-3)
+    sim.step()
+    expected = hm.forward_dynamics(plant.model, state.q, state.v, np.zeros(6))
+    np.testing.assert_allclose(acceleration(sim), expected, atol=1e-9 * np.abs(expected).max())
+
+
+@engines
 def test_steps_converge_to_our_engine_with_order_one(engine):
     plant, start = swimmer()
     exact = Simulation(plant, state=start, step=1e-3).step(duration=0.1)
@@ -280,6 +298,21 @@ def test_a_run_goes_on_from_its_state_to_the_last_bit(engine):
     again = sim.step(duration=0.02)
     np.testing.assert_array_equal(again.v, end.v)
     np.testing.assert_array_equal(again.internal, end.internal)
+
+
+@pytest.mark.parametrize("engine", [e for e in ("mujoco", "dart") if e in INSTALLED])
+def test_a_run_with_contacts_goes_on_from_its_state_and_repeats_to_the_last_bit(engine):
+    """What engines start their contact forces from does not count."""
+    plant = block(SOLIDS["plane"])
+    q = np.array([0.0, 0.0, -0.2, 0.9, 0.3, 0.1, 0.3])
+    q[3:] /= np.linalg.norm(q[3:])
+    start = hm.State(q=q, v=np.array([0.4, 0.1, 0.3, 0.5, -0.7, 0.2]))
+    sim = Hybrid(engine=engine).simulation(plant, state=start, step=1e-3)
+    half, end = sim.step(duration=0.4), sim.step(duration=0.4)
+    assert np.abs(sim.observe()["contact_force"]).max() > 0.0
+    assert sim.reset(half) == half and sim.step(duration=0.4) == end
+    sim.reset()
+    assert sim.step(duration=0.4) == half and sim.step(duration=0.4) == end
 
 
 @pytest.mark.skipif("dart" not in INSTALLED, reason="needs dartpy")

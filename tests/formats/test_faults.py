@@ -88,7 +88,7 @@ BODY_FAULTS = {
     "null limits": (("joint: {type: revolute, limits: null} # <-", MASS), ["joint.limits is null", "list of 2 numbers"]),
     "unknown joint type": (
         ("joint: {type: revolut} # <-", MASS),
-        ["joint.type is 'revolut'", "did you mean 'revolute'", "free, fixed, revolute, prismatic, ball, composite"],
+        ["joint.type is 'revolut'", "did you mean 'revolute'", "free, fixed, revolute, prismatic, helical, ball, composite"],
     ),
     "joint without type": (("joint: {axis: [0, 0, 1]} # <-", MASS), ["without the key 'type'", "one of free, fixed"]),
     "joint that is a text": (("joint: free # <-", MASS), ["joint is 'free'", "mapping whose 'type'"]),

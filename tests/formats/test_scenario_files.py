@@ -231,7 +231,7 @@ def test_all_faults_are_told_at_once():
     found = problems(
         ("title:", "titel:"),
         ("height: 1,", "height: -1,"),
-        ("material: seabed, plane", "material: sand, plane"),
+        ("material: seabed, plane", "material: peat, plane"),
         ("rov.thruster_1", "rov.thruster_99"),
         ("depth.rov.vehicle", "depth.vehicle"),
         ("stiffness: 100,", "stiffness: x,"),

@@ -93,7 +93,7 @@ def test_such_a_start_comes_back_from_a_saved_file(folder):
         ("{quaternion: [0.6, 0, 0.8, 0]}", "round", "joints.tip.2 is 'round'"),
         ("stick: [0.1, 0.2, 0.3]", "stick: 0.1", "must be 3 numbers [rad/s]"),
         ("tip.1: 0.4", "tip.1: [0.4]", "tip.1"),
-        ("tip.1: 0.4", "tip: 0.4", "no revolute, prismatic or ball joint 'tip'"),
+        ("tip.1: 0.4", "tip: 0.4", "no revolute, prismatic, helical or ball joint 'tip'"),
     ],
 )
 def test_what_does_not_fit_a_joint_is_named(folder, old, new, words):
@@ -137,8 +137,8 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "holds complex128, must hold real numbers" in said(HEIGHTS * 1j)
     assert "x has 4 numbers" in said(HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]"))
     assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
-    assert "heights or file" in said(HEIGHTS, (", file: seabed.npy", ""))
-    assert "must end in .npy or .csv" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
+    assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
+    assert "must end in .npy, .csv, .xyz or .txt" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
     (folder / "seabed.npy").write_text("not an array")
     assert "cannot be read" in said(None)
     (folder / "seabed.npy").unlink()

@@ -10,7 +10,11 @@ from hydromechs.formats import load_scenario_file, loads_scenario
 HEAD = "hydromechs_scenario: 1\nname: s\nduration: 1\nmodels:\n"
 
 
-@pytest.mark.parametrize("name", library.plant_names())
+WALKERS = ("aquarobot", "dante", "k2t", "osu_hexapod", "waav")
+"""Vehicles on legs or wheels. (dual_arm_redundant is left out below: dual_arm_rov with a joint more in each arm.)"""
+
+
+@pytest.mark.parametrize("name", sorted(set(library.plant_names()) - {*WALKERS, "dual_arm_redundant"}))
 def test_every_vehicle_has_actuators_in_six_directions(name):
     plant = hm.load_plant(name)
     thrusters = [c for c in plant.components if isinstance(c, hm.Thruster)]
@@ -22,7 +26,7 @@ def test_every_vehicle_has_actuators_in_six_directions(name):
 
 
 def test_vehicles_are_named_where_there_is_none():
-    with pytest.raises(hm.ScenarioError, match="no library vehicle 'rov'; there are bluerov2_heavy_alpha5"):
+    with pytest.raises(hm.ScenarioError, match="no library vehicle 'rov'; there are aquarobot"):
         hm.load_plant("rov")
 
 

@@ -19,7 +19,7 @@ EVERYONE = {"errors", "values", "_lazy"}
 MODEL = {"spatial", "model"}
 DYNAMICS = {*MODEL, "dynamics"}
 EQUATIONS = {*DYNAMICS, "hydro", "compiler", "equations"}
-SIMULATION = {*EQUATIONS, "contact", "actuation", "integrators", "recording", "simulation"}
+SIMULATION = {*EQUATIONS, "contact", "actuation", "lines", "integrators", "recording", "simulation"}
 SCENARIO = {*SIMULATION, "gnc", "hybrid", "scenario"}
 MAY_IMPORT = {
     "errors": set(),
@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "hydro": MODEL,
     "contact": DYNAMICS,
     "actuation": MODEL,
+    "lines": {*DYNAMICS, "contact"},
     "compiler": {"spatial"},
     "equations": EQUATIONS,
     "integrators": {*DYNAMICS, "compiler"},

@@ -5,7 +5,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.contact import Grip
-from hydromechs.recording import Check
+from hydromechs.recording import Check, summarise
 
 BALL = hm.Body(
     name="ball",
@@ -66,8 +66,28 @@ def test_a_check_of_a_window():
     recording = counted().run(1.0).recording
     check = Check(name="c", quantity="signal.calls", statistic="max", after=0.25, before=0.75, below=8.5, above=7.5)
     assert check.judge(recording).passed and "after 0.25 s before 0.75 s" in check.judge(recording).text
+    early = Check(name="c", quantity="time", before=0.5, below=1)
+    assert "began after that" in early.judge(recording.isel(time=slice(6, None))).text
+    late = summarise(recording.isel(time=slice(6, None)), checks=[early, check])
+    assert [c.name for c in late.checks] == ["c"] and "not judged, its time was over when this run began: c" in late.messages
+    between = Check(name="c", quantity="time", after=0.605, before=0.615, below=1)
+    assert "record more often" in between.judge(recording).text
+    assert "ended before that" in Check(name="c", quantity="time", after=2, below=1).judge(recording).text
+    silent = recording.assign(signal=recording.signal.where(recording.time < 0.5))
+    assert "samples are no numbers" in check.judge(silent).text
     with pytest.raises(ValueError, match="must be earlier than before"):
         Check(name="c", quantity="time", after=2, before=1, below=1)
+
+
+def test_a_check_of_a_difference():
+    """The calls are 1 at 0 s, 2 at 0.1 s: 9, 10 and 10 less the mean of 2, 3, 4, less 6."""
+    recording = counted().run(1.0).recording
+    window = {"quantity": "signal.calls", "statistic": "max", "target": 6.0, "after": 0.75, "above": 0.9, "below": 1.1}
+    judged = Check(name="c", mean_of=(0.05, 0.35), **window).judge(recording)
+    assert judged.passed and judged.value == pytest.approx(1.0) and "less its mean from 0.05 s to 0.35 s" in judged.text
+    assert not Check(name="c", mean_of=(2, 3), **window).judge(recording).passed  # the run ended before
+    with pytest.raises(ValueError, match="must end after it begins"):
+        Check(name="c", mean_of=(2, 1), **window)
 
 
 def test_a_mission_passes_its_checks():

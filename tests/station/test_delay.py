@@ -323,6 +323,37 @@ def test_telemetry_brings_back_a_ghost_that_diverged(plants):
     assert ghost.predict(2) == advance(sim, [], TICK)
 
 
+def test_advance_is_run_to_the_last_bit_with_signals_and_with_control_off(plants):
+    """Of a controller that shows its reference, asked every other tick; and while it is off."""
+    path = gnc.FollowPath(
+        waypoints=[{"position": (0, 0, 0)}, {"t": 3.0, "position": (0.5, 0, 0)}], frequency=0.5, period=2 * TICK
+    )
+    for control in (1.0, 0.0):
+        by_run, by_ticks = (hm.Simulation(plants["bluerov2_heavy_alpha5"], step=STEP, controller=path) for _ in range(2))
+        for sim in (by_run, by_ticks):
+            sim.reset(dataclasses.replace(sim.state, control=control))
+        for _ in range(5):
+            advance(by_ticks, [], TICK)
+        assert by_ticks.state == by_run.run(5 * TICK).state
+        assert np.isfinite(by_ticks.state.signal).all() == bool(control)
+
+
+def test_telemetry_of_q_and_v_leaves_time_and_control_alone(plants):
+    """Time is that of the tick, and control stays off until it is told to be on."""
+    vehicle, own = (hm.Simulation(plants["workclass_arm3"], step=STEP) for _ in range(2))
+    for sim in (vehicle, own):
+        sim.reset(dataclasses.replace(sim.state, t=2.0, control=0.0))
+    ghost = Ghost(own, TICK, start=40)
+    for tick in (41, 42):
+        state = advance(vehicle, [], TICK)
+        ghost.hear(Telemetry(tick, State(q=state.q, v=state.v)))
+    assert ghost.predict(42) == state
+    ghost.hear(Telemetry(42, State(q=state.q, v=state.v), control=True))
+    assert ghost.predict(43).control == 1.0
+    ghost.hear(Telemetry(43, State(q=state.q, v=state.v, control=0.0)))
+    assert ghost.predict(44).control == 0.0
+
+
 @pytest.mark.parametrize("loss", [0.0, 0.2])
 def test_ghost_of_a_vehicle_with_speed_control_on_board(plants, loss):
     """Set-points travel. A lost one matters less: the controller goes on with one that is a tick older."""
@@ -462,3 +493,10 @@ def test_what_a_look_ahead_refuses(midway):
         look_ahead(start, {"go": {"thruster1": 0.5}}, 1.0)
     with pytest.raises(ValueError, match="rk4"):
         LookAhead(hm.Simulation(midway.plant, integrator="dormand_prince"))
+
+
+def test_a_look_ahead_on_another_engine_is_refused_at_once(midway):
+    pytest.importorskip("mujoco")
+    sim = hm.hybrid.Hybrid(engine="mujoco").simulation(midway.plant, step=STEP)
+    with pytest.raises(ValueError, match=r"mujoco.* holds one world"):
+        LookAhead(sim)

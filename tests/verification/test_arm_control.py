@@ -266,3 +266,7 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
         hm.Simulation(model, thrusters=thrusters(), controller=Together(parts=[{**parts[0], "name": ""}, parts[1]]))
     with pytest.raises(ValueError, match="part 0: no controller 'hold'"):
         Together(parts=[{"type": "hold"}])
+    with pytest.raises(ValueError, match="parts is empty; give at least one controller"):
+        Together(parts=[])
+    with pytest.raises(ValueError, match=r"part 0 \(lqr_speed\): start is 5 s, must be before end, 2 s"):
+        Together(parts=[{**parts[0], "start": 5.0}])

@@ -126,3 +126,58 @@ def test_faults():
     load = body("load", 8.0)
     with pytest.raises(KeyError, match="grip 'grip'.*jaw"):
         hm.Simulation(hm.Model(bodies=[load]), components=[grip()])
+
+
+def pair(component):
+    """A plant of two bodies in one place that a grasp or a grip can join, and a state in which one moves."""
+    model = hm.Model(bodies=[body("load", 2.0), body("other", 2.0)], world=hm.World(gravity=0.0))
+    return hm.Plant(model=model, components=(component,)), hm.State(q=model.neutral()[0], v=np.eye(12)[0] * 0.01)
+
+
+SOFT = dict(holder="load", held="other", stiffness=(10.0,) * 3, damping=(1.0,) * 3)
+
+
+def test_switches_are_open_or_closed():
+    """Verify that a grasp has nothing between, that a grip has a strength from 0 to 1, and that both say so."""
+    for component, wrong, words in (
+        (Grasp(name="g", holder="load", held="other"), 0.5, r"'g.closed' is 0.5, must be 0 \(open\) or 1 \(closed\)"),
+        (Grasp(name="g", holder="load", held="other"), 2.0, "'g.closed' is 2, must be 0"),
+        (Grip(name="g", **SOFT), -1.0, "'g.closed' is -1, must be between 0 and 1"),
+    ):
+        plant, state = pair(component)
+        sim = hm.Simulation(plant, state=state, step=0.01)
+        with pytest.raises(ValueError, match=words):
+            sim.held = {"g.closed": wrong}
+        with pytest.raises(ValueError, match=words):
+            hm.rollout(plant, state.q, state.v, {"g.closed": wrong}, 0.01, 2)
+
+
+def test_one_world_whose_switch_is_no_number_is_lost_alone():
+    plant, state = pair(Grasp(name="g", holder="load", held="other"))
+    switch = np.zeros((4, 6))
+    switch[1, 3:], switch[2, 2:] = 1.0, np.nan
+    got = hm.rollout(plant, np.tile(state.q, (4, 1)), state.v, {"g.closed": switch}, 0.01, 6, lanes=4)
+    assert got.good.tolist() == [6, 6, 2, 6]
+    assert got.v[1, -1, 0] == pytest.approx(0.005, rel=0.2) and got.v[0, -1, 0] == pytest.approx(0.01)
+    got = hm.rollout(plant, np.tile(state.q, (2, 1)), state.v, {"g.closed": [0.0, np.nan]}, 0.01, 6)
+    assert got.good.tolist() == [6, 0]
+
+
+def test_no_worlds_and_times_that_are_none():
+    for component in (Grasp(name="g", holder="load", held="other"), Grip(name="g", **SOFT)):
+        plant, state = pair(component)
+        assert hm.rollout(plant, np.zeros((0, 14)), np.zeros((0, 12)), {}, 0.01, 4).q.shape == (0, 5, 14)
+    for t in (np.nan, "3"):
+        with pytest.raises(ValueError, match="t is .*must be"):
+            hm.rollout(plant, state.q, state.v, {}, 0.01, 4, t=t)
+    with pytest.raises(ValueError, match="t is 1e.15 s; a number that large"):
+        hm.rollout(plant, state.q, state.v, {}, 0.01, 4, t=1e15)
+
+
+def test_a_grip_that_is_closed_at_the_start_holds_something():
+    plant, state = pair(Grip(name="g", closed=True, **SOFT))
+    q = state.q.copy()
+    q[0] = 50.0
+    far, near = (hm.Simulation(plant, state=hm.State(q=x, v=state.v), step=0.01) for x in (q, state.q))
+    assert far.step(duration=0.1).internal[0] == 0.0 and far.state.v[0] == 0.01  # it closes on nothing
+    assert near.step(duration=0.1).internal[0] == 1.0 and near.state.v[0] < 0.01

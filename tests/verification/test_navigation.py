@@ -262,6 +262,55 @@ def test_resumes_to_the_last_bit(tmp_path):
     assert copied.run(2.0).state == whole  # a controller that is at work can be used for another simulation
 
 
+def holding(*events):
+    """A vehicle that holds its place by its estimate, in a current."""
+    inner = FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.08)
+    navigated = Navigated(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
+    current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
+    return hm.Simulation(
+        small_vehicle(), thrusters=THRUSTERS, environment=current, controller=navigated, events=events, step=0.01, record=0.04
+    )
+
+
+def worst_error(recording):
+    """Largest error of the estimated place over what the filter says of it."""
+    error, sigma = (
+        recording.signal.sel(channel=[f"navigation.{kind}_{x}" for x in "xyz"]).values for kind in ("error", "sigma")
+    )
+    return np.abs(error / sigma).max()
+
+
+def test_sensors_and_filter_go_on_while_control_is_off():
+    """The vehicle drifts for 3 s without commands; the filter knows where it is, and a resumed run is the same."""
+    off = hm.Event(name="off", quantity="time", level=1.013, control="off", command={"t0": 10.0, "t1": 10.0})
+    on = hm.Event(name="on", quantity="time", level=4.0, control="on")
+    sim = holding(off, on)
+    run = sim.run(6.0)
+    silent = run.recording.sel(time=slice(1.05, 3.99))
+    assert np.isnan(silent.signal.sel(channel="error.x")).all() and not silent.command.diff("time").any()
+    assert abs(float(silent.position.sel(body="hull")[-1, 0])) > 0.1
+    assert worst_error(silent) < 4.5 and worst_error(run.recording.sel(time=slice(4.04, None))) < 4.5
+    assert len(run.messages) == 2  # of the events
+    sim.reset()
+    state = sim.run(2.02).state
+    other = holding(off, on)
+    other.state = state
+    assert other.run(3.98).state == run.state
+
+
+def test_a_filter_that_was_not_asked_starts_anew():
+    """`step` goes without the controller, and so without its filter, which then knows nothing of the way."""
+    sim = holding()
+    sim.run(1.0)
+    state = sim.step(duration=2.5)
+    run = sim.run(2.0)
+    said = "t = 3.52 s: the filter was not asked since t = 0.96 s; it starts anew"
+    assert run.messages == [said] and worst_error(run.recording.sel(time=slice(3.53, None))) < 4.5
+    other = holding()
+    other.state = state
+    assert other.run(2.0).state == run.state
+
+
 def test_filter_on_a_log_is_the_filter_in_the_loop(flight, instruments):
     """The same readings, one by one or as a log: the same track to the last bit."""
     rows, sim, navigator = flight.rows, flight.simulation, flight.navigator

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 
 import matplotlib.image
 import numpy as np
@@ -10,6 +11,7 @@ import xarray
 
 import hydromechs as hm
 from hydromechs import contact, hydro, library, viewer
+from hydromechs.viewer import _pictures
 from hydromechs.viewer import _solids as solids
 from hydromechs.viewer._looks import body_looks
 from hydromechs.viewer._recorded import sample_times, wave_heights
@@ -277,3 +279,34 @@ def test_thrust_is_drawn_at_each_thruster():
     lengths = np.linalg.norm(along, axis=1)
     assert lengths / lengths[0] == pytest.approx(np.arange(1, len(names) + 1))
     assert "force: sum of thrust" in scene.layers
+
+
+FAKE = """#!{python}
+import re, sys
+import numpy as np, matplotlib.image
+words = " ".join(sys.argv)
+wait, out = int(re.search(r"budget=(\\d+)", words)[1]), re.search(r"screenshot=(\\S+)", words)[1]
+image = np.zeros((30, 40, 3))
+image[10:] = 0.5  # the ground is there before the sky
+if wait >= {enough}:
+    image[:10] = [0.8, 0.9, 1.0]
+matplotlib.image.imsave(out, image)
+"""
+
+
+def test_a_browser_that_is_slow_to_load_the_sky_is_given_more_time(monkeypatch, tmp_path):
+    """The sky is a picture that browsers load beside the rest; until then it is black."""
+    scene, program, out = viewer.model_scene(hm.load("held_load")), tmp_path / "browser", tmp_path / "a.png"
+    monkeypatch.setattr(_pictures, "chromium", lambda: str(program))
+
+    def install(enough):
+        program.write_text(FAKE.format(python=sys.executable, enough=enough))
+        program.chmod(0o755)
+
+    install(enough=_pictures.WAITS[1])
+    assert (matplotlib.image.imread(viewer.browser_picture(scene, out))[0, :, 2] == 1.0).all()
+    install(enough=10**9)
+    out.write_bytes(b"an older picture")
+    with pytest.raises(OSError, match="the background of the page was not loaded after"):
+        viewer.browser_picture(scene, out)
+    assert out.read_bytes() == b"an older picture"

@@ -55,6 +55,32 @@ def test_a_gif_has_frames_that_move(scene, tmp_path):
     assert abs(centres[1] - centres[0]) > 15.0
 
 
+def test_a_gif_plays_at_its_speed(scene, tmp_path):
+    """Delays are whole hundredths of a second; what is left over goes to the next frame."""
+    for rate in (15.0, 30.0, 50.0):
+        path = viewer.write_video(scene, tmp_path / f"{rate:g}.gif", rate=rate, size=(32, 18))
+        with Image.open(path) as film:
+            shown = []
+            for k in range(film.n_frames):
+                film.seek(k)
+                shown.append(film.info["duration"])
+        frames = len(viewer.video_moments(scene, speed=1.0, rate=rate))
+        assert sum(shown) == pytest.approx(1000.0 * frames / rate, abs=5.0)  # equal frames may be put together
+        assert min(shown) >= 20
+    for name, options, words in (
+        ("a.gif", {"rate": 60.0}, "60 frames per second: a GIF shows at most 50; write an .mp4, or fewer"),
+        ("a.mp4", {"rate": 600.0}, "600 frames per second: a video has at most 240"),
+        ("a.gif", {"speed": 1e-5}, "a GIF of 2500001 frames: at most 3000; show less of the run, faster, or fewer per second"),
+        (
+            "a.mp4",
+            {"speed": 1e-5},
+            "a video of 2500001 frames: at most 100000; show less of the run, faster, or fewer per second",
+        ),
+    ):
+        with pytest.raises(ValueError, match=words):
+            viewer.write_video(scene, tmp_path / name, **options)
+
+
 def test_a_camera_that_follows_sees_the_body_stand_still(scene):
     view = viewer.follow(scene, "pipe")
     images = [viewer.raster(scene, [k], size=(96, 54), camera=view(k)) for k in (0, 10)]

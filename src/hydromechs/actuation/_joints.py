@@ -33,7 +33,7 @@ def _checked_part(model: Model, joint: str, what: str) -> JointPart:
     """The joint called `joint`; an error if nothing can act in it."""
     part = model.joint_part(joint)
     if isinstance(part.joint, joints.Free):
-        raise ValueError(f"joint of body {joint!r} is free; {what} a revolute, prismatic or ball joint")
+        raise ValueError(f"joint of body {joint!r} is free; {what} a revolute, prismatic, helical or ball joint")
     return part
 
 

@@ -158,6 +158,11 @@ def replay(
     console = Console()
     if html and video:
         raise typer.BadParameter("give either --html or --video")
+    usual = {"--speed": (speed, 1.0), "--fps": (fps, 25.0), "--size": (size, "640x360"), "--camera": (camera, "still")}
+    usual |= {"--azimuth": (azimuth, -38.0), "--from": (begin, None), "--to": (end, None), "--layers": (layers, "")}
+    given = [option for option, (value, default) in usual.items() if value != default]
+    if given and not video:
+        raise typer.BadParameter(f"{', '.join(given)}: of videos only; on a page there are buttons for it")
     if html:
         _show.replay_file(run, html, console, model=model)
     elif video:
@@ -438,6 +443,19 @@ def bench_simulation(
     print_report(measure_simulation(quick=quick), print_simulation, as_json)
 
 
+@bench.command("trees")
+def bench_trees(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
+    from hydromechs.studies import measure_trees
+
+    from ._print_bench import print_trees
+
+    print_report(measure_trees(quick=quick), print_trees, as_json)
+
+
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
 )
@@ -555,7 +573,7 @@ def backends(
     trees: Annotated[int, typer.Option(min=0, help="How many random trees besides the library.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
-    """Compare machine code (lanes, threads, C) with the float reference on every equation."""
+    """Compare machine code (lanes, threads, rolled, C) with the float reference on every equation."""
     from hydromechs.studies import compare_all_backends
 
     from ._print_studies import print_backends

@@ -14,6 +14,10 @@ from ._tables import table_of
 __all__ = ["compare", "plot"]
 
 
+PLOTS = (".png", ".svg", ".pdf", ".jpg")
+"""Formats of one plot by the suffix of the file."""
+
+
 def plot(recording: str, variable: str, out: str, select: list[str], console: Console, *, force: bool = False) -> None:
     """Plots of a recording: one variable, or all that a report has.
 
@@ -27,8 +31,10 @@ def plot(recording: str, variable: str, out: str, select: list[str], console: Co
     """
     from hydromechs.viewer import plot_recording, plot_variable
 
-    ds = load_recording(recording)
     target = Path(out or (f"{variable}.png" if variable else "plots"))
+    if variable and target.suffix.lower() not in PLOTS:
+        raise ValueError(f"--out {target}: a plot ends in {', '.join(PLOTS)}")
+    ds = load_recording(recording)
     there = target if target.is_file() else next(target.glob("*.png"), None)
     if there is not None and not force:
         raise FileExistsError(f"{there} is there already; choose another place with --out, or replace it with --force")
@@ -65,6 +71,8 @@ def compare(
         quantities: What to draw, as position.vehicle.x; what differs most unless given.
         tolerance: Largest relative difference that is accepted; any if None.
     """
+    if tolerance is not None and not tolerance >= 0.0:
+        raise ValueError(f"--tolerance {tolerance:g}: must not be below 0")
     datasets = load_recording(first), load_recording(second)
     comparison = compare_recordings(*datasets)
     _print_comparison(comparison, (first, second), console)

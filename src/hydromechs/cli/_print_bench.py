@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ._tables import print_heading, print_targets, table_of
 
-__all__ = ["print_dynamics", "print_gpu", "print_simulation"]
+__all__ = ["print_dynamics", "print_gpu", "print_simulation", "print_trees"]
 
 
 def print_dynamics(report: dict[str, Any], console: Console) -> None:
@@ -78,6 +78,66 @@ def print_simulation(report: dict[str, Any], console: Console) -> None:
         ours = report["rollouts"]["one"]["ns_per_evaluation"] * 4e-3  # four evaluations
         theirs = report["mujoco_step_us"]
         console.print(Text(f"MuJoCo's RK4 step of the same tree, dry: {theirs:.2f} µs; ours in water: {ours:.2f} µs\n"))
+    print_targets(report, console)
+
+
+def print_trees(report: dict[str, Any], console: Console) -> None:
+    """Print a report of `measure_trees` as tables."""
+    print_heading(report, console)
+    lanes = report["chains"][0]["lanes"]
+
+    def us(row: dict[str, Any], key: str) -> str:
+        return "–" if row.get(key) is None else f"{1e-3 * row[key]:.4g}"
+
+    console.print(Text(f"Forward dynamics of general chains on a vehicle, rolled; minimum of {report['rounds']} rounds, µs"))
+    table = table_of(
+        ">links",
+        ">in water",
+        ">per link\nns",
+        f">{lanes} lanes",
+        ">per link\nns",
+        ">dry",
+        ">Pinocchio aba\ndry",
+        ">MuJoCo mj_forward\ndry",
+        ">first result\ns",
+    )
+    for c in report["chains"]:
+        table.add_row(
+            str(c["links"]),
+            us(c, "one_lane_ns"),
+            f"{c['one_lane_ns_per_link']:.1f}",
+            us(c, "lanes_ns"),
+            f"{c['lanes_ns_per_link']:.1f}",
+            us(c, "dry_ns"),
+            us(c, "pinocchio_ns"),
+            us(c, "mujoco_ns"),
+            f"{c['compile_s']:.2f}",
+        )
+    console.print(table)
+    if report["trees"]:
+        console.print(Text("\nRandom trees, rolled, µs"))
+        table = table_of(">bodies", ">freedoms", ">in water", ">dry", ">Pinocchio\ndry", ">MuJoCo\ndry", ">first result\ns")
+        for t in report["trees"]:
+            times = (us(t, f"{key}_ns") for key in ("one", "dry", "pinocchio", "mujoco"))
+            table.add_row(str(t["bodies"]), str(t["degrees_of_freedom"]), *times, f"{t['compile_s']:.2f}")
+        console.print(table)
+    f = report["forms"]
+    console.print(
+        Text(f"\n{f['model']}: {f['bodies']} bodies, {f['degrees_of_freedom']} degrees of freedom, one lane in water")
+    )
+    table = table_of("", ">µs", ">first result\ns")
+    for row in f["times"]:
+        table.add_row(row["form"], us(row, "minimum_ns"), f"{row['compile_s']:.2f}")
+    console.print(table)
+    for name in report["missing"]:
+        console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
+    for name, difference in report["relative_difference_to_ours_dry"].items():
+        console.print(Text(f"{name}: differs from ours dry by {difference:.1e} of the largest acceleration"))
+    console.print(Text("\nOne evaluation in the papers, on an SGI Indigo² with a 150 MHz MIPS R4400"))
+    table = table_of("", "", "")
+    for row in report["papers"]:
+        table.add_row(row["what"], row["time"], row["source"])
+    console.print(table)
     print_targets(report, console)
 
 

@@ -65,20 +65,20 @@ def run(
     scenario = load_scenario(source)
     if scenario.code and not code:
         raise ValueError(f"{source} runs Python code ({', '.join(scenario.code)}); read it, then run it without --no-code")
-    if duration is not None:
-        scenario = replace(scenario, duration=duration)
     if seed is not None:
         scenario = replace(scenario, seed=seed)
     if engine:
         scenario = replace(scenario, engine=None if engine == "hydromechs" else Hybrid(engine=engine))
     console.print(Text(scenario.title or scenario.name, "bold"))
-    with _claimed(scenario, out, force) as folder, _ProgressBar(console, scenario.duration) as bar:
+    simulated = scenario.duration if duration is None else duration
+    with _claimed(scenario, out, force) as folder, _ProgressBar(console, simulated) as bar:
         try:
             result = run_scenario(
                 scenario,
                 folder,
                 text=Path(scenario_file(source)).read_text(),
                 file=Path(scenario_file(source)),
+                duration=duration,
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
@@ -88,10 +88,10 @@ def run(
             _print_interrupted(stopped, source, console)
             raise
         if show:
-            bar.show("writing the replay", scenario.duration)
+            bar.show("writing the replay", simulated)
             _write_replay(result)
         if pictures:
-            bar.show("drawing", scenario.duration)
+            bar.show("drawing", simulated)
             draw(result, scenario)
     _print_result(result, console)
     if show and has_display():

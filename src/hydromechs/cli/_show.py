@@ -87,8 +87,8 @@ def replay_file(run: str, html: str, console: Console, *, model: str) -> None:
     """
     from hydromechs.viewer import MOST_HTML, replay_html
 
+    path = _new_file(html, "--html")
     scene, ds = run_scene(run, model, most=MOST_HTML)
-    path = Path(html)
     path.write_text(replay_html(scene, ds), encoding="utf-8")
     shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"
     console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
@@ -133,6 +133,9 @@ def video(
     if found is None:
         raise ValueError(f"--size {size}: write it as 640x360")
     width, height = int(found[1]), int(found[2])
+    for option, value in (("--speed", speed), ("--fps", rate)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise ValueError(f"{option} {value:g}: must be above 0")
     scene, _ = run_scene(run, model, rate=min(rate / max(speed, 1e-3), 1e3), most=20_000)
     shown = _layers(scene, layers)
     view = None if camera == "still" else follow(scene, camera, azimuth=azimuth, aspect=width / height)
@@ -156,6 +159,15 @@ def video(
     took = time.perf_counter() - started
     told = f"{frames} frames, {path.stat().st_size / 1e6:.1f} MB, drawn in {took:.0f} s ({took / frames:.2g} s each)"
     console.print(Text(f"{path}: {told}"), soft_wrap=True)
+
+
+def _new_file(name: str, option: str) -> Path:
+    """A file to write, in a folder that is made where there is none."""
+    path = Path(name)
+    if path.is_dir():
+        raise ValueError(f"{option} {name}: it is a folder; give the name of a file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def _layers(scene: Scene, text: str) -> list[str]:
@@ -198,6 +210,8 @@ def picture(
     """
     from hydromechs.viewer import browser_picture, model_scene, write_picture
 
+    if _new_file(out, "--out").suffix.lower() != ".png":
+        raise ValueError(f"--out {out}: pictures are PNG files; let it end in .png")
     moments = [0]
     if Path(source).is_dir() or Path(source).suffix in (".zarr", ".nc"):
         scene, _ = run_scene(source, model)

@@ -102,7 +102,7 @@ def c_body(
     operations = program.operations
     if program.calls:
         raise UnsupportedFeature(
-            f"{program.name} calls other programs, tables or a solver; only machine code can do that so far"
+            f"{program.name} calls other programs, tables, a solver or a loop over bodies; only machine code can do that so far"
         )
     suffix = "f" if real == "float" else ""
     one, zero = c_literal(1.0, real), c_literal(0.0, real)

@@ -20,6 +20,7 @@ from ._cache import cached, fingerprint, source_hash
 from ._llvm import LoadedCode, object_code, target
 from ._llvm_text import llvm_text
 from ._program import Argument, Program
+from ._rolled import Rolled
 from ._workers import Workers
 
 __all__ = ["Compiled", "MachineCode", "Recipe"]
@@ -41,9 +42,13 @@ class Recipe(NamedTuple):
     """What comes out."""
     identity: str | None
     """Text that, with the package's source, determines the program; None if only the trace itself does."""
+    rolled: Callable[[], Rolled] | None = None
+    """Makes the loop that is compiled in place of a trace; None for a trace."""
 
-    def program(self) -> Program:
-        """Trace it."""
+    def program(self) -> Program | Rolled:
+        """Trace it, or make the loop."""
+        if self.rolled is not None:
+            return self.rolled()
         from ._trace import trace  # CasADi is not needed for code from the cache
 
         if self.function is None:
@@ -66,7 +71,7 @@ class MachineCode(abc.ABC):
         program: The program, if it is made already.
     """
 
-    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None) -> None:
+    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
         self._sizes = [a.size for a in (*recipe.inputs, *recipe.outputs)]
         self._program = program
@@ -77,12 +82,20 @@ class MachineCode(abc.ABC):
         """Worlds per thread below which a batch is not shared."""
 
     @property
-    def program(self) -> Program:
-        """The traced program."""
+    def program(self) -> Program | Rolled:
+        """The traced program, or the loop."""
         with self._lock:
             if self._program is None:
                 self._program = self.recipe.program()
             return self._program
+
+    @property
+    def traced(self) -> Program:
+        """The program, of what is no loop."""
+        program = self.program
+        if not isinstance(program, Program):
+            raise TypeError(f"{self.recipe.name} is a loop over bodies, not one program")
+        return program
 
     def code(self, lanes: int) -> LoadedCode:
         """Machine code for a number of lanes, from the cache or newly compiled."""

@@ -23,7 +23,7 @@ LARGE = 20_000
 LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
 """Functions of the C library, and how many numbers they take."""
 
-FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|^@\w+ = global ", re.MULTILINE)
+FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|call ptr @malloc|^@\w+ = global ", re.MULTILINE)
 """What code may refer to that can lie far away: functions of the C library and variables."""
 
 

@@ -11,27 +11,23 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ._llvm import LIBRARY, native_lanes
 from ._llvm_objects import objects_text
+from ._llvm_rolled import rolled_module, rolled_text
 from ._llvm_semidefinite import semidefinite_text
+from ._llvm_sincos import double, sincos_text
 from ._llvm_solve import solve_text
 from ._operations import KINDS, Intrinsic, Kind, Library, Lines, OfPair
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
-from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
+from ._rolled import Rolled
 
 __all__ = ["Module", "llvm_text"]
 
 INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm, Intrinsic)]
 """LLVM's own functions."""
-
-
-def _double(value: float) -> str:
-    """A constant as LLVM writes it, bit by bit."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def packed_width(count: int) -> int:
@@ -61,7 +57,7 @@ class Module:
         """The functions for another number of lanes."""
         return self.wider.setdefault(lanes, Module(lanes))
 
-    def name(self, callee: Program | Table | Solve | SolveSemidefinite, shared: tuple[bool, ...] = ()) -> str:
+    def name(self, callee: Program | Table | Solve | SolveSemidefinite | Rolled, shared: tuple[bool, ...] = ()) -> str:
         """Name of a callee in the module; its text is added on the first call.
 
         Arguments that are shared hold one value for all lanes.
@@ -74,7 +70,7 @@ class Module:
         self.keep.append(callee)
         match callee:
             case Table():
-                values = ", ".join(f"double {_double(x)}" for x in callee.values)
+                values = ", ".join(f"double {double(x)}" for x in callee.values)
                 self.parts.append(f"{name} = internal constant [{len(callee.values)} x double] [{values}], align 64\n")
             case Solve():
                 self.parts.append(solve_text(name, callee.n, self.lanes))
@@ -82,6 +78,15 @@ class Module:
                 self.parts.append(semidefinite_text(name, callee.n, self.lanes, callee.tolerance, callee.least))
             case Program():
                 self.parts.append(self._packed(name, callee, shared))
+            case Rolled():
+                self.parts.append(rolled_text(name, callee, self))
+        return name
+
+    def step(self, program: Program, shared: tuple[bool, ...]) -> str:
+        """Name of a program as a function that is inlined where it is called, and whose results may overwrite its arguments."""
+        self.keep.append(program)
+        name = f"@step{len(self.keep)}x{self.lanes}"
+        self.parts.append(self._packed(name, program, shared, noalias="", attributes="alwaysinline nounwind"))
         return name
 
     def table(self, values: list[str]) -> str:
@@ -91,7 +96,14 @@ class Module:
         self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
         return name
 
-    def _packed(self, name: str, program: Program, shared: tuple[bool, ...]) -> str:
+    def _packed(
+        self,
+        name: str,
+        program: Program,
+        shared: tuple[bool, ...],
+        noalias: str = "noalias ",
+        attributes: str = "noinline nounwind",
+    ) -> str:
         """A program as a function of packed arrays."""
         e = _Emitter(program, self)
         n = len(program.inputs)
@@ -102,19 +114,22 @@ class Module:
                 return e.vector([value] * self.lanes, e.type, 1)
             return e.new(f"load {e.type}, ptr {e.place(f'%p{argument}', entry)}, align 8")
 
-        values = e.operations(load)
+        def source(argument: int, entry: int) -> str:
+            return "" if shared and shared[argument] else e.place(f"%p{argument}", entry)
+
+        value = e.operations(load, source)
         for k, places in enumerate(program.results):
-            for entry, place in enumerate(places):
-                e.lines.append(f"  store {e.type} {values[place]}, ptr {e.place(f'%p{n + k}', entry)}, align 8")
-        signature = ", ".join(f"ptr noalias %p{k}" for k in range(n + len(program.outputs)))
+            for entry in e.copied(places, f"%p{n + k}"):
+                e.lines.append(f"  store {e.type} {value(places[entry])}, ptr {e.place(f'%p{n + k}', entry)}, align 8")
+        signature = ", ".join(f"ptr {noalias}%p{k}" for k in range(n + len(program.outputs)))
         body = "\n".join([*e.allocas, *e.lines])
-        return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+        return f"define internal void {name}({signature}) {attributes} {{\n{body}\n  ret void\n}}\n"
 
     def text(self) -> list[str]:
         """All functions, after declarations of what they use of LLVM and the C library."""
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
-        own = [part for module in modules for part in (_sincos(module.type, module.lanes), *module.parts)]
+        own = [part for module in modules for part in (sincos_text(module.type, module.lanes), *module.parts)]
         return [*dict.fromkeys(declared), *own]
 
     def _declarations(self) -> list[str]:
@@ -123,7 +138,21 @@ class Module:
         declared = [f"declare {T} @llvm.{f}.{suffix}({T})" for f in INTRINSICS]
         declared += ["declare double @llvm.fabs.f64(double)", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
         declared += [f"declare double @{f}({', '.join(['double'] * n)})" for f, n in LIBRARY.items()]
+        declared += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
+        declared += ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
+        declared += ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
+
+
+class _Results(NamedTuple):
+    """Results of a call."""
+
+    load: list[Callable[[int], str]]
+    """For each, a function that gives an entry's name."""
+    at: list[str]
+    """For each, the packed array that it is in; none where points on lanes lie between each other."""
+    callee: Callee
+    """What was called."""
 
 
 class _Emitter:
@@ -134,6 +163,7 @@ class _Emitter:
         self.fresh = 0
         numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
         self.words = {"bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
+        self.called: dict[int, _Results] = {}  # by the place of the call
         self.origin: dict[str, tuple[str, int, int, int]] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:
@@ -146,26 +176,34 @@ class _Emitter:
         """Address of an entry of a packed array."""
         return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
-    def call(self, callee: Callee, arguments: list[list[str]]) -> list[Callable[[int], str]]:
-        """Call a function of packed arrays, or look up a table; for each result, a function that gives an entry's name."""
+    def call(self, callee: Callee, arguments: Sequence[Sequence[str]], given: Sequence[str] = ()) -> _Results:
+        """Call a function of packed arrays, or look up a table.
+
+        Args:
+            callee: What is called.
+            arguments: Names of the entries of each argument.
+            given: For each argument, the packed array that it is in already, or an empty text.
+        """
         if isinstance(callee, Table):
             value = self.entry(self.module.name(callee), len(callee.values), arguments[0][0])
-            return [lambda entry: value]
+            return _Results([lambda entry: value], [], callee)
         if isinstance(callee, Packed):
-            return self.call_packed(callee, arguments)
+            return _Results(self.call_packed(callee, arguments), [], callee)
         name = self.module.name(callee)
-        buffers = [self.buffer(a.size) for a in (*callee.inputs, *callee.outputs)]
-        for row, at in zip(arguments, buffers, strict=False):
-            for entry, value in enumerate(row):
+        there = [*given, *[""] * (len(callee.inputs) + len(callee.outputs) - len(given))]
+        buffers = [x or self.buffer(a.size) for a, x in zip((*callee.inputs, *callee.outputs), there, strict=True)]
+        for row, at, x in zip(arguments, buffers, there, strict=False):
+            for entry, value in enumerate(() if x else row):
                 self.lines.append(f"  store {self.type} {value}, ptr {self.place(at, entry)}, align 8")
         self.lines.append(f"  call void {name}({', '.join(f'ptr {b}' for b in buffers)})")
 
         def loaded(at: str) -> Callable[[int], str]:
             return lambda entry: self.new(f"load {self.type}, ptr {self.place(at, entry)}, align 8")
 
-        return [loaded(at) for at in buffers[len(arguments) :]]
+        results = buffers[len(arguments) :]
+        return _Results([loaded(at) for at in results], results, callee)
 
-    def call_packed(self, callee: Packed, arguments: list[list[str]]) -> list[Callable[[int], str]]:
+    def call_packed(self, callee: Packed, arguments: Sequence[Sequence[str]]) -> list[Callable[[int], str]]:
         """Points side by side on lanes if this function has one lane, else one after another."""
         program, count = callee.program, callee.count
         rows = [
@@ -177,7 +215,7 @@ class _Emitter:
         ]
         width = packed_width(count) if self.lanes == 1 else 1
         if width == 1:
-            points = [self.call(program, row) for row in rows]
+            points = [self.call(program, row).load for row in rows]
         else:
             points = []
             for first in range(0, count, width):
@@ -188,7 +226,9 @@ class _Emitter:
 
         return [gathered(k, a.size) for k, a in enumerate(program.outputs)]
 
-    def call_wide(self, callee: Packed, rows: list[list[list[str]]], width: int) -> list[list[Callable[[int], str]]]:
+    def call_wide(
+        self, callee: Packed, rows: Sequence[Sequence[Sequence[str]]], width: int
+    ) -> list[list[Callable[[int], str]]]:
         """Up to `width` points by one call of a function of that many lanes; unused lanes repeat the last point."""
         program, wide = callee.program, self.module.wide(width)
         name, T = wide.name(program, callee.shared), wide.type
@@ -263,31 +303,86 @@ class _Emitter:
         return name
 
     def constant(self, value: float) -> str:
-        text = _double(value)
+        text = double(value)
         return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
 
-    def operations(self, load: Callable[[int, int], str]) -> list[str]:
-        """Emit all operations; `load(argument, entry)` emits an input. Names of all values."""
-        names: list[Any] = []  # of a call, functions that give the names of its results
+    def operations(self, load: Callable[[int, int], str], source: Callable[[int, int], str]) -> Callable[[int], str]:
+        """Emit all operations; inputs and results of calls are loaded when they are first used.
+
+        Args:
+            load: Emits an entry of an input, from (argument, entry).
+            source: Address from which an input's entries follow each other as callees need them, or an empty text.
+
+        Returns:
+            A function that gives the name of a value by its place.
+        """
+        operations, calls = self.program.operations, self.program.calls
+        names: list[str] = [""] * len(operations)
         pairs: dict[str, str] = {}
-        for op in self.program.operations:
-            a: Any = names[op.a] if op.a >= 0 else ""
-            b: Any = names[op.b] if op.b >= 0 else ""
-            name: Any
+        self.called.clear()
+
+        def value(place: int) -> str:
+            op = operations[place]
+            if op.kind == "result" and self.called[op.a].at:  # read where it is used, and not kept over other calls
+                return self.called[op.a].load[op.value[0]](op.value[1])
+            if not names[place]:
+                names[place] = load(*op.value) if op.kind == "input" else self.called[op.a].load[op.value[0]](op.value[1])
+            return names[place]
+
+        def whole(row: Sequence[int]) -> str:
+            """Where an argument of a call lies already."""
+            first = operations[row[0]] if row else None
+            if first is None or first.kind not in ("input", "result") or self.run(row, 0) < len(row):
+                return ""
+            if first.kind == "input":
+                return source(*first.value)
+            at = self.called[first.a].at
+            return self.place(at[first.value[0]], first.value[1]) if at else ""
+
+        for k, op in enumerate(operations):
             match op.kind:
                 case "const":
-                    name = self.constant(op.value)
-                case "input":
-                    name = load(*op.value)
+                    names[k] = self.constant(op.value)
+                case "input" | "result":
+                    continue
                 case "call":
-                    callee, places = self.program.calls[op.value]
-                    name = self.call(callee, [[names[p] for p in row] for row in places])
-                case "result":
-                    name = a[op.value[0]](op.value[1])
+                    callee, places = calls[op.value]
+                    given = [whole(row) if isinstance(callee, Program | Rolled) else "" for row in places]
+                    rows = [() if x else [value(p) for p in row] for row, x in zip(places, given, strict=True)]
+                    self.called[k] = self.call(callee, rows, given)
                 case kind:
-                    name = self.computed(KINDS[kind], a, b, pairs)
-            names.append(name)
-        return names
+                    b = value(op.b) if op.b >= 0 else ""
+                    names[k] = self.computed(KINDS[kind], value(op.a), b, pairs)
+        return value
+
+    def run(self, row: Sequence[int], begin: int) -> int:
+        """Number of entries from `begin` on that follow each other in one input or in one result of a call; at least 1."""
+        operations = self.program.operations
+        first = operations[row[begin]]
+        if first.kind not in ("input", "result"):
+            return 1
+        n = 1
+        while begin + n < len(row):
+            op = operations[row[begin + n]]
+            if (op.kind, op.a, op.value) != (first.kind, first.a, (first.value[0], first.value[1] + n)):
+                break
+            n += 1
+        return n
+
+    def copied(self, row: Sequence[int], target: str) -> list[int]:
+        """Copy what a loop over bodies left in a row; the entries that are still to be stored."""
+        left: list[int] = []
+        begin = 0
+        while begin < len(row):
+            first, n = self.program.operations[row[begin]], self.run(row, begin)
+            if first.kind == "result" and isinstance(self.called[first.a].callee, Rolled) and n >= 8:
+                source = self.place(self.called[first.a].at[first.value[0]], first.value[1])
+                size = f"i64 {8 * self.lanes * n}, i1 false"
+                self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {self.place(target, begin)}, ptr {source}, {size})")
+            else:
+                left += range(begin, begin + n)
+            begin += n
+        return left
 
     def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
         """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
@@ -358,15 +453,22 @@ class _Emitter:
                 loaded[argument, first] = self.transposed(rows)
             return loaded[argument, first][entry - first]
 
-        names = self.operations(load)
+        def source(argument: int, entry: int) -> str:
+            return self.place(pointers[argument][0], entry, "double") if n == 1 else ""
+
+        value = self.operations(load, source)
+        for row in self.program.results:
+            for place in row:  # results may overwrite arguments: all of these are loaded before anything is stored
+                if n > 1 or self.program.operations[place].kind != "result":
+                    value(place)
         for places, to in zip(self.program.results, pointers[len(self.program.inputs) :], strict=True):
             whole = len(places) - len(places) % n if n > 1 else 0
             for first in range(0, whole, n):
-                rows = self.transposed([names[place] for place in places[first : first + n]])
-                for row, pointer in zip(rows, to, strict=True):
-                    self.lines.append(f"  store {self.type} {row}, ptr {self.place(pointer, first, 'double')}, align 8")
-            for entry in range(whole, len(places)):
-                self.store(names[places[entry]], to, entry)
+                rows = self.transposed([value(place) for place in places[first : first + n]])
+                for entries, pointer in zip(rows, to, strict=True):
+                    self.lines.append(f"  store {self.type} {entries}, ptr {self.place(pointer, first, 'double')}, align 8")
+            for entry in self.copied(places, to[0]) if n == 1 else range(whole, len(places)):
+                self.store(value(places[entry]), to, entry)
 
     def transposed(self, rows: list[str]) -> list[str]:
         """Columns of as many rows as there are lanes, a power of two: for each bit, entries that differ in it change places.
@@ -387,8 +489,10 @@ class _Emitter:
         return rows
 
 
-def llvm_text(program: Program, lanes: int) -> str:
+def llvm_text(program: Program | Rolled, lanes: int) -> str:
     """The IR of a program for a number of lanes."""
+    if isinstance(program, Rolled):
+        return rolled_module(program, Module(lanes))
     arguments = [*program.inputs, *program.outputs]
     module = Module(lanes)
     names = [f"%p{k}" for k in range(len(arguments))]
@@ -463,76 +567,3 @@ def _prefetches(e: _Emitter, pointers: list[list[str]]) -> list[str]:
                 at = e.new(f"getelementptr double, ptr {row}, i64 {entry}")
                 lines.append(f"  call void @llvm.prefetch.p0(ptr {at}, i32 {int(k >= len(e.program.inputs))}, i32 2, i32 1)")
     return lines
-
-
-def _sincos(T: str, lanes: int) -> str:
-    """Sine and cosine of a vector, error about 1 ulp for |x| < 10⁵ (Cody-Waite reduction with fused multiply-add).
-
-    n = round(2x/π) by adding and subtracting 1.5·2⁵², whose low bits hold n mod 4 without a conversion to integer (which has no
-    value for NaN); r = x − n π/2 in three parts; fdlibm's polynomials; swap and signs by the quadrant. NaN and inf give NaN.
-    """
-    suffix = "f64" if lanes == 1 else f"v{lanes}f64"
-    I = "i64" if lanes == 1 else f"<{lanes} x i64>"
-    B = "i1" if lanes == 1 else f"<{lanes} x i1>"
-    lines = [f"define internal {{{T}, {T}}} @sincos{lanes}({T} %x) alwaysinline nounwind {{"]
-
-    def splat(value: float) -> str:
-        return _double(value) if lanes == 1 else "<" + ", ".join([f"double {_double(value)}"] * lanes) + ">"
-
-    def integer(value: int) -> str:
-        return str(value) if lanes == 1 else "<" + ", ".join([f"i64 {value}"] * lanes) + ">"
-
-    def fma(name: str, a: str, b: str, c: str) -> None:
-        lines.append(f"  %{name} = call {T} @llvm.fma.{suffix}({T} {a}, {T} {b}, {T} {c})")
-
-    magic = 6755399441055744.0
-    fma("shifted", "%x", splat(TWO_OVER_PI), splat(magic))
-    lines.append(f"  %n = fsub {T} %shifted, {splat(magic)}")
-    lines.append(f"  %quadrant = bitcast {T} %shifted to {I}")
-    lines.append(f"  %minus = fneg {T} %n")
-    fma("r1", "%minus", splat(HALF_PI[0]), "%x")
-    fma("r2", "%minus", splat(HALF_PI[1]), "%r1")
-    fma("r", "%minus", splat(HALF_PI[2]), "%r2")
-    lines.append(f"  %z = fmul {T} %r, %r")
-    at = splat(SINE[-1])
-    for k, c in enumerate(reversed(SINE[:-1])):
-        fma(f"sp{k}", at, "%z", splat(c))
-        at = f"%sp{k}"
-    lines.append(f"  %zr = fmul {T} %z, %r")
-    fma("s", at, "%zr", "%r")
-    at = splat(COSINE[-1])
-    for k, c in enumerate(reversed(COSINE[:-1])):
-        fma(f"cp{k}", at, "%z", splat(c))
-        at = f"%cp{k}"
-    lines.append(f"  %zz = fmul {T} %z, %z")
-    fma("half", "%z", splat(-0.5), splat(1.0))
-    # 1 − z/2 loses bits of z/2; put them back: ((1 − (1 − z/2)) − z/2)
-    lines.append(f"  %lost = fsub {T} {splat(1.0)}, %half")
-    fma("back", "%z", splat(-0.5), "%lost")
-    fma("c0", at, "%zz", "%back")
-    lines.append(f"  %c = fadd {T} %half, %c0")
-    lines += [
-        f"  %low = and {I} %quadrant, {integer(1)}",
-        f"  %odd = icmp ne {I} %low, {integer(0)}",
-        f"  %s0 = select {B} %odd, {T} %c, {T} %s",
-        f"  %k0 = select {B} %odd, {T} %s, {T} %c",
-        f"  %two = and {I} %quadrant, {integer(2)}",
-        f"  %ssign = shl {I} %two, {integer(62)}",
-        f"  %plus = add {I} %quadrant, {integer(1)}",
-        f"  %two1 = and {I} %plus, {integer(2)}",
-        f"  %ksign = shl {I} %two1, {integer(62)}",
-    ]
-    for name, value, sign in (("sine", "%s0", "%ssign"), ("cosine", "%k0", "%ksign")):
-        lines += [
-            f"  %{name}bits = bitcast {T} {value} to {I}",
-            f"  %{name}flip = xor {I} %{name}bits, {sign}",
-            f"  %{name} = bitcast {I} %{name}flip to {T}",
-        ]
-    lines += [
-        f"  %pair = insertvalue {{{T}, {T}}} poison, {T} %sine, 0",
-        f"  %both = insertvalue {{{T}, {T}}} %pair, {T} %cosine, 1",
-        f"  ret {{{T}, {T}}} %both",
-        "}",
-        "",
-    ]
-    return "\n".join(lines)

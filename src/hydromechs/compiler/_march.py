@@ -51,7 +51,7 @@ class March(MachineCode):
         return 0
 
     def _text(self, lanes: int) -> str:
-        return march_text(self.program, self.n_state, lanes)
+        return march_text(self.traced, self.n_state, lanes)
 
     def __call__(
         self,
@@ -85,7 +85,7 @@ class March(MachineCode):
             if x.shape[1:] not in (a.shape, (steps, *a.shape)) or x.shape[0] not in (1, worlds):
                 raise ValueError(f"{a.name} must have shape {(worlds, *a.shape)} or {(worlds, steps, *a.shape)}, got {x.shape}")
             driven = x.ndim == len(a.shape) + 2
-            table += [x.ctypes.data, 0 if x.shape[0] == 1 < worlds else x.size // x.shape[0], a.size if driven else 0]
+            table += [x.ctypes.data, 0 if x.shape[0] == 1 < worlds else x.size // max(1, x.shape[0]), a.size if driven else 0]
         records = [np.empty((worlds, rows, *a.shape)) for a in self.recipe.outputs]
         ends = [np.empty((worlds, *a.shape)) for a in self.recipe.outputs] if ends is None else ends
         good = np.zeros(worlds)

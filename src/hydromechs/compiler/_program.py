@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from hydromechs.spatial import pivoted_solve
 from hydromechs.values import Array
 
 from ._operations import KINDS
+
+if TYPE_CHECKING:
+    from ._rolled import Rolled  # made of programs
 
 __all__ = [
     "Argument",
@@ -293,5 +296,5 @@ class Program:
         return tuple(np.reshape([values[p] for p in row], a.shape) for row, a in zip(self.results, self.outputs, strict=True))
 
 
-Callee: TypeAlias = Program | Table | Solve | SolveSemidefinite | Packed
+Callee: TypeAlias = "Program | Table | Solve | SolveSemidefinite | Packed | Rolled"
 """What a program can call."""

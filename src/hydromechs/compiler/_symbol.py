@@ -19,6 +19,7 @@ from hydromechs.values import Array, Scalar
 
 from ._operations import KINDS, Kind
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
+from ._rolled import Rolled
 
 __all__ = ["TAPE", "Site", "Symbol", "applied", "call", "call_on_lanes", "column", "solve", "solve_semidefinite", "symbols"]
 
@@ -211,8 +212,8 @@ def _has_symbols(arrays: Iterable[ArrayLike]) -> bool:
     return any(isinstance(x, Symbol) for a in arrays for x in np.ravel(a))
 
 
-def call(program: Program, *arrays: Any) -> list[Array]:
-    """Results of a program: in a traced function this becomes a call, with numbers the program is evaluated.
+def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
+    """Results of a program or a loop: in a traced function this becomes a call, with numbers the program is evaluated.
 
     Derivatives treat results of calls as constants.
 

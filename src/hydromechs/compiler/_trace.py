@@ -15,7 +15,7 @@ from ._operations import KINDS
 from ._program import Argument, Call, Callee, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
-__all__ = ["program_of", "program_with_calls", "trace"]
+__all__ = ["program_between", "program_of", "program_with_calls", "trace"]
 
 Rows: TypeAlias = Sequence[tuple[int, ...]]
 """Places of the entries of several arrays."""
@@ -44,15 +44,28 @@ def trace(
     results = tuple(results) if isinstance(results, tuple) else (results,)
     results = tuple(np.asarray(y) for y in results)
     names = outputs or tuple(f"result{k}" for k in range(len(results)))
-    columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in results]
-    arguments = tuple(Argument(key, tuple(shape)) for key, shape in shapes.items())
-    outcomes = tuple(Argument(n, y.shape) for n, y in zip(names, results, strict=True))
+    outcomes = dict(zip(names, results, strict=True))
     if sites:
-        return program_with_calls(name or "program", columns, expressions, arguments, outcomes, sites)
-    identifiers = _identifiers([*shapes, *names])
-    n = len(shapes)
-    compiled = casadi.Function(name or "program", columns, casadi.cse(expressions), identifiers[:n], identifiers[n:])
-    return program_of(compiled, arguments, outcomes)
+        columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in results]
+        given, wanted = (tuple(Argument(k, x.shape) for k, x in arrays.items()) for arrays in (inputs, outcomes))
+        return program_with_calls(name or "program", columns, expressions, given, wanted, sites)
+    return program_between(name or "program", inputs, outcomes)
+
+
+def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
+    """The program from some symbols to expressions of them, without calls.
+
+    Args:
+        name: Name of the program.
+        inputs: Arrays of symbols by name.
+        outputs: Arrays of expressions of these symbols and of numbers, by name.
+    """
+    columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in outputs.values()]
+    given, wanted = (tuple(Argument(k, np.shape(x)) for k, x in arrays.items()) for arrays in (inputs, outputs))
+    identifiers = _identifiers([*inputs, *outputs])
+    n = len(inputs)
+    compiled = casadi.Function(name, columns, casadi.cse(expressions), identifiers[:n], identifiers[n:])
+    return program_of(compiled, given, wanted)
 
 
 def program_with_calls(

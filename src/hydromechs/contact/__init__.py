@@ -1,10 +1,11 @@
 """Soft contact of bodies with terrain and with each other: distances, normal laws, friction, pairs of what may touch."""
 
-from . import terrain
+from . import ground, terrain
 from ._distance import signed_distance
 from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
 from ._grip import Grip
+from ._height import ground_height
 from ._law import ContactLaw, DryFriction, FrictionForce, LinearContact, Material, NonlinearContact, NormalForce
 from ._pair import Pair
 from ._probe import Point, Segment
@@ -31,6 +32,8 @@ __all__ = [
     "grasp_gap",
     "grasp_misfit",
     "grasp_rows",
+    "ground",
+    "ground_height",
     "ray_distance",
     "signed_distance",
     "terrain",

@@ -76,7 +76,7 @@ class Grasp(Component):
 
     def inputs(self, model: Model) -> list[Slot]:
         """1 while it holds, 0 while it is open."""
-        return [Slot("closed", 1.0 if self.closed else 0.0, held=True)]
+        return [Slot("closed", 1.0 if self.closed else 0.0, held=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The constraint rows of the directions that it holds."""

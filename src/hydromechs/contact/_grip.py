@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from hydromechs.dynamics import kinematics
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import cross, norm, where
@@ -56,7 +58,7 @@ class Grip(Component):
     closing_time: Positive = 0.1
     """Time constant of closing and opening [s]."""
     closed: bool = False
-    """Whether it holds from the start."""
+    """Whether it holds from the start what is in its reach there."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"grip {self.name!r}: Grip")
@@ -71,11 +73,17 @@ class Grip(Component):
 
     def states(self, model: Model) -> list[Slot]:
         """Its strength."""
-        return [Slot("strength", 1.0 if self.closed else 0.0)]
+        return [Slot("strength", partial(self._start, model))]
+
+    def _start(self, model: Model, q: Array) -> float:
+        """Its strength at a configuration at the start, shape (nq,): 1 if it is closed and finds what it holds."""
+        kin = kinematics(model, q, np.zeros(model.nv))
+        a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
+        return 1.0 if self.closed and float(norm(b - a)) < self.reach else 0.0
 
     def inputs(self, model: Model) -> list[Slot]:
         """1 to close, 0 to open."""
-        return [Slot("closed", 1.0 if self.closed else 0.0, held=True)]
+        return [Slot("closed", 1.0 if self.closed else 0.0, held=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Forces of springs and dampers, equal and opposite; the jaws do the work of closing on a stretched spring."""

@@ -35,7 +35,7 @@ from ._energy import kinetic_energy, momentum, potential_energy
 from ._generalized_force import generalized_force
 from ._inverse_dynamics import accelerations, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
-from ._kinematics import Bias, Kinematics, kinematics, world_vector
+from ._kinematics import Bias, BodyKinematics, Kinematics, body_kinematics, kinematics, world_vector
 from ._manifold import displacement, integrate
 from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
@@ -47,13 +47,14 @@ from ._singular_chains import (
     singular_chain_dynamics,
 )
 from ._star import Star, rigid_star_dynamics, star_dynamics, star_of
-from ._sweeps import Articulated, inward, outward, world_acceleration
+from ._sweeps import Articulated, accelerated, arriving, inward, joint_balance, outward, passed_on, world_acceleration
 
 __all__ = [
     "Articulated",
     "Bias",
     "Blocks",
     "BodyJacobian",
+    "BodyKinematics",
     "ClosedChains",
     "Holding",
     "Kinematics",
@@ -61,14 +62,17 @@ __all__ = [
     "OpenChain",
     "PseudoInertia",
     "Star",
+    "accelerated",
     "accelerations",
     "ad_matrix",
     "adjoint",
     "adjoint_derivative",
     "arm_dynamics",
+    "arriving",
     "articulated_body",
     "base_bodies",
     "body_jacobians",
+    "body_kinematics",
     "chart_rate",
     "closed_chain_dynamics",
     "condition_numbers",
@@ -87,6 +91,7 @@ __all__ = [
     "jacobian",
     "jacobian_derivative_times_velocity",
     "jacobian_derivatives",
+    "joint_balance",
     "kinematics",
     "kinetic_energy",
     "load_solution",
@@ -99,6 +104,7 @@ __all__ = [
     "moved_back",
     "open_chains",
     "outward",
+    "passed_on",
     "potential_energy",
     "retract",
     "rigid_bias",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep
+from hydromechs.model import BallStep, FreeStep, HelicalStep, Model, PrismaticStep, RevoluteStep, SlideStep
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between
 from hydromechs.values import Array
 
@@ -30,7 +30,7 @@ def retract(model: Model, q: Array, u: Array) -> Array:
     for steps in model.steps:
         for step in steps:
             match step:
-                case RevoluteStep() | PrismaticStep() | SlideStep():
+                case RevoluteStep() | PrismaticStep() | HelicalStep() | SlideStep():
                     out[step.iq] = q[step.iq] + u[step.iv]
                 case BallStep():
                     at = slice(step.iq, step.iq + 4)
@@ -92,7 +92,7 @@ def difference(model: Model, q: Array, q_other: Array) -> Array:
     for steps in model.steps:
         for step in steps:
             match step:
-                case RevoluteStep() | PrismaticStep() | SlideStep():
+                case RevoluteStep() | PrismaticStep() | HelicalStep() | SlideStep():
                     out[step.iv] = q_other[step.iq] - q[step.iq]
                 case BallStep():
                     at = slice(step.iq, step.iq + 4)

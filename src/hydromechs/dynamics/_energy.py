@@ -23,17 +23,19 @@ def kinetic_energy(inertias: Sequence[Array | None], velocities: Sequence[Array]
     return total
 
 
-def potential_energy(masses: Sequence[Scalar], first_moments: Sequence[Array], kin: Kinematics, gravity_W: Array) -> Scalar:
+def potential_energy(
+    masses: Sequence[Scalar], first_moments: Sequence[Array], poses: Sequence[tuple[Array, Array]], gravity_W: Array
+) -> Scalar:
     """−Σ g · (m p + R h) [J]: zero at the world's origin; displaced water counts with negative mass.
 
     Args:
         masses: m of each body [kg].
         first_moments: h = m s of each body about its origin, in its axes [kg·m], shape (3,) each.
-        kin: Kinematics.
+        poses: Axes (3, 3) and origin (3,) [m] of each body in the world.
         gravity_W: Acceleration of gravity in world axes [m/s²], shape (3,).
     """
     total = 0.0
-    for m, h, R, p in zip(masses, first_moments, kin.R_WB, kin.p_WB, strict=True):
+    for m, h, (R, p) in zip(masses, first_moments, poses, strict=True):
         total = total - gravity_W @ (m * p + R @ h)
     return total
 

@@ -10,13 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep, motion_subspace, transformation
+from hydromechs.model import (
+    BallStep,
+    FreeStep,
+    HelicalStep,
+    Model,
+    PrismaticStep,
+    RevoluteStep,
+    SlideStep,
+    motion_subspace,
+    transformation,
+)
 from hydromechs.spatial import Path, cross, motion_cross
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Bias", "Kinematics", "kinematics", "world_vector"]
+__all__ = ["Bias", "BodyKinematics", "Kinematics", "body_kinematics", "kinematics", "world_vector"]
 
-MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
+MOVING = (RevoluteStep, PrismaticStep, HelicalStep, SlideStep, BallStep, FreeStep)
 
 
 class Bias(NamedTuple):
@@ -26,6 +36,25 @@ class Bias(NamedTuple):
     """Centripetal acceleration of the body's origin as a point of the parent, in the parent's axes [m/s²], shape (3,)."""
     own: Array
     """What the joint's own velocity adds, in the body's axes [m/s², rad/s²], shape (6,)."""
+
+
+class BodyKinematics(NamedTuple):
+    """Of one body, in its own axes at its own origin; `Kinematics` has the same for all."""
+
+    path: Path
+    """Transformation ⁱX_p(i) from the parent's frame."""
+    subspace: Array
+    """Motion subspace ϕ_i, shape (6, n_i)."""
+    V: Array
+    """Velocity relative to the observer [m/s, rad/s], shape (6,)."""
+    zeta: Bias
+    """ζ_i of the true acceleration."""
+    c: Bias
+    """c_i of the derivative of the numbers in V_i."""
+    R_WB: Array
+    """Axes in the world, shape (3, 3)."""
+    p_WB: Array
+    """Origin in the world [m], shape (3,)."""
 
 
 class Kinematics(NamedTuple):
@@ -64,16 +93,34 @@ def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequ
         observer_velocity: Velocity of the observer, who does not rotate, in world axes [m/s], shape (3,).
     """
     world = np.concatenate([-np.asarray(observer_velocity), np.zeros(3)])
-    rows: list[tuple[Path, Array, Array, Bias, Bias, Array, Array]] = []
+    rows: list[BodyKinematics] = []
     for parent, steps in zip(model.parent, model.steps, strict=True):
-        path = Path(tuple(transformation(step, q) for step in steps))
-        V, zeta, c = _across_joint(steps, path.steps, world if parent < 0 else rows[parent][2], v)
-        R, p = path.pose()
-        if parent >= 0:
-            *_, R_parent, p_parent = rows[parent]
-            R, p = R_parent @ R, p_parent + R_parent @ p
-        rows.append((path, motion_subspace(steps, path.steps), V, zeta, c, R, p))
+        if parent < 0:
+            rows.append(body_kinematics(steps, q, v, world))
+        else:
+            at = rows[parent]
+            rows.append(body_kinematics(steps, q, v, at.V, (at.R_WB, at.p_WB)))
     return Kinematics(*zip(*rows, strict=True))
+
+
+def body_kinematics(
+    steps: Sequence[Any], q: Array, v: Array, V_parent: Array, pose: tuple[Array, Array] | None = None
+) -> BodyKinematics:
+    """Kinematics of one body from those of its parent.
+
+    Args:
+        steps: Steps of its joint, which name their places in `q` and `v`.
+        q: Configuration.
+        v: Velocity.
+        V_parent: Velocity of the parent, shape (6,).
+        pose: Axes (3, 3) and origin (3,) of the parent in the world; None for the world itself.
+    """
+    path = Path(tuple(transformation(step, q) for step in steps))
+    V, zeta, c = _across_joint(steps, path.steps, V_parent, v)
+    R, p = path.pose()
+    if pose is not None:
+        R, p = pose[0] @ R, pose[1] + pose[0] @ p
+    return BodyKinematics(path, motion_subspace(steps, path.steps), V, zeta, c, R, p)
 
 
 def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array, v: Array) -> tuple[Array, Bias, Bias]:
@@ -106,6 +153,10 @@ def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array
             case PrismaticStep() | SlideStep():
                 V_J = np.concatenate([_linear(step, v), np.zeros(3)])
                 own = np.concatenate([2.0 * cross(w, V_J[:3]), np.zeros(3)])
+            case HelicalStep():  # ω_J × v_J = 0: both are along the axis
+                angular = _angular(step, v)
+                V_J = np.concatenate([step.advance * angular, angular])
+                own = np.concatenate([2.0 * cross(w, V_J[:3]), cross(w, V_J[3:])])
             case FreeStep():
                 V_J = v[step.iv : step.iv + 6]
                 own = np.concatenate([2.0 * cross(w, V_J[:3]) + cross(V_J[3:], V_J[:3]), cross(w, V_J[3:])])
@@ -117,7 +168,7 @@ def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array
 
 
 def _angular(step: Any, v: Array) -> Array:
-    """ω_J of a revolute or ball step in the axes after it, shape (3,)."""
+    """ω_J of a revolute, helical or ball step in the axes after it, shape (3,)."""
     if isinstance(step, BallStep):
         return v[step.iv : step.iv + 3]
     return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])

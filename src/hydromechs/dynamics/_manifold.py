@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, Model, PrismaticStep, RevoluteStep, SlideStep
+from hydromechs.model import BallStep, FreeStep, HelicalStep, Model, PrismaticStep, RevoluteStep, SlideStep
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between, where
 from hydromechs.values import Array, Scalar
 
@@ -26,7 +26,7 @@ def integrate(model: Model, q: Array, v: Array, dt: Scalar) -> Array:
     for steps in model.steps:
         for step in steps:
             match step:
-                case RevoluteStep() | PrismaticStep() | SlideStep():
+                case RevoluteStep() | PrismaticStep() | HelicalStep() | SlideStep():
                     out[step.iq] = q[step.iq] + v[step.iv] * dt
                 case BallStep():
                     turn = quaternion_exp(np.asarray(v[step.iv : step.iv + 3]) * dt)
@@ -63,7 +63,7 @@ def displacement(model: Model, q: Array, q_other: Array) -> Array:
     for steps in model.steps:
         for step in steps:
             match step:
-                case RevoluteStep() | PrismaticStep() | SlideStep():
+                case RevoluteStep() | PrismaticStep() | HelicalStep() | SlideStep():
                     out[step.iv] = q_other[step.iq] - q[step.iq]
                 case BallStep():
                     at = slice(step.iq, step.iq + 4)

@@ -22,7 +22,7 @@ from hydromechs.values import Array
 
 from ._kinematics import Bias, Kinematics
 
-__all__ = ["Articulated", "arriving", "inward", "outward", "world_acceleration"]
+__all__ = ["Articulated", "accelerated", "arriving", "inward", "joint_balance", "outward", "passed_on", "world_acceleration"]
 
 FREE = (0, 1, 2, 3, 4, 5)
 
@@ -70,32 +70,82 @@ def inward(
     gains: dict[int, Array | None] = {}
     parts: dict[int, Array] = {}
     for i in reversed(members):
-        parent, path, phi, rows = model.parent[i], kin.paths[i], kin.subspaces[i], model.free_rows[i]
-        I, beta = I_star[i], beta_star[i]
-        if phi.shape[1]:
-            n, tau_i = I @ phi, tau[model.v_slices[i]]
-            m_star, tau_star = phi.T @ n, tau_i + phi.T @ beta
-            if armature is not None and any(armature[model.v_slices[i]]):
-                m_star, rows = m_star + np.diag(armature[model.v_slices[i]]), None
-            factor = ldl(m_star)
-            gain = gains[i] = None if rows == FREE else _gain(n, factor, phi, rows)
-            parts[i] = factor.solve(tau_star)
-        if parent not in I_star:
-            continue
-        if not phi.shape[1]:
-            N, transmitted = I, beta - I @ bias[i].own
-        elif gain is None:
-            N, transmitted = np.zeros((6, 6)), -(phi @ tau_i)
-        else:
-            N = _reflect(I, gain, n, rows)
-            transmitted = beta - N @ bias[i].own - gain @ tau_star
-            if rows is not None:  # along its own motion a joint passes on nothing but its force
-                own = phi @ tau_i
-                transmitted = np.array([-own[k] if k in rows else transmitted[k] for k in range(6)])
-        seen = path.inertia_back(N)
-        I_star[parent] = I_star[parent] + seen
-        beta_star[parent] = beta_star[parent] + path.force_back(transmitted) - seen[:, :3] @ bias[i].swing
+        parent, path, phi, at = model.parent[i], kin.paths[i], kin.subspaces[i], model.v_slices[i]
+        rotors = None if armature is None or not any(armature[at]) else armature[at]
+        joint = joint_balance(I_star[i], beta_star[i], phi, tau[at], model.free_rows[i], rotors)
+        if joint is not None:
+            gains[i], parts[i] = joint.gain, joint.part
+        if parent in I_star:
+            seen, push = passed_on(path, bias[i], I_star[i], beta_star[i], joint)
+            I_star[parent], beta_star[parent] = I_star[parent] + seen, beta_star[parent] + push
     return Articulated(I_star, beta_star, gains, parts)
+
+
+class JointBalance(NamedTuple):
+    """Forces along the motion of a body's joint, solved for its acceleration."""
+
+    phi: Array
+    """ϕ_i, shape (6, n)."""
+    rows: tuple[int, ...] | None
+    """Components of the body's motion that are the joint's velocities and nothing else; None where there are none such."""
+    tau: Array
+    """τ_i, shape (n,)."""
+    tau_star: Array
+    """τ*_i, shape (n,)."""
+    across: Array
+    """n_i = I*_i ϕ_i, shape (6, n)."""
+    gain: Array | None
+    """n_i m*_i⁻¹, shape (6, n); None for a free joint, for which it is 1."""
+    part: Array
+    """m*_i⁻¹ τ*_i, shape (n,)."""
+
+
+def joint_balance(
+    I: Array, beta: Array, phi: Array, tau: Array, rows: tuple[int, ...] | None, armature: Array | None = None
+) -> JointBalance | None:
+    """The balance along one body's joint; None for a body without one.
+
+    Args:
+        I: I* of the body, shape (6, 6).
+        beta: β* of the body, shape (6,).
+        phi: ϕ_i, shape (6, n).
+        tau: Its joint's force, shape (n,).
+        rows: As `Model.free_rows` has them.
+        armature: Inertia of geared rotors, shape (n,), or None.
+    """
+    if not phi.shape[1]:
+        return None
+    n = I @ phi
+    m_star, tau_star = phi.T @ n, tau + phi.T @ beta
+    if armature is not None:
+        m_star, rows = m_star + np.diag(armature), None
+    factor = ldl(m_star)
+    gain = None if rows == FREE else _gain(n, factor, phi, rows)
+    return JointBalance(phi, rows, tau, tau_star, n, gain, factor.solve(tau_star))
+
+
+def passed_on(path: Path, bias: Bias, I: Array, beta: Array, joint: JointBalance | None) -> tuple[Array, Array]:
+    """What one body adds to I* (6, 6) and β* (6,) of its parent.
+
+    Args:
+        path: Transformation from the parent's frame.
+        bias: Bias acceleration of the body.
+        I: I* of the body, shape (6, 6).
+        beta: β* of the body, shape (6,).
+        joint: The balance along its joint; None for a fixed body.
+    """
+    if joint is None:
+        N, transmitted = I, beta - I @ bias.own
+    elif joint.gain is None:
+        N, transmitted = np.zeros((6, 6)), -(joint.phi @ joint.tau)
+    else:
+        N = _reflect(I, joint.gain, joint.across, joint.rows)
+        transmitted = beta - N @ bias.own - joint.gain @ joint.tau_star
+        if joint.rows is not None:  # along its own motion a joint passes on nothing but its force
+            own = joint.phi @ joint.tau
+            transmitted = np.array([-own[k] if k in joint.rows else transmitted[k] for k in range(6)])
+    seen = path.inertia_back(N)
+    return seen, path.force_back(transmitted) - seen[:, :3] @ bias.swing
 
 
 def outward(
@@ -125,18 +175,32 @@ def outward(
     a = dict(known)
     vdot: list = []
     for i in members:
-        a[i] = a_bar = arriving(kin.paths[i], bias[i], a[model.parent[i]])
-        if i not in parts:
-            continue
-        gain = gains[i]
-        if gain is None:  # ϕ = 1: m*⁻¹ nᵀ = 1
-            a[i] = parts[i]
-            vdot.extend(a[i] - a_bar)
-        else:
-            vdot_i = parts[i] - gain.T @ a_bar
-            a[i] = a_bar + kin.subspaces[i] @ vdot_i
-            vdot.extend(vdot_i)
+        joint = (gains[i], parts[i]) if i in parts else None
+        a[i], vdot_i = accelerated(kin.paths[i], kin.subspaces[i], bias[i], joint, a[model.parent[i]])
+        vdot.extend(vdot_i)
     return np.array(vdot), a
+
+
+def accelerated(
+    path: Path, phi: Array, bias: Bias, joint: tuple[Array | None, Array] | None, a_parent: Array
+) -> tuple[Array, Array]:
+    """a' (6,) of one body and v̇ (n,) of its joint.
+
+    Args:
+        path: Transformation from the parent's frame.
+        phi: ϕ_i, shape (6, n).
+        bias: Bias acceleration of the body.
+        joint: Gain and part of its joint, see `JointBalance`; None for a fixed body.
+        a_parent: a' of the parent, shape (6,).
+    """
+    a_bar = arriving(path, bias, a_parent)
+    if joint is None:
+        return a_bar, np.zeros(0)
+    gain, part = joint
+    if gain is None:  # ϕ = 1: m*⁻¹ nᵀ = 1
+        return part, part - a_bar
+    vdot = part - gain.T @ a_bar
+    return a_bar + phi @ vdot, vdot
 
 
 def world_acceleration(model: Model) -> Array:

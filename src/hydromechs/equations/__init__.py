@@ -2,6 +2,7 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
+from ._after import After, BodyNow
 from ._arguments import configuration, model_of
 from ._balance import Balance, balance
 from ._closed_chain import closed_chain_dynamics, singular_chain_dynamics
@@ -30,6 +31,7 @@ from ._equations import (
     mass_matrix,
     momentum,
 )
+from ._form import LARGE, Form, form_of
 from ._fossen import damping_force, restoring_force
 from ._identity import identity_of
 from ._star import star_dynamics
@@ -44,6 +46,7 @@ _LATER = {  # compile with CasADi and LLVM
     "FORMATS": "._export",
     "FORMULATIONS": "._table",
     "FUNCTIONS": "._export",
+    "RolledTree": "._rolled",
     "compile": "._dynamics:compile_model",
     "export_c": "._export",
     "operation_count": "._dynamics",
@@ -59,13 +62,18 @@ __all__ = [
     "FORMATS",
     "FORMULATIONS",
     "FUNCTIONS",
+    "LARGE",
+    "After",
     "Balance",
     "BodyMotion",
+    "BodyNow",
     "BranchesOnLanes",
     "ClosedForm",
     "Dynamics",
     "Energy",
     "Equation",
+    "Form",
+    "RolledTree",
     "arm_dynamics",
     "balance",
     "bias_acceleration",
@@ -83,6 +91,7 @@ __all__ = [
     "energy",
     "export_c",
     "flow_force",
+    "form_of",
     "forward_dynamics",
     "frame_pose",
     "identity_of",

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from hydromechs import dynamics, hydro
 from hydromechs.dynamics import Bias, Kinematics
 from hydromechs.hydro import LocalSurface, Motion
-from hydromechs.model import Model, RigidBody
+from hydromechs.model import Body, Model, RigidBody
 from hydromechs.spatial import cross
 from hydromechs.values import Array
 
 from . import _arguments as arguments
 
-__all__ = ["Balance", "balance", "forces_on_bodies", "in_water", "total_inertias"]
+__all__ = ["Balance", "balance", "dry_force", "force_in_water", "forces_on_bodies", "in_water", "total_inertias"]
 
 
 class Balance(NamedTuple):
@@ -118,27 +118,49 @@ def forces_on_bodies(
         uniform: Whether `kin` has velocities relative to the water, which moves the same at all bodies.
     """
     if motions is None:
-        force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
-        return kin.zeta, [None if r is None else r.matrix for r in model.rigid], force
-    inertia: list[Array | None] = []
-    force = []
-    for body, motion, rigid, V in zip(model.bodies, motions, model.rigid, kin.V, strict=True):
-        I, F = None if rigid is None else rigid.matrix, np.zeros(6)
-        if body.hydro is not None:
-            M_A = hydro.added_mass(body, motion)
-            F = hydro.water_wrench(body, motion, M_A)
-            if not uniform:  # seen from the world, the water's velocity turns in body axes
-                carried = V[:3] - motion.velocity[:3]
-                F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
-                F = F if I is None else F + dynamics.velocity_force(I, V)
-            I = M_A if I is None else I + M_A
-            if uniform:  # the observer drifts along: one velocity for both inertias
-                F = F + dynamics.velocity_force(I, V)
-        elif I is not None:
-            F = dynamics.velocity_force(I, V)
-        inertia.append(I)
-        force.append(F)
-    return kin.c, inertia, force
+        pairs = [dry_force(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
+    else:
+        each = zip(model.bodies, model.rigid, motions, kin.V, strict=True)
+        pairs = [force_in_water(body, rigid, motion, V, uniform=uniform) for body, rigid, motion, V in each]
+    return kin.zeta if motions is None else kin.c, [I for I, _ in pairs], [F for _, F in pairs]
+
+
+def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
+    """Inertia (6, 6) or None, and force (6,), of one body of a dry mechanism, for the papers' true accelerations.
+
+    Args:
+        rigid: Its rigid inertia, or None.
+        V: Its velocity, of which only ω counts, shape (6,).
+    """
+    return (None, np.zeros(6)) if rigid is None else (rigid.matrix, dynamics.rigid_bias(rigid, V))
+
+
+def force_in_water(
+    body: Body, rigid: RigidBody | None, motion: Motion, V: Array, *, uniform: bool
+) -> tuple[Array | None, Array]:
+    """Inertia (6, 6) or None, and force (6,), of one body of a mechanism in water, for derivatives of numbers.
+
+    Args:
+        body: The body.
+        rigid: Its rigid inertia, or None.
+        motion: Its motion in the water.
+        V: Its velocity, relative to the water if that is uniform, shape (6,).
+        uniform: Whether the water moves the same at all bodies.
+    """
+    I, F = None if rigid is None else rigid.matrix, np.zeros(6)
+    if body.hydro is not None:
+        M_A = hydro.added_mass(body, motion)
+        F = hydro.water_wrench(body, motion, M_A)
+        if not uniform:  # seen from the world, the water's velocity turns in body axes
+            carried = V[:3] - motion.velocity[:3]
+            F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
+            F = F if I is None else F + dynamics.velocity_force(I, V)
+        I = M_A if I is None else I + M_A
+        if uniform:  # the observer drifts along: one velocity for both inertias
+            F = F + dynamics.velocity_force(I, V)
+    elif I is not None:
+        F = dynamics.velocity_force(I, V)
+    return I, F
 
 
 def total_inertias(rigid: Sequence[RigidBody | None], added: Sequence[Array | None]) -> list[Array | None]:

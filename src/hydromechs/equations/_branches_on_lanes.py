@@ -27,6 +27,7 @@ from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import forces_on_bodies
+from ._kinds import same
 
 __all__ = ["BranchesOnLanes"]
 
@@ -129,7 +130,7 @@ class BranchesOnLanes:
     def _merged(self, number: Callable[[tuple[float, ...]], Any], k: int) -> SimpleNamespace:
         """The branch that stands for all, but for the hydrodynamics, which is that of branch k."""
         each = zip(self.branches, self._steps, strict=True)
-        values = _same([(steps, *(getattr(b, name) for name in TABLES[1:])) for b, steps in each], number)
+        values = same([(steps, *(getattr(b, name) for name in TABLES[1:])) for b, steps in each], number)
         bodies = [
             SimpleNamespace(name="branch", hydro=h) for h in (None, *(body.hydro for body in self.branches[k].bodies[1:]))
         ]
@@ -233,24 +234,6 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
                     steps = (*steps[:i], step._replace(angle=0.0), *steps[i + 1 :])
             out[k].append(steps)
     return [tuple(steps) for steps in out], offsets
-
-
-def _same(things: list, number: Callable[[tuple[float, ...]], Any]) -> Any:
-    """One thing for several of the same shape; `number` gives what stands for floats that differ."""
-    first = things[0]
-    if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
-        return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
-    if any(type(x) is not type(first) for x in things):
-        raise UnsupportedFeature("branches differ in more than numbers: their joints are not of the same kinds")
-    if isinstance(first, np.ndarray) and all(x.shape == first.shape for x in things):
-        flat = [_same([float(x) for x in row], number) for row in zip(*(x.ravel() for x in things), strict=True)]
-        return np.array(flat).reshape(first.shape)
-    if isinstance(first, tuple) and all(len(x) == len(first) for x in things):
-        parts = [_same(list(row), number) for row in zip(*things, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
-    if any(x != first for x in things):
-        raise UnsupportedFeature(f"branches differ in more than numbers: {', '.join(map(repr, things))}")
-    return first
 
 
 def _packed(thing: Any, carry: list) -> Any:

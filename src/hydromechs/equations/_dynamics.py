@@ -15,13 +15,21 @@ from hydromechs.values import Array
 from . import _equations as equations
 from . import _fossen as fossen
 from ._arguments import model_of
+from ._form import Form
 from ._machine import CompiledEquations, Parameters
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
 __all__ = ["Dynamics", "compile_model", "operation_count"]
 
 
-def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> Dynamics:
+def compile_model(
+    model: Model,
+    *,
+    lanes: int | None = None,
+    threads: int = 1,
+    parameters: Sequence[str] = (),
+    form: Form | None = None,
+) -> Dynamics:
     """A model in machine code; the code of each method is made when it is first called, and cached on disk.
 
     Args:
@@ -29,8 +37,10 @@ def compile_model(model: Model, *, lanes: int | None = None, threads: int = 1, p
         lanes: Worlds per vector operation in batches: 1, 4 or 8; what the machine has unless given.
         threads: Threads that share a batch.
         parameters: Names of numbers of the model that stay inputs, as "vehicle.inertia.mass" or "world.water_density".
+        form: "specialised" for straight-line code of all bodies, "rolled" for a loop over them; by the number of bodies unless
+            given.
     """
-    return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters)
+    return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters, form=form)
 
 
 class Dynamics(CompiledEquations):
@@ -44,6 +54,7 @@ class Dynamics(CompiledEquations):
         lanes: As in `hm.compile`.
         threads: As in `hm.compile`.
         parameters: As in `hm.compile`.
+        form: As in `hm.compile`.
     """
 
     _fast: Callable[..., int] | None = None
@@ -203,7 +214,20 @@ class Dynamics(CompiledEquations):
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
+        if self.form == "rolled":
+            return self._mass_matrix_by_columns(np.asarray(q, dtype=float), out)
         return self._run("mass_matrix", (q,), {}, parameters, out)[0]
+
+    def _mass_matrix_by_columns(self, q: Array, out: Array | None) -> Array:
+        """M from the forces of unit accelerations, which share the lanes."""
+        function = lambda m, q, vdot: equations.mass_matrix(m, q) @ vdot  # noqa: E731
+        made = self._compiled("inertia_times", Equation(function, ("q", "vdot"), ("tau",), "M(q) times accelerations."))
+        M = made([q[..., None, :], np.eye(self.model.nv)])[0]
+        M = 0.5 * (M + np.swapaxes(M, -1, -2))
+        if out is None:
+            return M
+        out[...] = M
+        return out
 
     def coriolis_matrix(
         self,

@@ -235,7 +235,8 @@ def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLik
     at = _moving(model, q, v, fluid_velocity)
     masses = [0.0 if r is None else r.mass for r in model.rigid]
     moments = [np.zeros(3) if r is None else r.first_moment for r in model.rigid]
-    potential = dynamics.potential_energy(masses, moments, at.kin, model.world.gravity_vector)
+    poses = list(zip(at.kin.R_WB, at.kin.p_WB, strict=True))
+    potential = dynamics.potential_energy(masses, moments, poses, model.world.gravity_vector)
     for body, motion, moves in zip(model.bodies, at.motions, model.moves, strict=True):
         if body.hydro is not None and moves:
             potential = potential + hydro.water_potential(body, motion)

@@ -207,6 +207,7 @@ COORDINATES = {
     "ball": ((4, "quaternion w, x, y, z"),),
     "revolute": ((1, "angle [rad]"),),
     "prismatic": ((1, "displacement [m]"),),
+    "helical": ((1, "angle [rad]"),),
     "fixed": (),
 }
 RATES = {
@@ -214,6 +215,7 @@ RATES = {
     "ball": ((3, "angular velocity p, q, r in axes of the body [rad/s]"),),
     "revolute": ((1, "rate [rad/s]"),),
     "prismatic": ((1, "speed [m/s]"),),
+    "helical": ((1, "rate [rad/s]"),),
     "fixed": (),
 }
 

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import compiler
-from hydromechs.compiler import Argument, Compiled, Program, Recipe
+from hydromechs.compiler import Argument, Compiled, Program, Recipe, Rolled
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model
 from hydromechs.values import Array
 
 from ._arguments import model_of
+from ._form import ROLLED, Form, form_of
 from ._identity import identity_of
 from ._parameters import parameter_value, with_parameters
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
@@ -36,9 +37,18 @@ class CompiledEquations:
         lanes: As in `hm.compile`.
         threads: As in `hm.compile`.
         parameters: As in `hm.compile`.
+        form: As in `hm.compile`.
     """
 
-    def __init__(self, model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        lanes: int | None = None,
+        threads: int = 1,
+        parameters: Sequence[str] = (),
+        form: Form | None = None,
+    ) -> None:
         self.model = model_of(model)
         self.lanes = compiler.native_lanes() if lanes is None else _whole(lanes, "lanes", "1, 4 or 8")
         if self.lanes not in (1, 4, 8):
@@ -52,6 +62,8 @@ class CompiledEquations:
                 raise ValueError(f"parameter {a!r} is named twice, or a part of it is too")
         self.parameters = {name: parameter_value(self.model, name) for name in parameters}
         """Names and values of the parameters that stayed inputs."""
+        self.form: Form = form_of(self.model, form, parameters)
+        """How the equations of motion are compiled: "specialised" or "rolled"."""
         # code of a user's own, in a class or a handler, can only be known by its trace
         self._identity = identity_of(self.model)
         self._made: dict[tuple, Compiled] = {}
@@ -60,12 +72,14 @@ class CompiledEquations:
     def __repr__(self) -> str:
         opened = f", open: {', '.join(self.parameters)}" if self.parameters else ""
         size = f"{self.model.nb} bodies, {self.model.nv} degrees of freedom"
-        return f"<{type(self).__name__} of {self.model.name}: {size}; lanes {self.lanes}, threads {self.threads}{opened}>"
+        form = ", rolled" if self.form == "rolled" else ""
+        return f"<{type(self).__name__} of {self.model.name}: {size}; lanes {self.lanes}, threads {self.threads}{form}{opened}>"
 
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
         """Sent to another process, it is compiled there, or taken from the cache."""
         parameters = tuple(self.parameters)
-        return partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters), (self.model,)
+        make = partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters, form=self.form)
+        return make, (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
         """The same equations on other lanes and threads; what is traced already is shared.
@@ -75,7 +89,7 @@ class CompiledEquations:
             threads: Threads that share a batch; as they are unless given.
         """
         lanes, threads = lanes or self.lanes, threads or self.threads
-        other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters))
+        other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters), form=self.form)
         for key, made in self._made.items():
             other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
         return other
@@ -103,6 +117,7 @@ class CompiledEquations:
         known = EQUATIONS | FORMULATIONS
         if equation is None and name not in known:
             raise KeyError(f"no equation {name!r}; there are {', '.join(known)}")
+        loop = self.form == "rolled" and not variant and name in ROLLED
         equation = equation or known[name]
 
         def traced(**arrays: Array) -> Any:
@@ -119,8 +134,9 @@ class CompiledEquations:
         inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
         opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
         outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
-        identity = None if self._identity is None else f"{self._identity} {variant}"
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity)
+        identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop else ''}"
+        rolled = partial(_rolled, self.model, name, extra) if loop else None
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(
@@ -190,19 +206,20 @@ class CompiledEquations:
         return list(given.values()), tuple(arguments)
 
     def program(self, name: str, inputs: Sequence[str] = ()) -> Program:
-        """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ...
+        """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ...; specialised, whatever is compiled.
 
         Args:
             name: Name of the equation.
             inputs: Optional inputs that it takes too: "fluid_velocity", "fluid_acceleration", "wrench".
         """
-        return self._with_inputs(name, inputs).program
+        return self._with_inputs(name, inputs).traced
 
     def _with_inputs(self, name: str, inputs: Sequence[str]) -> Compiled:
         unknown = [x for x in inputs if x not in (*FLUID, "wrench")]
         if unknown:
             raise KeyError(f"no optional input {unknown[0]!r}; there are {', '.join(FLUID)}, wrench")
-        return self._compiled(name, extra=tuple(Argument(x, shape_of(x, self.model)) for x in inputs))
+        extra = tuple(Argument(x, shape_of(x, self.model)) for x in inputs)
+        return self._compiled(name, extra=extra, variant="specialised" if self.form == "rolled" else "")
 
     def casadi(self, name: str, inputs: Sequence[str] = ()) -> Any:
         """A CasADi function of flat arguments, for optimal control.
@@ -273,6 +290,12 @@ class CompiledEquations:
             return results[0] if single else tuple(results)
 
         return function
+
+
+def _rolled(model: Model, name: str, extra: tuple[Argument, ...]) -> Rolled:
+    from ._rolled import rolled_equation  # CasADi is not needed for code from the cache
+
+    return rolled_equation(model, name, extra)
 
 
 def _whole(value: Any, name: str, wanted: str) -> int:

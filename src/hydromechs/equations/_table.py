@@ -84,6 +84,8 @@ _SHAPES = {
     "D_matrix": lambda m: (m.nv, m.nv),
     "J": lambda m: (6, m.nv),
     "X_WB": lambda m: (m.nb, 4, 4),
+    "R_WB": lambda m: (m.nb, 3, 3),
+    "p_WB": lambda m: (m.nb, 3),
     "V_WB_B": lambda m: (m.nb, 6),
     "h": lambda m: (6,),
     "A": lambda m: (2 * m.nv, 2 * m.nv),

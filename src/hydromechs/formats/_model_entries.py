@@ -78,7 +78,7 @@ PLACEMENT = Swap(
 _NOT_BOTH = ConfigDict(json_schema_extra={"not": {"required": ["origin", "mdh"]}})
 _JOINTS = {
     c.kind: entry(c, tag=("type", c.kind, "Kind of joint."), swaps=[PLACEMENT], config=_NOT_BOTH)
-    for c in (joints.Free, joints.Fixed, joints.Revolute, joints.Prismatic, joints.Ball)
+    for c in (joints.Free, joints.Fixed, joints.Revolute, joints.Prismatic, joints.Helical, joints.Ball)
 }
 Part = tagged(
     "part",

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from hydromechs import hydro
+from hydromechs import hydro, lines
 from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, t200_curve
 from hydromechs.contact import DryFriction, Grasp, Grip, LinearContact, Material, NonlinearContact, terrain
 from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
@@ -159,8 +159,14 @@ _HEIGHTS = Swap(
         ),
         "file": Key(
             str,
-            "File with the heights, .npy or .csv, relative to the scenario file, in place of heights; x and y may then be the "
-            "first and last grid line alone.",
+            "File with the heights, .npy, .csv, .xyz or .txt, relative to the scenario file, in place of heights; x and y may "
+            "then be the first and last grid line alone.",
+            None,
+        ),
+        "generate": Key(
+            dict[str, Any],
+            "Generator of the heights in place of heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, "
+            "steps or rubble_mound, the other keys are its arguments; x and y are then the first and last grid line.",
             None,
         ),
     },
@@ -172,7 +178,7 @@ TerrainBase = table(
     "Something that stands still and can be touched.",
     {
         "name": Key(str, "Name, unique among the terrain."),
-        "material": Key(str, "Name of its material, one of materials."),
+        "material": Key(str, "Name of its material: one of materials, or concrete, rock, sand, mud, steel, rubber."),
     },
 )
 TerrainEntry = one_of(
@@ -210,6 +216,38 @@ Grasps = picked(
     lambda value: ("soft" if "stiffness" in value else "firm") if isinstance(value, dict) else None,
     "must be a mapping with the keys name, holder, held, ... of a grasp, or with stiffness and damping besides of a grip",
     {"firm": GraspEntry, "soft": _entry(Grip)},
+)
+
+# -- tethers ------------------------------------------------------------------------------------------------------------
+
+_PHASES = Swap(
+    fields=("phase",),
+    keys={"phase_deg": Key(ROW3, "Phases φ of the three [degrees].", [0.0, 0.0, 0.0])},
+    read=lambda given: {"phase": radians(given["phase_deg"])},
+    write=lambda point: {"phase_deg": [degrees(a) for a in point.phase]} if any(point.phase) else {},
+)
+Top = one_of(
+    "top",
+    {
+        "frame": entry(lines.FramePoint),
+        "swaying": entry(lines.SwayingPoint, swaps=[_PHASES]),
+        "riding": entry(lines.RidingPoint),
+    },
+)
+CableEntry = entry(lines.Cable)
+WinchEntry = entry(lines.Winch)
+_GROUND = Swap(
+    fields=("ground",),
+    keys={"ground": Key(list[str], "Names of terrain that it can lie on.", [])},
+    read=lambda given: given,
+    write=lambda tether: {"ground": [solid.name for solid in tether.ground]} if tether.ground else {},
+)
+Tethers = one_of(
+    "tether",
+    {
+        "lumped": entry(lines.Tether, types={"top": Top}, swaps=[_GROUND], block=True),
+        "hanging": entry(lines.HangingLine, types={"top": Top}, block=True),
+    },
 )
 
 # -- thrusters ----------------------------------------------------------------------------------------------------------
@@ -505,6 +543,7 @@ ScenarioFile = _entry(
         "models": list_of(ModelStartEntry, 1),
         "terrain": list_of(TerrainEntry),
         "grasps": list_of(Grasps),
+        "tethers": list_of(Tethers),
         "thrusters": list_of(Thrusters),
         "components": list_of(ComponentEntry),
         "controller": ControllerEntry,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
+from hydromechs.contact.ground import MATERIALS, generated, read_table
 from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
@@ -23,7 +24,6 @@ from hydromechs.values import is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
-from ._heights import read_heights
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
 from ._scenario_entries import ScenarioFile, radians
@@ -33,7 +33,7 @@ __all__ = ["load_scenario_file", "loads_scenario", "with_lines"]
 
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1.0, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
-ITEMS = {"models", "materials", "terrain", "grasps", "thrusters", "joints", "external", "components"}
+ITEMS = {"models", "materials", "terrain", "grasps", "tethers", "thrusters", "joints", "external", "components"}
 ITEMS |= {"commands", "sensors", "events", "checks"}
 """Sections of which single items can be left out."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
@@ -217,6 +217,7 @@ class _Reader:
             "material": self._named_material(("contact", "material"), touching.get("material"), materials),
             "thrusters": self._thrusters(file),
             "grasps": self._items("grasps", file.grasps, self._made),
+            "tethers": (),
             "components": self._items("components", file.components, self._code),
             "controller": None if file.controller is None else self._code(("controller",), file.controller),
             "sensors": self._items("sensors", file.sensors, self._made),
@@ -228,6 +229,8 @@ class _Reader:
             **self._actuation(file),
         }
         fields["environment"] = fields["environment"] or Environment()
+        solids = {solid.name: solid for solid in fields["terrain"]}
+        fields["tethers"] = self._items("tethers", file.tethers, lambda path, entry: self._tether(path, entry, solids))
         self._equip(fields)
         if "models" in self.broken:
             return None
@@ -371,9 +374,11 @@ class _Reader:
     def _named_material(self, path: tuple, name: str | None, materials: dict[str, Material | None]) -> Material | None:
         if name is None or (name not in materials and "materials" in self.broken):
             return None
+        if name not in materials and name in MATERIALS:
+            return MATERIALS[name]
         if name not in materials:
-            remedy = f"there are {', '.join(materials)}" if materials else "there are none: add it to materials"
-            what = f"{dotted(path)} is {show(name)}, but there is no such material{nearest(name, materials)}"
+            remedy = f"there are {', '.join([*materials, *MATERIALS])}: add it to materials, or take one of these"
+            what = f"{dotted(path)} is {show(name)}, but there is no such material{nearest(name, [*materials, *MATERIALS])}"
             self._add(Fault(path, f"{what}; {remedy}", name, remedy=remedy))
         return materials.get(name)
 
@@ -391,19 +396,52 @@ class _Reader:
         solid = self._make((*path, entry.wraps), inner.kind.cls, fields)
         return None if material is None else solid
 
+    def _tether(self, path: tuple, entry: Any, solids: dict[str, Any]) -> Any:
+        """A tether, with the terrain that it names."""
+        inner, path = getattr(entry, entry.wraps), (*path, entry.wraps)
+        given = fields_of(inner, path, self._make)
+        for k, name in enumerate(given.get("ground", ())):
+            if name not in solids and "terrain" not in self.broken:
+                where = (*path, "ground", k)
+                text = (
+                    f"{dotted(where)} is {show(name)}, but there is no such terrain{nearest(name, solids)}; add it to terrain"
+                )
+                self._add(Fault(where, text, name))
+        if "ground" in given:
+            given["ground"] = tuple(solids[name] for name in given["ground"] if name in solids)
+        needed = {f.name for f in fields(inner.kind.cls) if f.default is MISSING}
+        return (
+            self._make(path, inner.kind.cls, given) if given.keys() >= needed else None
+        )  # a part that is not good is told already
+
     def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
-        """Put the heights of a file, and the grid between its ends, into the fields of a field; whether there are any."""
-        file = fields.pop("file", None)
-        if (file is None) is ("heights" not in fields):
-            words = "needs heights or file; add one of them" if file is None else "has both heights and file; keep one of them"
+        """Put the heights of a file or a generator, and their grid, into the fields of a field; whether there are any."""
+        file, made = fields.pop("file", None), fields.pop("generate", None)
+        sources = [
+            name
+            for name, given in (("heights", fields.get("heights")), ("file", file), ("generate", made))
+            if given is not None
+        ]
+        if len(sources) != 1:
+            words = (
+                "needs heights, file or generate; add one of them"
+                if not sources
+                else f"has {' and '.join(sources)}; keep one of them"
+            )
             self._add(Fault(path, f"{dotted(path)} {words}"))
             return False
-        if file is None:
+        if "heights" in fields:
             return True
         try:
-            heights = read_heights(self.folder / file)
+            if made is not None:
+                fields["x"], fields["y"], heights = generated(fields["x"], fields["y"], made)
+            else:
+                grid = read_table(self.folder / file)
+                heights = grid.heights
+                for axis, own in (("x", grid.x), ("y", grid.y)):
+                    fields[axis] = fields[axis] if own is None else own.tolist()
         except ValueError as e:
-            self._add(Fault((*path, "file"), f"{dotted((*path, 'file'))}: {e}", file))
+            self._add(Fault((*path, *sources), f"{dotted((*path, *sources))}: {e}", file or str(made)))
             return False
         fields["heights"] = heights.tolist()
         for axis, n in zip("xy", heights.shape, strict=True):

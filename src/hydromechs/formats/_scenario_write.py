@@ -56,6 +56,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     out["thrusters"] = _thrusters(scenario.thrusters)
     out["joints"] = _joints(scenario)
     out["grasps"] = Rows(written(grasp) for grasp in scenario.grasps)
+    out["tethers"] = Rows(written(tether, f"tether {tether.name!r}") for tether in scenario.tethers)
     out["external"] = list(scenario.external)
     out["components"] = Rows(_code(f"components.{i}", c, folder) for i, c in enumerate(scenario.components))
     out["commands"] = dict(scenario.commands)

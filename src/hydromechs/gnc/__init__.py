@@ -1,8 +1,9 @@
 """Guidance, navigation and control: sensors, filters, and controllers that scenarios name."""
 
-from . import navigation, sensors
+from . import navigation, sensors, walking
 from ._carry import CarryLoad
 from ._cartesian import CartesianMotion, ToolLoop
+from ._give_way import GiveWay
 from ._inverse_kinematics import Tool, damped_inverse, reach_pose
 from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
@@ -18,6 +19,7 @@ from ._together import Together
 from ._tool_path import ToolPath
 from ._vehicle import Vehicle
 from .navigation import ErrorStateFilter, Navigation
+from .walking import Walk
 
 __all__ = [
     "CONTROLLERS",
@@ -26,6 +28,7 @@ __all__ = [
     "ComputedTorque",
     "ErrorStateFilter",
     "FollowPath",
+    "GiveWay",
     "HoldPose",
     "JointControl",
     "JointMotion",
@@ -44,6 +47,7 @@ __all__ = [
     "ToolLoop",
     "ToolPath",
     "Vehicle",
+    "Walk",
     "Waypoints",
     "damped_inverse",
     "loop_margins",
@@ -53,4 +57,5 @@ __all__ = [
     "sensors",
     "servo_lqr",
     "speeds_towards",
+    "walking",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy as np
 from hydromechs.contact.terrain import Terrain
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Measured, Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._pack import Pack
 from .navigation import Estimate, Navigation, Navigator
-from .sensors import Aid, Instruments, JointEncoders, Reading, Sensor, common_period, normals, whole_periods
+from .sensors import Aid, Instruments, JointEncoders, Mounted, Reading, Sensor, common_period, normals, whole_periods
 
 __all__ = ["Navigated"]
 
@@ -42,7 +42,9 @@ class Navigated(Controller):
     """Sensors and a navigation filter in front of a controller. A controller.
 
     It runs at the rate of the fastest sensor. The inner controller is called at its own period with a state in which pose and
-    velocity of the vehicle are the filter's and joints with encoders are as measured; all else is true.
+    velocity of the vehicle are the filter's and joints with encoders are as measured; all else is true. While control is off,
+    sensors and filter go on. Where a simulation goes on without its controller (`Simulation.step`), the filter starts anew at
+    the next call, and says so.
 
     Args:
         controller: The inner controller; None: nothing gives commands, the sensors just measure.
@@ -88,6 +90,10 @@ class Navigated(Controller):
         inner, of_inner = np.zeros(0), {}
         self.signals = {}
         if self.controller is not None:
+            self.controller.measured = {
+                s.name: Measured(_frame(s), np.full(len(channels), np.nan))
+                for s, channels in zip(self.sensors, self.instruments.channels, strict=True)
+            }
             self.controller.start(simulation)
             inner = np.array(self.controller.memory, dtype=float)
             of_inner = dict(self.controller.signals)
@@ -102,11 +108,18 @@ class Navigated(Controller):
         self._inner, self.signal_values = len(of_inner), np.full(len(self.signals), np.nan)
         self._aids = {i: k for k, i in enumerate(i for i, s in enumerate(self.sensors) if isinstance(s, Aid))}
         sizes = {"instruments": self.instruments.pack.size, "navigator": self.navigator.pack.size if self.navigator else 0}
-        self._pack = Pack({**{k: (n,) for k, n in sizes.items()}, "last": (3, self._measured), "inner": (len(inner),)})
+        self._pack = Pack(
+            {**{k: (n,) for k, n in sizes.items()}, "times": (2,), "last": (3, self._measured), "inner": (len(inner),)}
+        )
         self.memory = np.zeros(self._pack.size)
         views = self._pack.views(self.memory)
         views["instruments"][:], views["inner"][:] = self.instruments.start(), inner
         self._viewed, self._ends = np.zeros(0), np.cumsum([0, *map(len, self.instruments.channels)]).tolist()
+        self._encoders = []
+        for s, at in zip(self.sensors, self._ends, strict=False):
+            if isinstance(s, JointEncoders):
+                parts = [model.joint_part(name) for name in s.joints]
+                self._encoders.append((at, [p.q.start for p in parts], [p.v.start for p in parts]))
 
     def _look(self) -> None:
         """Make views into the memory if it is another one."""
@@ -123,6 +136,14 @@ class Navigated(Controller):
 
     def __call__(self, state: State) -> Any:
         """Measure, filter, and ask the inner controller if its time has come."""
+        return self._ask(state, lambda inner, told: inner(told))
+
+    def idle(self, state: State) -> None:
+        """Measure and filter; the inner controller is idle, too."""
+        self._ask(state, lambda inner, told: inner.idle(told))
+
+    def _ask(self, state: State, ask: Callable[[Controller, State], Any]) -> Any:
+        """Measure, filter, and if the inner controller's time has come, ask it something; the answer, or None."""
         self._look()
         sim, t, (known, seen, last) = self._simulation, state.t, self._m["last"]
         arrived = self.instruments.sample(self._of_instruments, state, sim.parameters)
@@ -131,53 +152,73 @@ class Navigated(Controller):
             there = np.isfinite(r.value)
             known[at], seen[at], last[at] = there, there | (seen[at] > 0.0), np.where(there, r.value, last[at])
         self.messages = [] if self.navigator is None else self._navigate(self.navigator, state, arrived)
+        e = None if self.navigator is None else self.navigator.estimate(self._of_navigator)
         if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
-            self._show(state, self.signal_values[len(self.signal_values) - self._inner :])
+            self._show(state, e, self.signal_values[len(self.signal_values) - self._inner :])
             return None
         self.controller.memory = self._m["inner"].copy()
         self.controller.signal_values = self.signal_values[len(self.signal_values) - self._inner :].copy()
-        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state)
-        commands = self.controller(told)
+        self.controller.measured = self._said()
+        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state, e)
+        answer = ask(self.controller, told)
         self._m["inner"][:] = self.controller.memory
-        self._show(state, self.controller.signal_values)
+        self._show(state, e, self.controller.signal_values)
         self.messages = [*self.messages, *self.controller.messages]
-        return commands
+        return answer
 
-    def _show(self, state: State, inner: Array) -> None:
+    def _said(self) -> dict[str, Measured]:
+        """The last values of the sensors that said something."""
+        _, seen, last = self._m["last"]
+        out = {}
+        for s, start, end in zip(self.sensors, self._ends, self._ends[1:], strict=False):
+            if seen[start]:
+                out[s.name] = Measured(_frame(s), last[start:end])
+        return out
+
+    def _show(self, state: State, e: Estimate | None, inner: Array) -> None:
         """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
         known, _, last = self._m["last"]
         shown = [np.where(known > 0.0, last, np.nan)]
-        if self.navigator is not None:
-            m = self._of_navigator
-            shown += [_shown(self.navigator, self.navigator.estimate(m), state), state.t - m["heard"]]
+        if self.navigator is not None and e is not None:
+            shown += [_shown(self.navigator, e, state), state.t - self._of_navigator["heard"]]
         self.signal_values = np.concatenate([*shown, inner])
 
     def _navigate(self, navigator: Navigator, state: State, arrived: Sequence[Reading]) -> list[str]:
-        m = self._of_navigator
-        if not m["started"]:
+        """Take the filter on by one period. It starts anew if it was not asked for longer: it knows nothing of the way."""
+        m, (since, asked), said = self._of_navigator, self._m["times"], []
+        late = state.t - asked - self.period > 0.5 * self.period
+        if m["started"] and late:
+            said.append(f"the filter was not asked since t = {asked:g} s; it starts anew")
+        if not m["started"] or late:
             true = navigator.true(state)
             P = navigator.first_covariance(true)[:9, :9]
             draw = normals("navigation", (self._simulation.plant.seed,), 0, (9,))
             navigator.start(m, navigator.moved(true, -_root(P) @ draw), state.t)
+            since = state.t
+        self._m["times"][:] = since, state.t
         imu = self.sensors.index(navigator.imu)
         measured = next((r.value for r in arrived if r.sensor == imu), np.full(6, np.nan))
-        aids = [r._replace(sensor=self._aids[r.sensor]) for r in arrived if r.sensor in self._aids]
-        return navigator.tick(m, state.t, measured, aids)
+        known = [r for r in arrived if r.sensor in self._aids and r.time > since - 0.5 * self.period]  # not of before its start
+        aids = [r._replace(sensor=self._aids[r.sensor]) for r in known]
+        return said + navigator.tick(m, state.t, measured, aids)
 
-    def _believed(self, state: State) -> State:
+    def _believed(self, state: State, e: Estimate | None) -> State:
         """The state with the vehicle as estimated and joints as their encoders say."""
         q, v, model = state.q.copy(), state.v.copy(), self._simulation.model
-        if self.navigator is not None:
-            e, i = self.navigator.estimate(self._of_navigator), self.navigator.body
+        if self.navigator is not None and e is not None:
+            i = self.navigator.body
             q[model.q_slices[i]] = np.concatenate([e.position, e.orientation])
             v[model.v_slices[i]] = e.velocity
         _, seen, last = self._m["last"]
-        for s, at in zip(self.sensors, self._ends, strict=False):
-            if isinstance(s, JointEncoders) and seen[at]:
-                for k, name in enumerate(s.joints):
-                    part = model.joint_part(name)
-                    q[part.q], v[part.v] = last[at + k], last[at + len(s.joints) + k]
+        for at, iq, iv in self._encoders:
+            if seen[at]:
+                q[iq], v[iv] = last[at : at + len(iq)], last[at + len(iq) : at + 2 * len(iq)]
         return replace(state, q=q, v=v)
+
+
+def _frame(sensor: Sensor) -> str:
+    """The frame that a sensor is mounted on; nothing for those of joints."""
+    return sensor.frame if isinstance(sensor, Mounted) else ""
 
 
 def _root(P: Array) -> Array:

@@ -13,6 +13,7 @@ from ._speed_control import LqrSpeed
 from ._speed_path import LqrFollowPath, LqrHoldPose
 from ._task_priority import TaskPriority
 from ._together import Together
+from .walking import Walk
 
 __all__ = ["CONTROLLERS"]
 
@@ -28,6 +29,7 @@ CONTROLLERS: dict[str, type[Controller]] = {
     "cartesian_motion": CartesianMotion,
     "task_priority": TaskPriority,
     "carry_load": CarryLoad,
+    "walk": Walk,
     "together": Together,
 }
 """Controllers of the library by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ class Together(Controller):
     def __init__(self, *, parts: Sequence[Controller | Mapping[str, Any]], period: float = 0.05) -> None:
         self.period = positive(period, "period")
         self.parts = [self._part(k, part) for k, part in enumerate(parts)]
+        if not self.parts:
+            raise ValueError("parts is empty; give at least one controller")
         for part in self.parts:
             whole_steps(part.controller.period, self.period, "period of a part")
 
@@ -74,6 +76,8 @@ class Together(Controller):
         times = [
             number(given[key], f"{key} of part {k}") if key in given else x for key, x in (("start", -np.inf), ("end", np.inf))
         ]
+        if not times[0] < times[1]:
+            raise ValueError(f"part {k} ({kind}): start is {times[0]:g} s, must be before end, {times[1]:g} s")
         return Part(made, str(given.get("name", "")), *times)
 
     def start(self, simulation: Simulation) -> None:
@@ -84,18 +88,31 @@ class Together(Controller):
         """
         signals: dict[str, str] = {}
         for part in self.parts:
+            part.controller.measured = self.measured
             part.controller.start(simulation)
             twice = next((name for name in part.signals if name in signals), None)
             if twice is not None:
                 raise ValueError(f"two parts have the signal {twice!r}; give one of them a name, as name: arm")
             signals |= part.signals
         self.signals = signals
-        self.notes = [note for part in self.parts for note in part.controller.notes]
+        said: dict[str, list[str]] = {}
+        for k, part in enumerate(self.parts):
+            for note in part.controller.notes:
+                said.setdefault(note, []).append(part.name or f"part {k} ({type(part.controller).__name__})")
+        self.notes = [f"{', '.join(names)}: {note}" for note, names in said.items()]
         self.memory = np.concatenate([np.zeros(0), *(p.controller.memory for p in self.parts)])
         self._sizes = np.cumsum([len(p.controller.memory) for p in self.parts])[:-1]
 
     def __call__(self, state: State) -> dict[str, float]:
         """Commands of the parts whose time it is."""
+        return self._ask(state, lambda part: part(state))
+
+    def idle(self, state: State) -> None:
+        """The parts whose time it is are idle."""
+        self._ask(state, lambda part: part.idle(state))
+
+    def _ask(self, state: State, ask: Callable[[Controller], Any]) -> dict[str, float]:
+        """Ask the parts whose time it is something; their answers."""
         out: dict[str, float] = {}
         memories = np.split(self.memory, self._sizes)
         shown: np.ndarray = self.signal_values  # type: ignore[has-type]  # the interface's
@@ -104,7 +121,8 @@ class Together(Controller):
         for k, part in enumerate(self.parts):
             if part.start <= state.t < part.end and is_multiple(state.t, part.controller.period, self.period):
                 part.controller.memory, part.controller.signal_values = memories[k], values[k]
-                given = part.controller(state)
+                part.controller.measured = self.measured
+                given = ask(part.controller)
                 if given is not None and not isinstance(given, Mapping):
                     name = type(part.controller).__name__
                     raise ValueError(f"part {k} ({name}) gives its commands in order; of several, each must give them by name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class DartEngine(Engine):
         self._world.setGravity([0.0, 0.0, 0.0])
         self._world.addSkeleton(self._tree.skeleton)
         self._solids: dict[str, tuple[int | None, str]] = {}
+        self._cone: Callable[[], Any] | None = None
         if scene.pieces:
             self._add_scene(model, scene)
 
@@ -57,8 +59,7 @@ class DartEngine(Engine):
         solver = self._world.getConstraintSolver()
         solver.setCollisionDetector(dart.collision.BulletCollisionDetector())
         # the usual one has a box of friction, up to √2 stronger than the cone; releases before 6.20 have no other
-        if cone := getattr(dart.constraint, "NsgsFrictionSolver", None):
-            solver.setBoxedLcpSolver(cone())
+        self._cone = getattr(dart.constraint, "NsgsFrictionSolver", None)
         for piece in scene.pieces:
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = piece.shape.origin.R, piece.shape.origin.xyz
@@ -116,7 +117,9 @@ class DartEngine(Engine):
         self._tree.set_forces(force)
 
     def step(self, h: float) -> None:
-        """`World.step`."""
+        """`World.step`, with a new solver of contacts: it starts from the forces of its last step, which no state has."""
+        if self._cone is not None:
+            self._world.getConstraintSolver().setBoxedLcpSolver(self._cone())
         self._world.setTimeStep(h)
         self._h = h
         self._world.step(True)

@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.contact import Pair
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import Integrator, SemiImplicitEuler, Stepper
-from hydromechs.model import State
+from hydromechs.model import State, joints
 from hydromechs.simulation import Plant, PlantPrograms, Simulation, outside_program
 
 from ._bullet import BulletEngine
@@ -93,7 +93,9 @@ class Hybrid:
 
     def _unable(self, plant: Plant) -> list[str]:
         """What the engine cannot represent."""
-        return ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant))) + [
+        screws = [part.name for part in plant.model.joint_parts.values() if isinstance(part.joint, joints.Helical)]
+        helical = [f"joint {name!r} is helical; use a revolute joint, or run without an engine" for name in screws]
+        return (helical or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
             f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
             for name in plant.parameters
             if ".hydro." not in name and not name.startswith("world.")
@@ -148,6 +150,7 @@ class EngineMethod(Integrator):
 
     __slots__ = ("_pairs", "_plant", "hybrid")
     starts_anew = False
+    many_worlds = False
 
     def __init__(self, hybrid: Hybrid, plant: Plant, pairs: tuple[Pair, ...]) -> None:
         self.hybrid, self._plant, self._pairs = hybrid, plant, pairs

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.model import Model, joints
+from hydromechs.model import Inertia, Model, joints
 from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 
 from ._parts import axis_of, joint_parts, placement_pose
@@ -45,9 +45,8 @@ class MujocoTree:
                 after = np.linalg.multi_dot([np.eye(4), np.eye(4), *poses[k + 1 :]])
                 R, p = after[:3, :3].T, -after[:3, :3].T @ after[:3, 3]
                 self.add(handle, part, R, p, f"{body.name}/{k}")
-            m = body.inertia
-            if m.mass or any(m.tensor):
-                handle.mass, handle.ipos, handle.fullinertia, handle.explicitinertial = m.mass, m.com, m.tensor, True
+            if body.inertia.mass or any(body.inertia.tensor):
+                _give_inertia(handle, body.inertia)
             self.handles.append(handle)
         self._free = [
             (q_at, v_at.start)
@@ -106,3 +105,17 @@ class MujocoTree:
         for q_at, k in self._free:
             out[k : k + 3] = quaternion_matrix(q[q_at][3:]) @ cross(v[k + 3 : k + 6], v[k : k + 3])
         return out
+
+
+def _give_inertia(handle: Any, inertia: Inertia) -> None:
+    """Mass and inertia, in axes that are never the body's own.
+
+    Of a body whose principal axes are its own and meet in its origin, MuJoCo keeps the diagonal of the mass matrix alone, and
+    added mass has no place. So the axes of a diagonal tensor are named in another order: x, y, z along y, z, x of the body.
+    """
+    handle.mass, handle.ipos, handle.explicitinertial = inertia.mass, inertia.com, True
+    xx, yy, zz, *products = inertia.tensor
+    if any(products):
+        handle.fullinertia = inertia.tensor
+    else:
+        handle.inertia, handle.iquat = (yy, zz, xx), (0.5, 0.5, 0.5, 0.5)

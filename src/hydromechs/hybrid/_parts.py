@@ -48,8 +48,8 @@ def _translation(p: Sequence[float]) -> np.ndarray:
     return T
 
 
-def axis_of(joint: joints.Revolute | joints.Prismatic) -> np.ndarray:
-    """Unit axis of a revolute or prismatic joint in its frame, shape (3,)."""
+def axis_of(joint: joints.Revolute | joints.Prismatic | joints.Helical) -> np.ndarray:
+    """Unit axis of a revolute, prismatic or helical joint in its frame, shape (3,)."""
     return np.array(joint.axis) / np.linalg.norm(joint.axis)
 
 

@@ -4,7 +4,7 @@ from hydromechs.model import added_mass_matrix
 
 from ._added_mass import fluid_acceleration_force
 from ._current import FlowSegment, FluidMotion, UniformFlow, fluid_motion, profile_factor, profile_slope
-from ._drag import drag_wrench
+from ._drag import drag_numbers, drag_wrench
 from ._drag_matrix import drag_matrix
 from ._environment import (
     Current,
@@ -90,6 +90,7 @@ __all__ = [
     "crossing_wrench",
     "displaced_mass",
     "drag_matrix",
+    "drag_numbers",
     "drag_wrench",
     "fluid_acceleration_force",
     "fluid_motion",

@@ -5,8 +5,8 @@ Strips: McMillan, Orin and McGhee 1995, eqs. 17-22. Damping: Fossen 2011, sec. 6
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import Any
+from functools import cache, singledispatch
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hydromechs.model import drag
 from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
 from hydromechs.values import Array, Scalar
 
-__all__ = ["drag_wrench"]
+__all__ = ["drag_numbers", "drag_wrench"]
 
 
 @singledispatch
@@ -29,8 +29,45 @@ def drag_wrench(element: Any, V_r: Array, density: Scalar) -> Array:
     raise TypeError(f"{element!r} is not an element of hydromechs.drag")
 
 
-@drag_wrench.register
-def _(element: drag.Cylinder, V_r: Array, density: Scalar) -> Array:
+def drag_numbers(element: Any, density: Scalar) -> Any:
+    """An element of `hydromechs.drag` as the numbers of its equation: something with `wrench(V_r)`.
+
+    Args:
+        element: The element.
+        density: Density of the water [kg/m³].
+    """
+    match element:
+        case drag.Cylinder():
+            return _strips(element, density)
+        case drag.Box():
+            return _faces(element, density)
+        case drag.Sphere():
+            scale = -0.5 * density * element.coefficient * np.pi * element.radius**2
+            return Round(scale, np.array(element.center))
+        case drag.Ellipsoid():
+            a, b, c = element.axes
+            areas = np.pi * np.array([b * c, a * c, a * b]) * np.array(element.coefficients)
+            return Oval(element.origin.R, np.array(element.origin.xyz), areas, -0.5 * density)
+        case drag.Damping():
+            names = tuple(name for name, _ in element.coupled)
+            coupled = np.array([c for _, c in element.coupled])
+            return Coefficients(np.array(element.linear), np.array(element.quadratic), names, coupled)
+        case drag.Foil():
+            c = np.array(element.chord) / np.linalg.norm(element.chord)
+            n = np.array(element.normal) / np.linalg.norm(element.normal)
+            slope, parallel, growth = element.lift_slope, element.drag_parallel, element.drag_normal - element.drag_parallel
+            return Lift(c, n, np.array(element.position), slope, parallel, growth, 0.5 * density * element.area)
+    raise TypeError(f"{element!r} is not an element of hydromechs.drag")
+
+
+@cache
+def _gauss(points: int) -> tuple[list[float], list[float]]:
+    """Nodes and weights of Gauss quadrature on [−1, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return nodes.tolist(), weights.tolist()
+
+
+class Strips(NamedTuple):
     """Strip theory: each disc at s along the axis e feels its velocity across the axis (eqs. 17-21),
 
         v(s) = v_r + ω × (c + s e),   f = −ρ C_D r ∫ |vⁿ| vⁿ ds,   n = c × f − ρ C_D r ∫ |vⁿ| s e × vⁿ ds,
@@ -38,27 +75,48 @@ def _(element: drag.Cylinder, V_r: Array, density: Scalar) -> Array:
     by Gauss quadrature, c the foot of the perpendicular from the body origin on the axis; the end faces together feel
     the velocity along it, f_e = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is left out, as in the papers.
     """
+
+    R: Array
+    """Axes of the cylinder, the third along it, shape (3, 3)."""
+    foot: Array
+    """c [m], shape (3,)."""
+    stations: tuple[Scalar, ...]
+    """s of the Gauss points [m]."""
+    lengths: tuple[Scalar, ...]
+    """Weights of the Gauss points [m]."""
+    side: Scalar
+    """−ρ C_D r [kg/m²]."""
+    face: Scalar
+    """−½ ρ C_e π r² [kg/m]."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        v = self.R.T @ shift_motion(V_r, self.foot)[:3]
+        w = self.R.T @ V_r[3:]
+        f1 = f2 = n1 = n2 = 0.0
+        for s, length in zip(self.stations, self.lengths, strict=True):
+            v1, v2 = v[0] + s * w[1], v[1] - s * w[0]
+            scale = norm((v1, v2)) * length
+            d1, d2 = scale * v1, scale * v2
+            f1, f2 = f1 + d1, f2 + d2
+            n1, n2 = n1 - s * d2, n2 + s * d1
+        f_e = self.face * (abs(v[2]) * v[2])
+        along = self.R @ np.array([self.side * f1, self.side * f2, f_e])
+        about = self.R @ np.array([self.side * n1, self.side * n2, 0.0])
+        return shift_wrench(np.concatenate([along, about]), self.foot)
+
+
+def _strips(element: drag.Cylinder, density: Scalar) -> Strips:
     R, foot, start, end = axis_frame(element.start, element.end)
-    v = R.T @ shift_motion(V_r, foot)[:3]
-    w = R.T @ V_r[3:]
-    nodes, weights = np.polynomial.legendre.leggauss(element.points)
-    f1 = f2 = n1 = n2 = 0.0
-    for node, weight in zip(nodes, weights, strict=True):
-        s = float(0.5 * (start + end) + 0.5 * (end - start) * node)
-        v1, v2 = v[0] + s * w[1], v[1] - s * w[0]
-        scale = norm((v1, v2)) * float(0.5 * (end - start) * weight)
-        d1, d2 = scale * v1, scale * v2
-        f1, f2 = f1 + d1, f2 + d2
-        n1, n2 = n1 - s * d2, n2 + s * d1
-    side = -density * element.coefficient * element.radius
+    nodes, weights = _gauss(element.points)
+    stations = tuple(0.5 * (start + end) + 0.5 * (end - start) * node for node in nodes)
+    lengths = tuple(0.5 * (end - start) * weight for weight in weights)
     ends = element.coefficient if element.end_coefficient is None else element.end_coefficient
-    f_e = -0.5 * density * ends * np.pi * element.radius**2 * (abs(v[2]) * v[2])
-    wrench = np.concatenate([R @ np.array([side * f1, side * f2, f_e]), R @ np.array([side * n1, side * n2, 0.0])])
-    return shift_wrench(wrench, foot)
+    side = -density * element.coefficient * element.radius
+    return Strips(R, foot, stations, lengths, side, -0.5 * density * ends * np.pi * element.radius**2)
 
 
-@drag_wrench.register
-def _(element: drag.Box, V_r: Array, density: Scalar) -> Array:
+class Faces(NamedTuple):
     """Face pair by face pair: the pair across axis k feels the velocity normal to it at every point (x_i, x_j),
 
         v_k(x) = v_k + ω_i x_j − ω_j x_i,   f_k = −½ ρ C_k ∬ |v_k(x)| v_k(x) dx_i dx_j,   n = ∬ x × df,
@@ -66,76 +124,118 @@ def _(element: drag.Box, V_r: Array, density: Scalar) -> Array:
     by Gauss quadrature along the strips of both directions. Like the cylinder's, it is pressure drag from the normal
     velocity alone (independence principle), on one face area per pair, so C_k is the usual coefficient of a box.
     """
-    c = np.array(element.origin.xyz)
-    R = element.origin.R
-    v = R.T @ shift_motion(V_r, c)[:3]
-    w = R.T @ V_r[3:]
-    nodes, weights = np.polynomial.legendre.leggauss(element.points)
-    force: list = [0.0, 0.0, 0.0]
-    moment: list = [0.0, 0.0, 0.0]
+
+    R: Array
+    """Axes of the box, shape (3, 3)."""
+    center: Array
+    """Its centre [m], shape (3,)."""
+    stations: tuple[tuple[Scalar, ...], ...]
+    """Gauss points along each axis [m]."""
+    areas: tuple[tuple[tuple[Scalar, ...], ...], ...]
+    """Weights of the Gauss points of the faces across each axis, by the next axis and the one after [m²]."""
+    scales: tuple[Scalar, ...]
+    """−½ ρ C_k [kg/m³]."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        v = self.R.T @ shift_motion(V_r, self.center)[:3]
+        w = self.R.T @ V_r[3:]
+        force: list = [0.0, 0.0, 0.0]
+        moment: list = [0.0, 0.0, 0.0]
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            total = about_i = about_j = 0.0
+            for x_i, row in zip(self.stations[i], self.areas[k], strict=True):
+                v_strip = v[k] - w[j] * x_i
+                strip = 0.0
+                for x_j, area in zip(self.stations[j], row, strict=True):
+                    v_k = v_strip + w[i] * x_j
+                    d = abs(v_k) * v_k * area
+                    strip = strip + d
+                    about_i = about_i + x_j * d
+                total = total + strip
+                about_j = about_j - x_i * strip
+            force[k] = self.scales[k] * total
+            moment[i] = moment[i] + self.scales[k] * about_i
+            moment[j] = moment[j] + self.scales[k] * about_j
+        return shift_wrench(np.concatenate([self.R @ np.array(force), self.R @ np.array(moment)]), self.center)
+
+
+def _faces(element: drag.Box, density: Scalar) -> Faces:
+    nodes, weights = _gauss(element.points)
+    half = [0.5 * edge for edge in element.size]
+    areas = []
     for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        half_i, half_j = 0.5 * element.size[i], 0.5 * element.size[j]
-        total = about_i = about_j = 0.0
-        for node_i, weight_i in zip(nodes, weights, strict=True):
-            x_i = float(half_i * node_i)
-            v_strip = v[k] - w[j] * x_i
-            strip = 0.0
-            for node_j, weight_j in zip(nodes, weights, strict=True):
-                x_j = float(half_j * node_j)
-                v_k = v_strip + w[i] * x_j
-                d = abs(v_k) * v_k * float(half_i * half_j * weight_i * weight_j)
-                strip = strip + d
-                about_i = about_i + x_j * d
-            total = total + strip
-            about_j = about_j - x_i * strip
-        scale = -0.5 * density * element.coefficients[k]
-        force[k] = scale * total
-        moment[i] = moment[i] + scale * about_i
-        moment[j] = moment[j] + scale * about_j
-    return shift_wrench(np.concatenate([R @ np.array(force), R @ np.array(moment)]), c)
+        face = half[(k + 1) % 3] * half[(k + 2) % 3]
+        areas.append(tuple(tuple(face * a * b for b in weights) for a in weights))
+    stations = tuple(tuple(h * node for node in nodes) for h in half)
+    scales = tuple(-0.5 * density * c for c in element.coefficients)
+    return Faces(element.origin.R, np.array(element.origin.xyz), stations, tuple(areas), scales)
 
 
-@drag_wrench.register
-def _(element: drag.Sphere, V_r: Array, density: Scalar) -> Array:
-    """f = −½ ρ C π r² |v| v at the centre."""
-    v = shift_motion(V_r, element.center)[:3]
-    f = -0.5 * density * element.coefficient * np.pi * element.radius**2 * norm(v) * v
-    return shift_wrench(np.concatenate([f, np.zeros(3)]), element.center)
+class Round(NamedTuple):
+    """A sphere: f = −½ ρ C π r² |v| v at the centre."""
+
+    scale: Scalar
+    """−½ ρ C π r² [kg/m]."""
+    center: Array
+    """Centre [m], shape (3,)."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        v = shift_motion(V_r, self.center)[:3]
+        return shift_wrench(np.concatenate([self.scale * norm(v) * v, np.zeros(3)]), self.center)
 
 
-@drag_wrench.register
-def _(element: drag.Ellipsoid, V_r: Array, density: Scalar) -> Array:
-    """f_k = −½ ρ C_k A_k |v| v_k at the centre, with the projected areas A_x = π b c and so on."""
-    a, b, c = element.axes
-    R, center = element.origin.R, np.array(element.origin.xyz)
-    v = R.T @ shift_motion(V_r, center)[:3]
-    areas = np.pi * np.array([b * c, a * c, a * b]) * np.array(element.coefficients)
-    f = R @ ((-0.5 * density * norm(v)) * (areas * v))
-    return shift_wrench(np.concatenate([f, np.zeros(3)]), center)
+class Oval(NamedTuple):
+    """An ellipsoid: f_k = −½ ρ C_k A_k |v| v_k at the centre, with the projected areas A_x = π b c and so on."""
+
+    R: Array
+    """Axes of the ellipsoid, shape (3, 3)."""
+    center: Array
+    """Centre [m], shape (3,)."""
+    areas: Array
+    """C_k A_k [m²], shape (3,)."""
+    scale: Scalar
+    """−½ ρ [kg/m³]."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        v = self.R.T @ shift_motion(V_r, self.center)[:3]
+        f = self.R @ ((self.scale * norm(v)) * (self.areas * v))
+        return shift_wrench(np.concatenate([f, np.zeros(3)]), self.center)
 
 
-@drag_wrench.register
-def _(element: drag.Damping, V_r: Array, density: Scalar) -> Array:
+class Coefficients(NamedTuple):
     """F = −(D ν + Q (|ν| ∘ ν) + coupled terms), ν relative to the fluid (Fossen 2011, sec. 6.4)."""
-    quadratic = abs(V_r) * V_r
-    F = -(_times(element.linear, V_r) + _times(element.quadratic, quadratic))
-    for name, coefficient in element.coupled:
-        row = "XYZKMN".index(name[0])
-        first, second = ("uvwpqr".index(name[k]) for k in (2, 4))
-        term = coefficient * abs(V_r[first]) * V_r[second]
-        F = np.array([F[k] - term if k == row else F[k] for k in range(6)])
-    return F
+
+    linear: Array
+    """D, shape (6,) or (6, 6)."""
+    quadratic: Array
+    """Q, shape (6,) or (6, 6)."""
+    names: tuple[str, ...]
+    """Coupled terms, as "Y|r|v"."""
+    coupled: Array
+    """Their coefficients, one each."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        quadratic = abs(V_r) * V_r
+        F = -(_times(self.linear, V_r) + _times(self.quadratic, quadratic))
+        for name, coefficient in zip(self.names, self.coupled, strict=True):
+            row = "XYZKMN".index(name[0])
+            first, second = ("uvwpqr".index(name[k]) for k in (2, 4))
+            term = coefficient * abs(V_r[first]) * V_r[second]
+            F = np.array([F[k] - term if k == row else F[k] for k in range(6)])
+        return F
 
 
-def _times(coefficients: Any, values: Array) -> Array:
+def _times(A: Array, values: Array) -> Array:
     """A diagonal (6,) or a matrix (6, 6) times a vector (6,)."""
-    A = np.array(coefficients)
     return A @ values if A.ndim == 2 else A * values
 
 
-@drag_wrench.register
-def _(element: drag.Foil, V_r: Array, density: Scalar) -> Array:
+class Lift(NamedTuple):
     """Lift and drag in the plane of chord c and normal n, with u = c · v, w = n · v, U² = u² + w², sin α = w/U:
 
         C_L = a sin α cos α,  C_D = C_0 + (C_90 − C_0) sin² α,
@@ -143,13 +243,42 @@ def _(element: drag.Foil, V_r: Array, density: Scalar) -> Array:
 
     valid for all angles of attack, linear in small ones; lift does no work. Flow along the span is without effect.
     """
-    c = np.array(element.chord) / np.linalg.norm(element.chord)
-    n = np.array(element.normal) / np.linalg.norm(element.normal)
-    v = shift_motion(V_r, element.position)[:3]
-    u, w = c @ v, n @ v
-    U = np.sqrt(u * u + w * w + 1e-300)  # finite at rest
-    lift = element.lift_slope * u * w / U
-    resistance = element.drag_parallel * U + (element.drag_normal - element.drag_parallel) * w * w / U
-    scale = 0.5 * density * element.area
-    f = scale * (lift * w - resistance * u) * c - scale * (lift * u + resistance * w) * n
-    return shift_wrench(np.concatenate([f, np.zeros(3)]), element.position)
+
+    chord: Array
+    """c, shape (3,)."""
+    normal: Array
+    """n, shape (3,)."""
+    position: Array
+    """Centre of pressure [m], shape (3,)."""
+    slope: Scalar
+    """a [1/rad]."""
+    parallel: Scalar
+    """C_0 [-]."""
+    growth: Scalar
+    """C_90 − C_0 [-]."""
+    scale: Scalar
+    """½ ρ A [kg/m]."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        v = shift_motion(V_r, self.position)[:3]
+        u, w = self.chord @ v, self.normal @ v
+        U = np.sqrt(u * u + w * w + 1e-300)  # finite at rest
+        lift = self.slope * u * w / U
+        resistance = self.parallel * U + self.growth * w * w / U
+        f = self.scale * (lift * w - resistance * u) * self.chord - self.scale * (lift * u + resistance * w) * self.normal
+        return shift_wrench(np.concatenate([f, np.zeros(3)]), self.position)
+
+
+def _of_element(element: Any, V_r: Array, density: Scalar) -> Array:
+    return drag_numbers(element, density).wrench(V_r)
+
+
+def _of_numbers(numbers: Any, V_r: Array, density: Scalar) -> Array:
+    return numbers.wrench(V_r)
+
+
+for _kind in (drag.Cylinder, drag.Box, drag.Sphere, drag.Ellipsoid, drag.Damping, drag.Foil):
+    drag_wrench.register(_kind, _of_element)
+for _numbers in (Strips, Faces, Round, Oval, Coefficients, Lift):
+    drag_wrench.register(_numbers, _of_numbers)

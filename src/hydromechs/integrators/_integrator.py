@@ -69,6 +69,8 @@ class Integrator(abc.ABC):
     """Whether it chooses its steps."""
     starts_anew: ClassVar[bool] = True
     """Whether its steps depend on earlier ones, so that it starts anew wherever a run looks up: at every sample."""
+    many_worlds: ClassVar[bool] = True
+    """Whether it can roll out many worlds; an engine of others holds one."""
     controlled: ClassVar[bool] = False
     """Whether it keeps its error within a tolerance, whatever the step."""
     impact: ClassVar[float] = 3.0

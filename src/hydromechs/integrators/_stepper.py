@@ -32,6 +32,7 @@ class Stepper:
         lanes: Worlds per vector operation.
         threads: Threads that share worlds.
         counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); all unless given.
+        differentiable: The derivative without calls, for its Jacobian: a call counts as constant there; itself unless given.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class Stepper:
         lanes: int,
         threads: int,
         counted: np.ndarray | None = None,
+        differentiable: Callable[..., Array] | None = None,
     ) -> None:
         self.model, self.derivative, self.nz, self.inputs, self.method = model, derivative, nz, inputs, method
         self.name, self.identity, self.lanes, self.threads = name, identity, lanes, threads
         self.counted = np.ones(self.n) if counted is None else counted
+        self.differentiable = differentiable or derivative
 
     @property
     def n(self) -> int:
@@ -78,7 +81,7 @@ class Stepper:
         shapes = {"t": (), "q": (self.model.nq,), "y": (n,), **{a.name: a.shape for a in self.inputs}}
 
         def rates(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
-            return self.derivative(t=t, q=q, y=np.concatenate([y, booked]), **inputs)[:n]
+            return self.differentiable(t=t, q=q, y=np.concatenate([y, booked]), **inputs)[:n]
 
         program = compiler.trace(rates, shapes, name=f"{self.name}_rates", outputs=("ydot",))
         return compiler.jacobian_program(program, ("y",))
@@ -113,7 +116,7 @@ class Stepper:
         def system(inputs: dict[str, Array]) -> System:
             return System(
                 model.nv,
-                lambda t, q, y: self.derivative(t=t, q=q, y=y, **inputs),
+                lambda t, q, y: self.differentiable(t=t, q=q, y=y, **inputs),
                 lambda t, q, y: self.jacobian_program(t, q, y[: self.n - self.booked], *inputs.values())[0],
                 np.linalg.solve,
                 lambda q, u: dynamics.retract(model, q, u),

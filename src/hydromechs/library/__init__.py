@@ -11,6 +11,7 @@ from hydromechs.formats import load_file
 from hydromechs.model import Model
 from hydromechs.values import is_path
 
+from ._chains import snake, umbilical
 from ._generators import random_tree, serial_chain, star
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ __all__ = [
     "scenario_names",
     "scenario_path",
     "serial_chain",
+    "snake",
     "star",
+    "umbilical",
 ]
 
 

@@ -12,6 +12,7 @@ from ._placement import Mdh, Origin
 from ._steps import (
     BallStep,
     FreeStep,
+    HelicalStep,
     PrismaticStep,
     RevoluteStep,
     SlideStep,
@@ -28,6 +29,7 @@ __all__ = [
     "Fault",
     "Frame",
     "FreeStep",
+    "HelicalStep",
     "Hydro",
     "HydroModel",
     "Inertia",

@@ -15,7 +15,7 @@ from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_
 from . import added_mass, drag, shapes, visual
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._placement import Mdh, Origin
-from .joints import Ball, Composite, Fixed, Free, Prismatic, Revolute
+from .joints import Ball, Composite, Fixed, Free, Helical, Prismatic, Revolute
 
 __all__ = [
     "ADDED_MASS_SIGN",
@@ -140,13 +140,13 @@ def _joint(c: _Collector, path: tuple, joint: Any) -> None:
             c.add(path, "a composite joint needs at least one part; use type 'fixed' for none")
         for i, part in enumerate(joint.parts):
             _joint(c, (*path, "parts", i), part)
-        parts = [p for p in joint.parts if isinstance(p, Revolute | Prismatic | Ball | Free)]
+        parts = [p for p in joint.parts if isinstance(p, Revolute | Prismatic | Helical | Ball | Free)]
         total = sum(p.nv for p in parts)
         if total > 6:
             c.add(path, f"the parts of the joint have {total} degrees of freedom, at most 6 can be independent")
         return
-    if not isinstance(joint, Fixed | Free | Revolute | Prismatic | Ball):
-        c.add(path, f"{_dotted(path)} is {joint!r}, must be Free, Fixed, Revolute, Prismatic, Ball or Composite")
+    if not isinstance(joint, Fixed | Free | Revolute | Prismatic | Helical | Ball):
+        c.add(path, f"{_dotted(path)} is {joint!r}, must be Free, Fixed, Revolute, Prismatic, Helical, Ball or Composite")
         return
     if isinstance(joint, Fixed) and path != ("joint",):
         c.add(path, f"{_dotted(path)}: a fixed joint cannot be a part; give the next part an origin instead")
@@ -159,8 +159,8 @@ def _joint(c: _Collector, path: tuple, joint: Any) -> None:
                 (*path, "orientation"),
                 f"orientation {plain(joint.orientation)} has length {length:.9g}, must be a unit quaternion (w, x, y, z)",
             )
-    if isinstance(joint, Revolute | Prismatic):
-        unit = "rad" if isinstance(joint, Revolute) else "m"
+    if isinstance(joint, Revolute | Prismatic | Helical):
+        unit = "m" if isinstance(joint, Prismatic) else "rad"
         axis_length = float(np.linalg.norm(joint.axis))
         if is_finite(joint.axis) and not 1e-6 < axis_length < 1e6:
             c.add((*path, "axis"), f"joint axis {plain(joint.axis)} must be finite and not zero (its length from 1e-6 to 1e6)")

@@ -22,7 +22,7 @@ from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
 from ._text import definition
 from ._tree import topological_order, tree_faults
-from .joints import Ball, Free, Prismatic, Revolute
+from .joints import Ball, Free, Helical, Prismatic, Revolute
 
 __all__ = ["JointPart", "Model", "Place", "RigidBody", "State", "World"]
 
@@ -103,7 +103,7 @@ class JointPart(NamedTuple):
     """Name of the body that it carries; with ".1", ".2", ... for the parts of a composite."""
     body: int
     """Index of that body."""
-    joint: Free | Ball | Revolute | Prismatic
+    joint: Free | Ball | Revolute | Prismatic | Helical
     """Its data."""
     q: slice
     """Its place in q."""
@@ -281,7 +281,7 @@ class Model:
             iq, iv = self.q_slices[i].start, self.v_slices[i].start
             for k, part in enumerate(parts):
                 name = body.name if len(parts) == 1 else f"{body.name}.{k + 1}"
-                if isinstance(part, Free | Ball | Revolute | Prismatic):
+                if isinstance(part, Free | Ball | Revolute | Prismatic | Helical):
                     out[name] = JointPart(name, i, part, slice(iq, iq + part.nq), slice(iv, iv + part.nv))
                 iq, iv = iq + part.nq, iv + part.nv
         return out

@@ -13,6 +13,7 @@ from hydromechs.values import Array, Scalar
 __all__ = [
     "BallStep",
     "FreeStep",
+    "HelicalStep",
     "PrismaticStep",
     "RevoluteStep",
     "SlideStep",
@@ -45,6 +46,18 @@ class PrismaticStep(NamedTuple):
     iv: int
 
 
+class HelicalStep(NamedTuple):
+    """Screw about coordinate `axis` by `angle + sign · q[iq]`, along it by `distance + sign · advance · q[iq]`."""
+
+    axis: int
+    sign: float
+    advance: float
+    distance: float
+    angle: float
+    iq: int
+    iv: int
+
+
 class SlideStep(NamedTuple):
     """Translation by `direction · q[iq]`, for a prismatic joint along no coordinate axis."""
 
@@ -67,18 +80,22 @@ class FreeStep(NamedTuple):
     iv: int
 
 
-MOVING = (RevoluteStep, PrismaticStep, SlideStep, BallStep, FreeStep)
+MOVING = (RevoluteStep, PrismaticStep, HelicalStep, SlideStep, BallStep, FreeStep)
+"""Steps that move."""
 
 
 def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
     """The transformation that a step is at configuration `q` (nq,), floats or symbols."""
     match step:
         case RevoluteStep():
-            angle = step.sign * q[step.iq]
-            angle = angle + step.angle if step.angle != 0.0 else angle
+            angle = step.sign * q[step.iq] + step.angle
             return Screw(step.axis, step.distance, np.cos(angle), np.sin(angle))
         case PrismaticStep():
             return Screw(step.axis, step.sign * q[step.iq] + step.distance, step.cos, step.sin)
+        case HelicalStep():
+            turned = step.sign * q[step.iq]
+            angle = turned + step.angle if step.angle != 0.0 else turned
+            return Screw(step.axis, step.advance * turned + step.distance, np.cos(angle), np.sin(angle))
         case SlideStep():
             return Shift(np.array([d * q[step.iq] for d in step.direction]))
         case BallStep():
@@ -96,6 +113,8 @@ def step_axes(step: Any) -> list[list[float]]:
             return [[step.sign * x for x in unit[3 + step.axis]]]
         case PrismaticStep():
             return [[step.sign * x for x in unit[step.axis]]]
+        case HelicalStep():
+            return [[step.sign * (step.advance * x + y) for x, y in zip(unit[step.axis], unit[3 + step.axis], strict=True)]]
         case SlideStep():
             return [[*step.direction, 0.0, 0.0, 0.0]]
         case BallStep():
@@ -123,6 +142,6 @@ def free_rows(steps: Sequence[Any]) -> tuple[int, ...] | None:
     moving = [s for s in steps if isinstance(s, MOVING)]
     if not moving:
         return ()
-    if len(moving) > 1 or steps[-1] is not moving[0] or isinstance(moving[0], SlideStep):
+    if len(moving) > 1 or steps[-1] is not moving[0] or isinstance(moving[0], SlideStep | HelicalStep):
         return None
     return tuple(int(np.flatnonzero(axis)[0]) for axis in step_axes(moving[0]))

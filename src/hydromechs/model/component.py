@@ -35,6 +35,7 @@ __all__ = [
     "Slot",
     "StillWater",
     "Values",
+    "WaterPoint",
     "Wrench",
     "fastest_root",
     "mode_of",
@@ -56,7 +57,7 @@ class Slot(NamedTuple):
     held: bool = False
     """Of an input: not one of the commands, but set by name (a switch, an external force, the rate of a target)."""
     limits: tuple[float, float] = (-math.inf, math.inf)
-    """Of a command: the lowest and the highest that mean something; others are refused or told."""
+    """Of an input: the lowest and the highest that mean something; others are refused, commands of a controller told."""
 
     def full_name(self, component: str) -> str:
         """Its name in a plant: that of the component and its own."""
@@ -293,8 +294,25 @@ class JointNow(NamedTuple):
         return JointForce(self.part.v, tau)
 
 
+class WaterPoint(NamedTuple):
+    """The undisturbed water at a place of the world."""
+
+    velocity: Array
+    """In world axes [m/s], shape (3,)."""
+    acceleration: Array
+    """Of the water's particles, in world axes [m/s²], shape (3,)."""
+    depth: Scalar | None
+    """Depth of the place below the free surface [m]; None where the water has none."""
+
+
 class WaterNow(Protocol):
     """The undisturbed water at the present instant."""
+
+    def point(self, p: Array) -> WaterPoint:
+        """The water at any place p in world axes [m], shape (3,), as of a line between bodies."""
+
+    def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
+        """Height of the waves over a place p [m], shape (3,), above the mean surface [m], and its rate there [m/s]."""
 
     def velocity_at(self, body: int, away: Array) -> Array:
         """Velocity at a place `away` from a body's origin, both in world axes [m/s], shape (3,)."""
@@ -312,6 +330,14 @@ class StillWater:
 
     def __init__(self, depth: float | None) -> None:
         self._depth = depth
+
+    def point(self, p: Array) -> WaterPoint:
+        """At rest."""
+        return WaterPoint(np.zeros(3), np.zeros(3), self._depth)
+
+    def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
+        """None."""
+        return 0.0, 0.0
 
     def velocity_at(self, body: int, away: Array) -> Array:
         """Zero."""
@@ -401,6 +427,9 @@ class Component(abc.ABC):
 
     def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
         """Raise `ValueError` or `KeyError` if it does not fit a model; by default `act` itself must do."""
+
+    def check_start(self, model: Model, q: Array) -> None:  # noqa: B027  as above
+        """Raise `ValueError` if a run cannot begin at the configuration q, shape (nq,), with its states as they begin."""
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
         """Its fast modes, for advice on the step; none unless overridden."""

@@ -1,8 +1,9 @@
 """Joints: how a body may move on its parent, and where it is attached.
 
 A joint is data. For the equations it becomes a sequence of *steps* from the parent's frame to the body's frame: constant
-transformations and moving ones (`RevoluteStep`, `PrismaticStep`, `BallStep`, `FreeStep`), which name their places in
-the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion subspace.
+transformations and moving ones (`RevoluteStep`, `PrismaticStep`, `HelicalStep`, `BallStep`, `FreeStep`), which name their
+places in the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion
+subspace.
 
 Damping, friction and limits act in simulations, as friction and stops; forward dynamics takes the joint force as given.
 """
@@ -20,9 +21,9 @@ from hydromechs.spatial import Screw, Shift
 from hydromechs.values import Bound, Finite, NotNegative, Pair, Vector3, Vector4, Vector6, convert_fields
 
 from ._placement import Mdh, Origin, rotation_steps
-from ._steps import BallStep, FreeStep, PrismaticStep, RevoluteStep, SlideStep
+from ._steps import BallStep, FreeStep, HelicalStep, PrismaticStep, RevoluteStep, SlideStep
 
-__all__ = ["Ball", "Composite", "Fixed", "Free", "Joint", "Prismatic", "Revolute"]
+__all__ = ["Ball", "Composite", "Fixed", "Free", "Helical", "Joint", "Prismatic", "Revolute"]
 
 Angle = Annotated[float, Bound(above=0.0, below=math.pi)]
 """An angle between 0 and π."""
@@ -231,22 +232,43 @@ class Revolute(_OneAxis):
 
     def steps(self, iq: int, iv: int) -> tuple:
         """Transformations from the parent, see the module."""
-        along = _coordinate_axis(self.axis)
-        if along is not None:
-            k, sign = along
-            before, last = _split_last(self.placement.steps(k), k)
-            after: tuple[Screw, ...] = ()
-        elif isinstance(self.placement, Mdh):
-            raise ValueError(
-                f"joint axis is {self.axis}, but a joint placed by mdh moves about z; leave axis out or use origin"
-            )
-        else:  # turn the axis onto z, move about z, turn back
-            k, sign = 2, 1.0
-            A = _frame_with_z(self.axis)
-            aligned = tuple(s for s in self.placement.steps(2) if isinstance(s, Shift))
-            before, last = _split_last((*aligned, *rotation_steps(self.placement.R @ A, 2)), 2)
-            after = rotation_steps(A.T, 2)
+        before, k, sign, last, after = _about_axis(self)
         return (*before, RevoluteStep(k, sign, last.distance, math.atan2(last.sin, last.cos), iq, iv), *after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Helical(_OneAxis):
+    """Rotation about an axis of the joint frame that advances along it, as a screw does: q = angle [rad]."""
+
+    pitch: Finite
+    """Advance along the axis per turn [m]; below 0 for a left-hand thread."""
+
+    kind = "helical"
+
+    @property
+    def advance(self) -> float:
+        """Advance along the axis per angle [m/rad]."""
+        return self.pitch / (2.0 * math.pi)
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see the module."""
+        before, k, sign, last, after = _about_axis(self)
+        return (*before, HelicalStep(k, sign, self.advance, last.distance, math.atan2(last.sin, last.cos), iq, iv), *after)
+
+
+def _about_axis(joint: Revolute | Helical) -> tuple[tuple, int, float, Screw, tuple]:
+    """How to move about a joint's axis: steps before, coordinate axis, sense, constant screw to absorb, steps after."""
+    along = _coordinate_axis(joint.axis)
+    if along is not None:
+        k, sign = along
+        before, last = _split_last(joint.placement.steps(k), k)
+        return before, k, sign, last, ()
+    if isinstance(joint.placement, Mdh):
+        raise ValueError(f"joint axis is {joint.axis}, but a joint placed by mdh moves about z; leave axis out or use origin")
+    A = _frame_with_z(joint.axis)  # turn the axis onto z, move about z, turn back
+    aligned = tuple(s for s in joint.placement.steps(2) if isinstance(s, Shift))
+    before, last = _split_last((*aligned, *rotation_steps(joint.placement.R @ A, 2)), 2)
+    return before, 2, 1.0, last, rotation_steps(A.T, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,9 +289,9 @@ class Prismatic(_OneAxis):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
-    """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar, screw-like..."""
+    """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
 
-    parts: tuple[Revolute | Prismatic | Ball | Free, ...]
+    parts: tuple[Revolute | Prismatic | Helical | Ball | Free, ...]
     """From the parent outwards; the body's frame is that of the last part."""
 
     kind = "composite"

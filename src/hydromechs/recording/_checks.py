@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hydromechs.values import finite
+from hydromechs.values import Pair, finite, floats
 
 from ._quantities import samples_of
 
@@ -62,6 +62,9 @@ class Check:
     """Samples before this time are left out [s]."""
     before: float | None = None
     """Samples from this time on are left out [s]; none if left out."""
+    mean_of: Pair | None = None
+    """From when to when [s] a mean of the quantity is taken that is taken off it, too: "how much more than then"; none if left
+    out."""
     below: float | None = None
     """The statistic must be below this [in the quantity's unit]."""
     above: float | None = None
@@ -79,6 +82,11 @@ class Check:
                 object.__setattr__(self, key, finite(value, f"{label}: {key}"))
         if self.below is not None and self.above is not None and not self.above < self.below:
             raise ValueError(f"{label}: above is {self.above:g}, must be less than below, {self.below:g}; swap them?")
+        if self.mean_of is not None:
+            start, end = floats(self.mean_of, 2, f"{label}: mean_of")
+            object.__setattr__(self, "mean_of", (start, end))
+            if not start < end:
+                raise ValueError(f"{label}: mean_of is from {start:g} s to {end:g} s, must end after it begins; swap them?")
         if self.before is not None and not self.after < self.before:
             raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before, {self.before:g} s")
 
@@ -88,17 +96,39 @@ class Check:
         Args:
             dataset: The recording.
         """
-        time = dataset["time"].values
-        chosen = (time >= self.after) & (time < (math.inf if self.before is None else self.before))
-        x = samples_of(dataset, self.quantity)[chosen] - self.target
+        time, samples = dataset["time"].values, samples_of(dataset, self.quantity)
+        target = self.target
+        if self.mean_of is not None:
+            then = samples[(time >= self.mean_of[0]) & (time < self.mean_of[1])]
+            target += float(np.mean(then)) if then.size else math.nan
+        x = samples[(time >= self.after) & (time < (math.inf if self.before is None else self.before))] - target
         words, function = STATISTICS[self.statistic]
         value = float(function(x)) if x.size else math.nan
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
         text += "" if self.before is None else f" before {self.before:g} s"
-        text += "" if x.size else "; the run ended before that"
+        text += "" if self.mean_of is None else f", less its mean from {self.mean_of[0]:g} s to {self.mean_of[1]:g} s"
+        text += self._why_nothing(time, x)
         return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
+
+    def over(self, start: float) -> bool:
+        """Whether its time was over when a run began, as one that is resumed.
+
+        Args:
+            start: Time at the start of the run [s].
+        """
+        return self.before is not None and self.before <= start
+
+    def _why_nothing(self, time: np.ndarray, x: np.ndarray) -> str:
+        """Why there is no value, in words."""
+        if x.size:
+            missing = int(np.count_nonzero(np.isnan(x)))
+            return f"; {missing} of {x.size} samples are no numbers: was what it speaks of off?" if missing else ""
+        if time.size and self.over(float(time[0])):
+            return "; the run began after that"
+        ended = not time.size or time[-1] < self.after
+        return "; the run ended before that" if ended else "; no sample is between these times: record more often"
 
     @property
     def limit(self) -> str:

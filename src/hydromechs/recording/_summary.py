@@ -132,6 +132,7 @@ def summarise(
     stopped: str | None = None,
     diverged: str | None = None,
     end_time: float | None = None,
+    notes: Sequence[str] = (),
 ) -> Summary:
     """The summary of a recorded run.
 
@@ -146,6 +147,7 @@ def summarise(
         stopped: The event that ended it early, or None.
         diverged: Why it diverged, or None.
         end_time: Time that was reached [s]; that of the last sample unless given.
+        notes: Messages besides those of the recording.
     """
     attrs, recorded = dataset.attrs, dataset.sizes.get("time", 0) > 0
     time = dataset["time"].values
@@ -160,6 +162,8 @@ def summarise(
         residual = float(np.abs(dataset["energy_residual"].values).max())
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
+    over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a run that was resumed
+    unjudged = [f"not judged, its time was over when this run began: {check.name}" for check in over]
     return Summary(
         title=title or str(attrs.get("title", "")),
         description=description,
@@ -171,13 +175,13 @@ def summarise(
         late_steps=late_steps,
         stopped=stopped,
         diverged=diverged,
-        checks=tuple(check.judge(dataset) for check in checks) if recorded else (),
+        checks=tuple(check.judge(dataset) for check in checks if check not in over) if recorded else (),
         work=work,
         stored=stored,
         residual=residual,
         residual_relative=relative,
         setup=tuple(setup),
-        messages=_each_once([*attrs.get("messages", ()), *([diverged] if diverged else ())]),
+        messages=_each_once([*attrs.get("messages", ()), *notes, *([diverged] if diverged else ()), *unjudged]),
     )
 
 

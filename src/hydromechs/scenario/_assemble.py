@@ -152,7 +152,9 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
             row, ball = value if isinstance(value, tuple) else (value,), isinstance(joint, joints.Ball)
             shown = list(value) if isinstance(value, tuple) else value
             if joint is None:
-                text = f"{key}: no revolute, prismatic or ball joint {name!r} in {start.model.name}{nearest(name, parts)}"
+                text = (
+                    f"{key}: no revolute, prismatic, helical or ball joint {name!r} in {start.model.name}{nearest(name, parts)}"
+                )
             elif not np.isfinite(row).all():
                 text = f"{key}.{name} is {shown}, must be finite"
             elif isinstance(value, tuple) is not ball or (ball and len(row) != size):

@@ -65,7 +65,8 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         scenario: The scenario.
         plant: What it simulates, as far as that is known without running code.
     """
-    return [*_command_faults(scenario, plant), *_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
+    out = [*_command_faults(scenario, plant), *_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
+    return [*out, *_tether_faults(scenario, plant)]
 
 
 def trial_faults(scenario: Scenario) -> list[Fault]:
@@ -126,6 +127,17 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         within = f"turned by at most {upper:g} rad" if ball else f"from {lower:g} to {upper:g}"
         remedy = "start it inside, or give the joint 'stops: none' or stops of its own"
         out.append(Fault(path, f"models.{i}: joint {joint!r} starts at {x:g}, but its stops allow it {within}; {remedy}"))
+    return out
+
+
+def _tether_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
+    """Lines that do not reach from end to end at the start."""
+    out = []
+    for i, tether in enumerate(scenario.tethers):
+        try:
+            tether.check_start(plant.model, scenario.start.q)
+        except ValueError as e:
+            out.append(Fault(("tethers", i, "length"), str(e)))
     return out
 
 

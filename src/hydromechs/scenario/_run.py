@@ -21,6 +21,7 @@ from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
 from hydromechs.simulation import Controller, Plant, Run, Simulation, load_state, save_state
+from hydromechs.values import positive
 
 from ._scenario import Scenario
 
@@ -78,6 +79,7 @@ def run_scenario(
     *,
     text: str = "",
     file: str | os.PathLike[str] = "",
+    duration: float | None = None,
     resume: str | os.PathLike[str] | None = None,
     real_time: float | None = None,
     replace: bool = False,
@@ -94,6 +96,7 @@ def run_scenario(
         folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
         text: The scenario as a file, to keep with the recording.
         file: Path of that file, to find what it names by relative paths.
+        duration: How long to simulate [s]; the scenario's duration unless given. Events at later times do not happen.
         resume: A state to continue from: a state.json, or the folder of a run that holds one.
         real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
         replace: Replace an earlier run in the folder.
@@ -101,6 +104,9 @@ def run_scenario(
         checkpoint: Wall time between two checkpoints [s].
     """
     report = progress or (lambda phase, t: None)
+    duration = scenario.duration if duration is None else positive(duration, "duration")
+    if scenario.record > duration:
+        raise ValueError(f"record is {scenario.record:g} s, must not be longer than the duration of {duration:g} s")
     state = None if resume is None else load_state(state_file(resume))
     with contextlib.ExitStack() as stack:
         if not isinstance(folder, RunFolder):
@@ -115,7 +121,7 @@ def run_scenario(
         compile_time = time.perf_counter() - started
         folder.clear()
         attrs = recording_attrs(scenario, text, file)
-        return _simulate(scenario, sim, folder, attrs, real_time, report, checkpoint, compile_time)
+        return _simulate(scenario, sim, duration, folder, attrs, real_time, report, checkpoint, compile_time)
 
 
 def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
@@ -138,6 +144,7 @@ def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str])
 def _simulate(
     scenario: Scenario,
     sim: Simulation,
+    duration: float,
     folder: RunFolder,
     attrs: dict[str, str],
     real_time: float | None,
@@ -152,7 +159,7 @@ def _simulate(
         warnings.simplefilter("always")
         try:
             outcome = sim.run(
-                scenario.duration,
+                duration,
                 path=folder.recording,
                 progress=lambda t: report("simulating", t - t_start),
                 saved=saved.take,
@@ -166,7 +173,7 @@ def _simulate(
                 raise  # before the first sample
             save_state(saved.state, folder.state, saved.layout)
             samples = load_recording(folder.recording).sizes["time"]
-            remaining = t_start + scenario.duration - saved.state.t
+            remaining = t_start + duration - saved.state.t
             raise RunInterrupted(folder, saved.state, samples, remaining) from None
     result = conclude_run(
         scenario,
@@ -221,9 +228,23 @@ def conclude_run(
         stopped=None if outcome is None else outcome.stopped,
         diverged=None if diverged is None else str(diverged),
         end_time=state.t,
+        notes=_left_out(scenario, state.t) if outcome is not None and outcome.stopped is None else (),
     )
     folder.summary.write_text(json.dumps(summary.to_dict(), indent=2, ensure_ascii=False, default=str), encoding="utf-8")
     return RunResult(folder=folder, recording=dataset, state=state, summary=summary)
+
+
+def _left_out(scenario: Scenario, t_end: float) -> list[str]:
+    """What to say of timed events that a run of another duration does not come to."""
+    late = [
+        f"{event.name!r} ({event.level:g} s)"
+        for event in scenario.events
+        if event.quantity == "time" and event.level > t_end + 1e-9
+    ]
+    if not late:
+        return []
+    which = f"event {late[0]}, which does" if len(late) == 1 else f"events {', '.join(late)}, which do"
+    return [f"the run ends at {t_end:g} s, before the {which} not happen"]
 
 
 # -- states -----------------------------------------------------------------------------------------------------------------
@@ -282,7 +303,7 @@ def _check_layout(path: Path, sim: Simulation) -> None:
     if layout and layout != sim.layout_names:
         raise ValueError(
             f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order, "
-            "or its controller is another"
+            f"or its controller or engine is another (this run: {sim.method.name}; give --engine as in the first run)"
         )
 
 

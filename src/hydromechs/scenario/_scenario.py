@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from hydromechs import contact
+from hydromechs import contact, lines
 from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.errors import FieldError, ScenarioError, words_of
@@ -52,6 +52,7 @@ LISTS: dict[str, tuple[Any, str]] = {
     "collisions": (tuple | list, "pairs of names of bodies"),
     "thrusters": (Thruster, "thrusters, as Thruster(...)"),
     "grasps": (contact.Grasp | contact.Grip, "grasps, as contact.Grasp(...) or contact.Grip(...)"),
+    "tethers": (lines.Tether | lines.HangingLine, "tethers, as lines.Tether(...) or lines.HangingLine(...)"),
     "external": (str, "names of bodies"),
     "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
     "sensors": (Sensor, "sensors, as gnc.sensors.Imu(...)"),
@@ -104,6 +105,8 @@ class Scenario:
     """Stops of joints by name; soft ones at the model's limits for those not named; None for a joint without."""
     grasps: tuple[contact.Grasp | contact.Grip, ...] = ()
     """What is held together, or can be: firmly by a `Grasp`, softly by a `Grip`."""
+    tethers: tuple[lines.Tether | lines.HangingLine, ...] = ()
+    """Lines up to a ship or to another body: of lumped masses, or hanging ones that only pull."""
     external: tuple[str, ...] = ()
     """Names of bodies on which wrenches act."""
     components: tuple[Component | ComponentSpec, ...] = ()
@@ -194,7 +197,7 @@ class Scenario:
             collisions=self.collisions,
             material=self.material,
             external=self.external,
-            components=(*self.grasps, *others),
+            components=(*self.grasps, *self.tethers, *others),
         )
         return Plant(model=self.model, environment=self.environment, components=acting, seed=self.seed)
 
@@ -337,6 +340,14 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         for key in ("holder", "held"):
             known = [*model.frames, *model.body_names]
             look(("grasps", i, key), f"grasp {grasp.name!r}", getattr(grasp, key), known, "frame or body")
+    for i, tether in enumerate(scenario.tethers):
+        ends = {"frame": tether.frame} | ({"top": tether.top.name} if isinstance(tether.top, lines.FramePoint) else {})
+        for key, name in ends.items():
+            look(("tethers", i, key), f"tether {tether.name!r}", name, [*model.frames, *model.body_names], "frame or body")
+        for solid in tether.ground if isinstance(tether, lines.Tether) else ():
+            if solid not in scenario.terrain:
+                text = f"tether {tether.name!r}: ground {solid.name!r} is not among the terrain; add it there"
+                out.append(Fault(("tethers", i, "ground"), text))
     for i, event in enumerate(scenario.events):
         for key in ("grasp", "release"):
             for k, name in enumerate(getattr(event, key)):
@@ -376,7 +387,8 @@ def code_faults(scenario: Scenario) -> list[Fault]:
 def _actuators(scenario: Scenario, model: Model) -> list[str]:
     """Names of commands, of what is named rightly."""
     driven = [JointDrive(joint=name, drive=drive) for name, drive in scenario.drives if name in model.joint_parts]
-    acting = [*scenario.thrusters, *driven, *(c for c in scenario.components if isinstance(c, Component))]
+    acting: list[Component] = [*scenario.thrusters, *driven, *scenario.tethers]
+    acting += [c for c in scenario.components if isinstance(c, Component)]
     return [s.full_name(c.name) for c in acting for s in c.inputs(model) if not s.held]
 
 

@@ -14,6 +14,7 @@ from hydromechs import equations
 from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
 from hydromechs.contact import Material, contact_pairs, terrain
 from hydromechs.errors import FieldError
+from hydromechs.lines import Tether
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
 from hydromechs.values import nearest
@@ -77,9 +78,11 @@ def components_of(
         raise ValueError(f"touching names {', '.join(map(repr, touching))}, but there is no terrain to touch; add terrain")
     if material is not None and not collisions:
         raise ValueError("material says how bodies meet each other, but no pair of bodies can touch; name pairs in collisions")
+    components = tuple(components)
+    laid = [solid for c in components if isinstance(c, Tether) for solid in c.ground]
     pairs = contact_pairs(model, terrain, points=touching, bodies=collisions, material=material)
     for solid in terrain:
-        if not any(pair.solid is solid for pair in pairs):
+        if solid not in laid and not any(pair.solid is solid for pair in pairs):
             warnings.warn(
                 f"nothing can touch terrain {solid.name!r}: give a body a shape with contact, or name frames in touching",
                 stacklevel=3,

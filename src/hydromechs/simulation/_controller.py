@@ -6,7 +6,7 @@ import abc
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,10 +19,28 @@ from ._plant import Plant
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
-__all__ = ["Commands", "Controller", "FunctionController", "TracedController", "as_controller", "own_controller", "signals_of"]
+__all__ = [
+    "Commands",
+    "Controller",
+    "FunctionController",
+    "Measured",
+    "TracedController",
+    "as_controller",
+    "own_controller",
+    "signals_of",
+]
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
 """Commands by actuator name, held inputs too (those not named stay), or all commands in order, or None for no change."""
+
+
+class Measured(NamedTuple):
+    """What a sensor said last."""
+
+    frame: str
+    """Name of the frame or body that it is mounted on; empty if there is none."""
+    values: np.ndarray
+    """Its values, in the order of its channels, shape (n,); NaN before a run begins."""
 
 
 class Controller(abc.ABC):
@@ -36,6 +54,8 @@ class Controller(abc.ABC):
     """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
     """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
+    measured: Mapping[str, Measured] = MappingProxyType({})
+    """Sensors by name, set by what has them before `start` and each call; those that said nothing yet are left out then."""
     notes: Sequence[str] = ()
     """What is worth knowing of it once it has started, as its margins, for the summary of a run."""
     messages: Sequence[str] = ()
@@ -53,6 +73,14 @@ class Controller(abc.ABC):
     @abc.abstractmethod
     def __call__(self, state: State) -> Commands:
         """Commands at a state."""
+
+    def idle(self, state: State) -> None:
+        """Called in place of a call while control is off: what measures goes on, nothing is commanded, and signals are NaN.
+
+        Args:
+            state: The state.
+        """
+        self.signal_values, self.messages = np.full(len(self.signals), np.nan), ()
 
 
 class FunctionController(Controller):

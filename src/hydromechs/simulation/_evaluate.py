@@ -6,24 +6,22 @@ One function of the plant, the time, the state and the inputs; what of it is nee
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs import dynamics, equations, hydro
-from hydromechs.model import Hydro, Model
+from hydromechs.model import Model
 from hydromechs.model.component import Action, Now
-from hydromechs.spatial import cross
 from hydromechs.values import Array, Scalar
 
+from ._body_instant import energies_of, water_on_body, weight_of
 from ._constraints import Response, constrained
 from ._plant import Plant
+from ._rolled_plant import WATER_FORCES, Mechanics, RolledPlant
 from ._water import PointMotion, Water, fluid_at
 
-__all__ = ["Evaluation", "derivative", "evaluate", "inertia_matrix"]
-
-WATER_FORCES = ("drag", "added_mass", "buoyancy", "weight")
-"""Labels of forces that do not come from components."""
+__all__ = ["WATER_FORCES", "Evaluation", "derivative", "evaluate", "inertia_matrix"]
 
 
 class Evaluation(NamedTuple):
@@ -75,6 +73,7 @@ def derivative(
     z: Array,
     inputs: Array,
     motion: Callable[..., PointMotion] = fluid_at,
+    rolled: RolledPlant | None = None,
 ) -> Array:
     """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
@@ -87,14 +86,22 @@ def derivative(
         z: Internal states, shape (nz,).
         inputs: As `plant.layout` has them, shape (nu,).
         motion: Motion of the water at a point, see `fluid_at`.
+        rolled: As in `evaluate`.
     """
     here = dynamics.retract(plant.model, q, u)
-    e = evaluate(plant, t, here, v, z, inputs, motion)
+    e = evaluate(plant, t, here, v, z, inputs, motion, rolled)
     return np.concatenate([dynamics.chart_rate(plant.model, here, u, v), e.vdot, e.zdot])
 
 
 def evaluate(
-    plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: Callable[..., PointMotion] = fluid_at
+    plant: Plant,
+    t: Scalar,
+    q: Array,
+    v: Array,
+    z: Array,
+    inputs: Array,
+    motion: Callable[..., PointMotion] = fluid_at,
+    rolled: RolledPlant | None = None,
 ) -> Evaluation:
     """Forces, accelerations, rates, powers and energies of one instant.
 
@@ -106,10 +113,11 @@ def evaluate(
         z: Internal states, shape (nz,).
         inputs: As `plant.layout` has them, shape (nu,).
         motion: Motion of the water at a point, see `fluid_at`.
+        rolled: The loops over the bodies of a large tree, which are called; None to compute body after body here.
     """
     layout, model = plant.layout, plant.opened(inputs)
     nb = model.nb
-    kin = dynamics.kinematics(model, q, v)
+    kin = dynamics.kinematics(model, q, v) if rolled is None else rolled.kinematics(q, v)
     water = Water(plant, t, kin.p_WB, inputs, motion)
     now = Now(model, t, q, v, kin, water)
     actions = [c.act(now, *layout.of_component(k, z, inputs)) for k, c in enumerate(plant.components)]
@@ -136,10 +144,47 @@ def evaluate(
 
     # accelerations
     wrench = np.stack([sum((rows[i] for rows in pushed.values()), np.zeros(6)) for i in range(nb)])
+    tau, outputs = np.array(joint), [dict(action.record) for action in actions]
+    if rolled is None:
+        moved = _mechanics(plant, model, now, water, actions, outputs, tau, wrench, power)
+    else:
+        moved = rolled.mechanics(now, water, tau, wrench, power)
+    velocity = water.velocity
+    return Evaluation(
+        vdot=moved.vdot,
+        zdot=np.array([*rates, *power.values()]),
+        tau=tau,
+        forces={**moved.forces, **{label: np.stack(rows) for label, rows in pushed.items()}},
+        added_mass=moved.added_mass,
+        outputs=tuple(outputs),
+        now=now,
+        acceleration=moved.acceleration,
+        constraint_wrench=moved.constraint_wrench,
+        constraint_free=moved.constraint_free,
+        constraint_pivot=moved.constraint_pivot,
+        fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),
+        elastic_energy=elastic,
+        kinetic_energy_body=moved.kinetic_body,
+        kinetic_energy_fluid=moved.kinetic_fluid,
+        potential_energy=moved.potential,
+    )
+
+
+def _mechanics(
+    plant: Plant,
+    model: Model,
+    now: Now,
+    water: Water,
+    actions: Sequence[Action],
+    outputs: Sequence[dict[str, Any]],
+    tau: Array,
+    wrench: Array,
+    power: dict[str, Scalar],
+) -> Mechanics:
+    """Accelerations, forces of the water and energies; powers are added to `power`, forces of constraints to `outputs`."""
+    q, v, kin, nb = now.q, now.v, now.kin, model.nb
     b = equations.balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface(kin))
-    tau = np.array(joint)
     vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
-    outputs = [dict(action.record) for action in actions]
     held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     pulled = [np.zeros(6) for _ in range(nb)]
     if plant.constrained:
@@ -157,26 +202,18 @@ def evaluate(
 
     # the water's forces by cause
     of_water = _water_forces(plant, model, water, kin, b, vdot, power)
-    zdot = np.array([*rates, *power.values()])
     kinetic, fluid, potential = _energies(plant, model, kin, b.motions, v)
-    velocity = water.velocity
-    return Evaluation(
+    return Mechanics(
         vdot=vdot,
-        zdot=zdot,
-        tau=tau,
-        forces={**of_water, **{label: np.stack(rows) for label, rows in pushed.items()}},
+        forces=of_water,
         added_mass=np.stack(_added_masses(model, b.motions)),
-        outputs=tuple(outputs),
-        now=now,
         acceleration=np.stack(dynamics.accelerations(model, kin, kin.c, vdot, np.zeros(6))),
+        kinetic_body=kinetic,
+        kinetic_fluid=fluid,
+        potential=potential,
         constraint_wrench=np.stack(pulled),
         constraint_free=held.free,
         constraint_pivot=held.pivot,
-        fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),
-        elastic_energy=elastic,
-        kinetic_energy_body=kinetic,
-        kinetic_energy_fluid=fluid,
-        potential_energy=potential,
     )
 
 
@@ -250,21 +287,15 @@ def _water_forces(
         for i, (body, motion) in enumerate(zip(model.bodies, b.motions, strict=True)):
             if body.hydro is None:
                 continue
-            drag[i] = hydro.viscous_wrench(body, motion)
-            if isinstance(body.hydro, Hydro):
-                buoyancy[i] = hydro.total_buoyancy(body, motion)
-            M_A = hydro.added_mass(body, motion)
-            added[i] = _added_mass_force(M_A, a[i], motion, kin.V[i], plant.uniform)
-            if "surface" in power:
-                added[i] = added[i] + hydro.crossing_wrench(body, motion)
+            gradient = None if plant.uniform or "water" not in power else water.at(i).gradient
+            on = water_on_body(plant, model.world.gravity_vector, body, motion, kin.V[i], a[i], gradient)
+            drag[i], added[i], buoyancy[i] = on.drag, on.added_mass, on.buoyancy
             if model.moves[i]:
-                power["drag"] = power["drag"] + drag[i] @ motion.velocity
-                if "water" in power:
-                    G = None if plant.uniform else water.at(i).gradient
-                    power["water"] = power["water"] + _water_power(plant, model, i, motion, kin.V[i], drag[i], added[i], M_A, G)
-                if "surface" in power:  # not the power of the force: a force that is missing or wrong leaves a residual
-                    power["surface"] = power["surface"] - hydro.crossing_loss(body, motion)
-    weight = [_weight(model, i, kin.R_WB[i]) for i in range(model.nb)]
+                for cause, value in on.power.items():
+                    if cause in power:
+                        power[cause] = power[cause] + value
+    bodies = zip(model.bodies, kin.R_WB, strict=True)
+    weight = [weight_of(x.inertia.mass, np.array(x.inertia.com), R.T @ model.world.gravity_vector) for x, R in bodies]
     return dict(zip(WATER_FORCES, map(np.stack, (drag, added, buoyancy, weight)), strict=True))
 
 
@@ -272,66 +303,15 @@ def _energies(
     plant: Plant, model: Model, kin: dynamics.Kinematics, motions: Sequence[hydro.Motion] | None, v: Array
 ) -> tuple[Scalar, Scalar, Scalar]:
     """Kinetic energy of bodies and rotors, kinetic energy of the water, potential energy [J]."""
-    inertias = [None if r is None else r.matrix for r in model.rigid]
-    kinetic: Scalar = dynamics.kinetic_energy(inertias, kin.V)
+    kinetic: Scalar = 0.0
     fluid: Scalar = 0.0
+    potential: Scalar = 0.0
+    each: Sequence[hydro.Motion | None] = motions or [None] * model.nb
+    for body, rigid, motion, moves, V, R, p in zip(
+        model.bodies, model.rigid, each, model.moves, kin.V, kin.R_WB, kin.p_WB, strict=True
+    ):
+        own = energies_of(plant, model.world.gravity_vector, body, rigid, motion if moves else None, V, R, p)
+        kinetic, fluid, potential = kinetic + own[0], fluid + own[1], potential + own[2]
     if plant.armature is not None:
         kinetic = kinetic + 0.5 * np.sum(plant.armature * v * v)
-    masses = [0.0 if r is None else r.mass for r in model.rigid]
-    moments = [np.zeros(3) if r is None else r.first_moment for r in model.rigid]
-    potential: Scalar = dynamics.potential_energy(masses, moments, kin, model.world.gravity_vector)
-    for body, motion, moves in zip(model.bodies, motions, model.moves, strict=True) if motions else ():
-        if body.hydro is not None and moves:
-            fluid = fluid + 0.5 * (motion.velocity @ (hydro.added_mass(body, motion) @ motion.velocity))
-            still = motion._replace(a_fg=motion.R_WB.T @ -model.world.gravity_vector)
-            if isinstance(body.hydro, Hydro) and not plant.waves_move_surface:  # all of a user's own work is booked as drag
-                potential = potential + hydro.water_potential(body, still)
     return kinetic, fluid, potential
-
-
-def _weight(model: Model, i: int, R: Array) -> Array:
-    """Weight of a body in its axes about its origin, shape (6,)."""
-    body = model.bodies[i]
-    f = body.inertia.mass * (R.T @ model.world.gravity_vector)
-    return np.concatenate([f, cross(np.array(body.inertia.com), f)])
-
-
-def _added_mass_force(M_A: Array, a: Array, motion: hydro.Motion, V: Array, uniform: bool) -> Array:
-    """−M_A V̇_r − V_r ×* (M_A V_r), shape (6,); a is V̇ − g, so V̇_r = a − (a_f − g) + ω × v_f in body axes.
-
-    With a uniform flow the acceleration is that of the numbers in V_r, seen by an observer who drifts along.
-    """
-    carried = np.zeros(3) if uniform else cross(V[3:], V[:3] - motion.velocity[:3])
-    relative = a - np.concatenate([motion.a_fg - carried, np.zeros(3)])
-    return -(M_A @ relative) + dynamics.velocity_force(M_A, motion.velocity)
-
-
-def _water_power(
-    plant: Plant,
-    model: Model,
-    i: int,
-    motion: hydro.Motion,
-    V: Array,
-    drag: Array,
-    added: Array,
-    M_A: Array,
-    gradient: Array | None,
-) -> Scalar:
-    """Power of the moving water on body i: what its forces give beyond the loss to drag and −dT_f/dt, T_f = ½ V_rᵀ M_A V_r.
-
-    The force of added mass gives F · V = −dT_f/dt + F · (V − V_r) − V_rᵀ M_A (G v_r, 0): the forces carry the water's
-    acceleration Dv_f/Dt, T_f changes with that along the body's path. At a free surface M_A changes too, and F has the
-    force of that; what F · V_r loses there is `hydro.crossing_loss`. Where waves move the surface, buoyancy has no potential
-    and is taken whole.
-    """
-    carried = V - motion.velocity
-    power = drag @ carried
-    if isinstance(model.bodies[i].hydro, Hydro):
-        gravity = motion.R_WB.T @ model.world.gravity_vector
-        moved = motion if plant.waves_move_surface else motion._replace(a_fg=motion.a_fg + gravity)
-        power = power + hydro.total_buoyancy(model.bodies[i], moved) @ V
-    power = power + added @ carried
-    if gradient is not None:
-        G = motion.R_WB.T @ gradient @ motion.R_WB
-        power = power - (M_A @ motion.velocity)[:3] @ (G @ motion.velocity[:3])
-    return power

@@ -13,7 +13,6 @@ from hydromechs.model import State
 from hydromechs.recording import real_time_factor
 
 from ._clock import Clock
-from ._controller import signals_of
 from ._events import Watched, first_crossings
 from ._recorder import Recorder
 from ._results import Log, Run
@@ -119,16 +118,8 @@ class LiveRun:
     def _ask(self) -> None:
         """Ask the controller if its time has come, and record what holds from now on."""
         sim, recording = self.simulation, self.recorder
-        asked = sim._controlled and sim.period and is_multiple(self.t, sim.period, sim.step_size)
-        if sim.controller is not None and asked:
-            try:
-                said = sim._set_command(sim.controller(sim.state))
-                sim._signal = signals_of(sim.controller, sim.signals)
-            except Exception as error:
-                error.add_note(f"in the controller {type(sim.controller).__name__} at t = {self.t:g} s")
-                raise
-            for text in (*said, *sim.controller.messages):
-                self.log.say(f"t = {self.t:g} s: {text}")
+        for text in sim.control():
+            self.log.say(f"t = {self.t:g} s: {text}")
         recording.signal = sim._signal
         if recording.empty:
             recording.sample(sim._at, self._inputs)
@@ -154,7 +145,9 @@ class LiveRun:
                     names = ", ".join(map(repr, event.grasp))
                     log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
             sim._controlled = event.control == "on" if event.control else sim._controlled
-            sim._signal = sim._signal if sim._controlled else np.full(len(sim.signals), np.nan)
+            if event.control == "off" and sim.controller is not None:  # until it is asked again, or measures
+                sim._signal = np.full(len(sim.signals), np.nan)
+                sim.controller.signal_values = sim._signal.copy()
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(sim._at)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from hydromechs import compiler, dynamics
+from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.model.component import Output
 from hydromechs.recording import STORED_ENERGIES, Variable
@@ -15,6 +15,7 @@ from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
 from ._plant import DIMENSIONS, Plant
+from ._rolled_plant import RolledPlant
 from ._water import PointMotion, fluid_at
 
 __all__ = ["coordinates", "observed", "observer", "quantities", "quaternions", "schema"]
@@ -179,12 +180,19 @@ FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "ene
 
 
 def observed(
-    plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: Callable[..., PointMotion] = fluid_at
+    plant: Plant,
+    t: Scalar,
+    q: Array,
+    v: Array,
+    z: Array,
+    inputs: Array,
+    motion: Callable[..., PointMotion] = fluid_at,
+    rolled: RolledPlant | None = None,
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
-    e = evaluate(plant, t, q, v, z, inputs, motion)
-    kin = dynamics.kinematics(model, q, v)
+    e = evaluate(plant, t, q, v, z, inputs, motion, rolled)
+    kin = e.now.kin
     out = {
         "tau": e.tau,
         "position": np.stack(kin.p_WB),
@@ -231,7 +239,7 @@ def observer(plant: Plant, motion: Callable[..., PointMotion]) -> Compiled:
     arguments = tuple(Argument(name, shape) for name, shape in sizes.items())
 
     def function(t: Scalar, q: Array, x: Array, inputs: Array) -> tuple[Array, ...]:
-        found = observed(plant, t, q, x[:nv], x[nv:], inputs, motion)
+        found = observed(plant, t, q, x[:nv], x[nv:], inputs, motion, plant.rolled)
         return tuple(found[name] for name in shapes)
 
     outputs = tuple(Argument(name, shape) for name, shape in shapes.items())

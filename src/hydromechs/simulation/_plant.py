@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.equations import identity_of, model_of, parameter_value, with_parameters
+from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
 from hydromechs.errors import FieldError, ModelError
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
 from hydromechs.model import Model, dry_faults
@@ -20,6 +20,7 @@ from hydromechs.values import Array, instances, nearest, whole
 from ._actions import check_action
 from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
+from ._rolled_plant import RolledPlant, rolled_plant
 
 __all__ = ["COMPONENTS", "Plant", "Waves"]
 
@@ -57,6 +58,9 @@ class Plant:
     """Of the waves' phases and the gusts."""
     parameters: tuple[str, ...] = ()
     """Names of numbers of the model that stay open, as "vehicle.inertia.mass"."""
+    form: Form | None = None
+    """How it is compiled: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by the number of
+    bodies unless given."""
 
     def __post_init__(self) -> None:
         model_of(self.model)
@@ -92,15 +96,21 @@ class Plant:
                         f"give the class another, as {what} = {word + '_of_mine'!r}"
                     )
         _ = self.first_actions
+        _ = self.rolled
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
-        return _plant, (self.model, self.environment, self.components, self.seed, self.parameters)
+        return _plant, (self.model, self.environment, self.components, self.seed, self.parameters, self.form)
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:
         """Programs that rollouts have made of it, by method, lanes and threads."""
         return {}
+
+    @cached_property
+    def rolled(self) -> RolledPlant | None:
+        """Loops over the bodies, if it is compiled that way."""
+        return rolled_plant(self)
 
     # -- what components do, seen once ----------------------------------------------------------------------------------------
 
@@ -122,6 +132,15 @@ class Plant:
             check_action(c, model, action, z)
             out.append(action)
         return tuple(out)
+
+    def check_start(self, q: Array) -> None:
+        """Raise `ValueError` if a run cannot begin at a configuration, as with a tether that is too short.
+
+        Args:
+            q: Configuration, shape (nq,).
+        """
+        for c in self.components:
+            c.check_start(self.model, q)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -266,7 +285,7 @@ class Plant:
             return None
         shape = (self.parameters, self.streams, self.flows, self.environment.surface is not None)
         waves = None if self.waves is None else (len(self.waves.amplitude), self.waves.water_depth)
-        return f"{parts} {shape} {waves}"
+        return f"{parts} {shape} {waves}{'' if self.rolled is None else ' rolled'}"
 
     # -- water ----------------------------------------------------------------------------------------------------------------
 
@@ -303,5 +322,7 @@ class Plant:
         return any(b.hydro is not None for b in self.model.bodies)
 
 
-def _plant(model: Model, environment: Environment, components: tuple, seed: int, parameters: tuple[str, ...]) -> Plant:
-    return Plant(model=model, environment=environment, components=components, seed=seed, parameters=parameters)
+def _plant(
+    model: Model, environment: Environment, components: tuple, seed: int, parameters: tuple[str, ...], form: Form | None
+) -> Plant:
+    return Plant(model=model, environment=environment, components=components, seed=seed, parameters=parameters, form=form)

@@ -62,6 +62,9 @@ class PlantPrograms:
         plant, nv = self.plant, self.plant.model.nv
 
         def ydot(t: Scalar, q: Array, y: Array, inputs: Array) -> Array:
+            return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion, plant.rolled)
+
+        def differentiable(t: Scalar, q: Array, y: Array, inputs: Array) -> Array:
             return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion)
 
         layout = plant.layout
@@ -77,6 +80,7 @@ class PlantPrograms:
             lanes=self.lanes,
             threads=self.threads,
             counted=np.array([1.0] * (2 * nv + layout.nz - booked) + [0.0] * booked),
+            differentiable=differentiable,
         )
 
     @cached_property

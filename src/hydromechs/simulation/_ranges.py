@@ -13,8 +13,9 @@ from hydromechs.values import nearest, number
 
 from ._controller import Commands
 from ._layout import Layout
+from ._plant import Plant
 
-__all__ = ["CommandRanges", "by_name", "input_values"]
+__all__ = ["CommandRanges", "HeldRanges", "by_name", "input_values"]
 
 ROUNDING = 1e-9
 """Part of a limit by which a command may exceed it."""
@@ -75,6 +76,33 @@ class CommandRanges:
             if n:
                 self.counts[name] += n
         return out
+
+
+class HeldRanges:
+    """Refuses held inputs outside of their range. What switches a constraint is 0 or 1 and nothing between.
+
+    Args:
+        plant: What they act on.
+    """
+
+    def __init__(self, plant: Plant) -> None:
+        layout = plant.layout
+        self.names, first = layout.held, len(layout.commands)
+        self.limits = np.array([s.limits for s in layout.input_slots[first:]], dtype=float).reshape(-1, 2)
+        self.switches = np.zeros(len(self.names), dtype=bool)
+        self.switches[[i - first for k in plant.constraining for i in layout.u[k].values() if i >= first]] = True
+
+    def check(self, values: np.ndarray) -> None:
+        """Raise an error for the first that is outside; NaN passes.
+
+        Args:
+            values: All held inputs, shape (nh,), or of many worlds and steps, shape (..., nh).
+        """
+        bad = (values < self.limits[:, 0]) | (values > self.limits[:, 1]) | (self.switches & (values > 0.0) & (values < 1.0))
+        for k in np.flatnonzero(bad.reshape(-1, len(self.names)).any(axis=0)) if bad.any() else ():
+            low, high = self.limits[k]
+            must = "0 (open) or 1 (closed)" if self.switches[k] else f"between {low:g} and {high:g}"
+            raise ValueError(f"held input {self.names[k]!r} is {values[..., k][bad[..., k]][0]:g}, must be {must}")
 
 
 def by_name(given: Any, what: str) -> dict[str, float]:

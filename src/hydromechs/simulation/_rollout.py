@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +17,14 @@ from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import Integrator, Point, Stepper, method_named, rounding, slack, whole_steps
 from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
-from hydromechs.values import Array, Scalar, nearest, positive, whole
+from hydromechs.values import Array, Scalar, finite, nearest, positive, whole
 
 from ._closing import closed, switched_off
 from ._controller import TracedController
 from ._plant import Plant
 from ._programs import PlantPrograms
-from ._ranges import CommandRanges
+from ._ranges import CommandRanges, HeldRanges
+from ._start import check_time
 
 __all__ = ["Rollout", "rollout"]
 
@@ -123,7 +126,9 @@ def rollout(
         lanes: Of a plant: worlds per vector operation, 1, 4 or 8; what the machine has unless given.
         threads: Of a plant: threads that share the worlds; 1 unless given.
     """
-    times = _Times(t or 0.0, positive(dt, "dt"), whole(steps, "steps", 1), whole(record, "record", 1))
+    begin = 0.0 if t is None else finite(t, "t")
+    times = _Times(begin, positive(dt, "dt"), whole(steps, "steps", 1), whole(record, "record", 1))
+    check_time(begin, "t", times.dt)
     if times.steps % times.record:
         least = -(-times.steps // times.record) * times.record
         words = f"steps is {times.steps}, must be a multiple of record, {times.record}, so that the end is recorded"
@@ -292,15 +297,24 @@ def _stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepp
             return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
 
         arguments = tuple(Argument(name, shape_of(name, model)) for name in names)
-        arguments += tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
+        loop = cache(lambda: equations.RolledTree(model).forward_dynamics(arguments[1:]))
+
+        def ydot_rolled(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
+            here, v = dynamics.retract(model, q, y[: model.nv]), y[model.nv :]
+            (vdot,) = compiler.call(loop(), here, v, *inputs.values())
+            return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
+
+        rolled, identity = dyn.form == "rolled", identity_of(model)
+        opened_too = tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
         return Stepper(
             model,
-            ydot,
+            ydot_rolled if rolled else ydot,
             0,
-            arguments,
+            (*arguments, *opened_too),
             method,
             name="rollout",
-            identity=identity_of(model),
+            identity=f"{identity} rolled" if rolled and identity is not None else identity,
+            differentiable=ydot,
             lanes=dyn.lanes,
             threads=dyn.threads,
         )
@@ -365,12 +379,18 @@ class _PlantRollout:
         given = np.broadcast_to(rest, (worlds, times.steps if driven else 1, nu)).copy()
         for name, x in arrays.items():
             column = x if x.ndim > len(leads[name]) else x[..., None]
-            given[:, :, self._place(name)] = np.broadcast_to(column, (*batch, column.shape[-1])).reshape(worlds, -1)
+            n = column.shape[-1]
+            given[:, :, self._place(name)] = np.broadcast_to(column, (*batch, n)).reshape(worlds, n)
+        HeldRanges(plant).check(given[..., len(layout.commands) :])
         for text in CommandRanges(layout).look(given[..., : len(layout.commands)]):
             warnings.warn(text, stacklevel=4)
-        values = {name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, -1) for name, (x, shape) in opened.items()}
+        values = {
+            name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, math.prod(shape)) for name, (x, shape) in opened.items()
+        }
         if internal is None:
-            z = np.array([layout.start(layout.state_slots, row) for row in q_start]).reshape(worlds, -1)
+            for row in q_start:
+                plant.check_start(row)
+            z = np.array([layout.start(layout.state_slots, row) for row in q_start]).reshape(worlds, len(layout.state_slots))
             z = np.concatenate([z, np.zeros((worlds, len(layout.causes)))], axis=1)
         else:
             z = _worlds(internal, batch, worlds)
@@ -387,7 +407,7 @@ class _PlantRollout:
             path["good"].reshape(batch).astype(int),
             path["x"][..., nv:].reshape(*batch, rows, layout.nz),
             path["command"].reshape(*batch, len(layout.commands)),
-            path["memory"].reshape(*batch, -1),
+            path["memory"].reshape(*batch, remembered.shape[-1]),
         )
 
     def _named(self, inputs: Any) -> dict[str, Any]:
@@ -457,6 +477,8 @@ class _PlantRollout:
         switches = self._switches(given)
         while n < steps:
             now = t + n * dt
+            told = np.isfinite(given[:, n if given.shape[1] > 1 else 0, na:]).all(axis=1)
+            x = np.where(told[:, None], x, math.nan)
             if law is not None and n % period == 0:
                 command, memory = law.code([np.full(worlds, now), q, x[:, :nv], command, memory])
             data, until = plant.data(flow, now + max(1e-9 * dt, rounding(now)), {})
@@ -464,7 +486,7 @@ class _PlantRollout:
             last = min([last, (n // period + 1) * period, *(k for k in switches if k > n)])
             commanded = command if law is not None else None
             if n in switches or (n == 0 and opening and plant.constrained):
-                after = self._inputs(given, commanded, data, opened, n, n + 1).reshape(worlds, -1)
+                after = self._inputs(given, commanded, data, opened, n, n + 1).reshape(worlds, given.shape[2] + len(data))
                 before = switched_off(plant, after)
                 if n:
                     before[:, na : given.shape[2]] = given[:, n - 1, na:]

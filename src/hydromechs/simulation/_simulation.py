@@ -19,6 +19,7 @@ from hydromechs.integrators import (
     Integrator,
     NotFinite,
     Point,
+    is_multiple,
     method_named,
     reached,
     rounding,
@@ -32,14 +33,14 @@ from hydromechs.values import floats, instances, nearest, positive
 from ._build import components_of
 from ._clock import size_faults
 from ._closing import closed, switched_off
-from ._controller import Commands, Controller, as_controller, own_controller
+from ._controller import Commands, Controller, as_controller, own_controller, signals_of
 from ._events import Event, check_events
 from ._held import switch_places, wrench_places
 from ._live import LiveRun
 from ._observe import coordinates, quantities, quaternions
 from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
-from ._ranges import CommandRanges, by_name, input_values
+from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Run
 from ._start import check_start
@@ -161,7 +162,7 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
-        self._ranges = CommandRanges(self.plant.layout)
+        self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
         self._first = self.model.initial() if state is None else state
@@ -240,6 +241,8 @@ class Simulation:
             values[name] = default if x.size == 0 else x
         shapes = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,), **{n: d.shape for n, d in defaults.items()}}
         check_start(values, shapes, self.step_size)
+        if np.size(given.internal) == 0:
+            plant.check_start(q)
         old = self._at, self._command, self._held, self.parameters
         self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
@@ -365,6 +368,7 @@ class Simulation:
 
     def _set_held(self, values: np.ndarray) -> float:
         """Set held inputs. Constraints that they close must fit; an impulse makes velocities agree. The energy lost [J]."""
+        self._held_ranges.check(values)
         before, _ = self._inputs(self._at.t)
         after = before.copy()
         after[len(self._command) : len(self._command) + len(values)] = values
@@ -391,6 +395,22 @@ class Simulation:
         self.command = command
         self._at = self._advance(self._at, self._at.t + duration, None)
         return self.state
+
+    def control(self) -> list[str]:
+        """Ask the controller if its time has come, as a run does; while control is off, it is idle. What there is to say."""
+        controller, said = self.controller, []
+        if controller is None or not is_multiple(self._at.t, controller.period, self.step_size):
+            return []
+        try:
+            if self._controlled:
+                said = self._set_command(controller(self.state))
+            else:
+                controller.idle(self.state)
+            self._signal = signals_of(controller, self.signals)
+        except Exception as error:
+            error.add_note(f"in the controller {type(controller).__name__} at t = {self._at.t:g} s")
+            raise
+        return [*said, *controller.messages]
 
     def begin(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs.integrators import rounding
 
-__all__ = ["check_start"]
+__all__ = ["check_start", "check_time"]
 
 LATEST = 1e-3
 """Rounding of a time, in steps, up to which a run can start there."""
@@ -34,10 +34,20 @@ def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
             raise ValueError(f"{words}; is it of another simulation?")
         if name not in CONTROLLER and not np.isfinite(values[name]).all():
             raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")
-    t = values["t"]
+    check_time(values["t"], "state.t", step)
+
+
+def check_time(t: float, name: str, step: float) -> None:
+    """Refuse a time at which steps would be lost in rounding.
+
+    Args:
+        t: The time [s].
+        name: What the error calls it.
+        step: Step of the integrator [s].
+    """
     if rounding(t) > LATEST * step:
         latest = LATEST * step / rounding(1.0)
         raise ValueError(
-            f"state.t is {t:g} s; a number that large has too few digits for steps of {step:g} s: "
+            f"{name} is {t:g} s; a number that large has too few digits for steps of {step:g} s: "
             f"start before {latest:.2g} s, or count time from a later moment"
         )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics, hydro
+from hydromechs.model.component import WaterPoint
 from hydromechs.spatial import norm
 from hydromechs.values import Array, Scalar
 
@@ -110,6 +111,26 @@ class Water:
         if self.plant.environment.surface is None:
             return None
         return self.plant.model.world.down @ (self.points[body] + away) + self.at(body).elevation
+
+    def point(self, p: Array) -> WaterPoint:
+        """The water at any place p in world axes [m], shape (3,)."""
+        plant, down = self.plant, self.plant.model.world.down
+        still = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
+        here = still if plant.uniform else self.motion(plant, self.u, p, self.t, self.U, self.rate)
+        depth = None if plant.environment.surface is None else down @ p + here.elevation
+        return WaterPoint(here.velocity, here.acceleration, depth)
+
+    def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
+        """Height of the waves over a place p above the mean surface [m], and its rate there [m/s]."""
+        plant = self.plant
+        if plant.waves is None:
+            return 0.0, 0.0
+        carried = plant.layout.array("carried", self.u)
+        components, _ = plant.waves_of(plant.layout.array("waves", self.u), carried)
+        at = p - carried * self.t
+        s = hydro.wave_surface(components, at, self.t)
+        height = hydro.wave_motion(components, plant.model.world.down, at, self.t).elevation
+        return height, s.rise - s.slope @ carried
 
     def _rows(self, name: str) -> Array:
         """Of all bodies that the water touches, zero for the others, shape (nb, 3)."""

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
+from ._rotation import cross
+
 __all__ = ["axis_frame"]
 
 
@@ -19,9 +21,9 @@ def axis_frame(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array, float, f
     """
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     e = (end - start) / np.linalg.norm(end - start)
-    n1 = np.roll(np.eye(3), 1, axis=0)[int(np.argmax(np.abs(e)))]  # the next coordinate axis
+    n1 = np.eye(3)[int(np.argmax(np.abs(e))) - 1]  # the coordinate axis before the nearest
     n1 = n1 - (n1 @ e) * e
     n1 = n1 / np.linalg.norm(n1)
-    R = np.column_stack([n1, np.cross(e, n1), e])
+    R = np.array([n1, cross(e, n1), e]).T
     foot = start - (start @ e) * e
     return R, foot, float(start @ e), float(end @ e)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from hydromechs.errors import SimulationDiverged
-from hydromechs.integrators import is_multiple, next_multiple, reached, whole_steps
+from hydromechs.integrators import next_multiple, reached, whole_steps
 from hydromechs.model import State
 from hydromechs.simulation import Simulation
 from hydromechs.values import positive
@@ -45,14 +46,14 @@ def advance(simulation: Simulation, contents: Iterable[Any], duration: float, de
     """
     for content in contents:
         deliver(simulation, content)
-    state, controller = simulation.state, simulation.controller
-    if controller is None or not state.control:
+    controller, step = simulation.controller, simulation.step_size
+    if controller is None:
         return simulation.step(None, duration)
-    step, t_end = simulation.step_size, state.t + duration
+    state, t_end = simulation.state, simulation.state.t + duration
     while not reached(state.t, t_end, step):
-        asked = is_multiple(state.t, controller.period, step)
-        stop = min(t_end, next_multiple(state.t, controller.period, step))
-        state = simulation.step(controller(state) if asked else None, stop - state.t)
+        for text in simulation.control():
+            warnings.warn(text, stacklevel=2)
+        state = simulation.step(None, min(t_end, next_multiple(state.t, controller.period, step)) - state.t)
     return state
 
 
@@ -62,9 +63,12 @@ class Telemetry(NamedTuple):
     tick: int
     """Tick at which it was so, before messages that arrive at that tick are delivered."""
     state: State
-    """Its state as far as it is told: q and v always; other arrays may be empty, and the ghost takes its own."""
+    """Its state as far as it is told: q and v always; other arrays may be empty, and the ghost takes its own. A t of 0 is not
+    told, nor is a control of 1 in a state without `internal`: the time is that of the tick, control as the ghost has it."""
     received: int | None = None
     """Number of the last message that had been delivered, -1 if none; None where it is not told, and none counts as lost."""
+    control: bool | None = None
+    """Whether its controller is asked; None where the state says it, or nothing."""
 
 
 class Ghost:
@@ -138,16 +142,22 @@ class Ghost:
         try:
             own = self.predict(tick)
         except SimulationDiverged:  # the telemetry brings it back
-            own = self._path[-1]
-        given = {f.name: getattr(told, f.name) for f in fields(told) if np.size(getattr(told, f.name))}
+            own = replace(self._path[-1], t=self._path[0].t + (tick - self._first) * self.tick)
+        arrays = {f.name: getattr(told, f.name) for f in fields(told) if f.name not in ("t", "control")}
+        given: dict[str, Any] = {name: x for name, x in arrays.items() if np.size(x)}
+        if told.t:
+            given["t"] = told.t
+        if telemetry.control is not None:
+            given["control"] = float(telemetry.control)
+        elif np.size(told.internal) or not told.control:
+            given["control"] = told.control
         start = replace(own, **given)
-        if start == own and tick <= self._head:
+        if start == own and tick <= self._head:  # as predicted
             del self._path[: tick - self._first]
-            self._first = tick
         else:
             self._at = None
-            self._path = [self.simulation.reset(start)]
-            self._first, self._at = tick, tick
+            self._path, self._at = [self.simulation.reset(start)], tick
+        self._first = tick
         self._under_way = [m for m in self._under_way if m.arrives >= tick]
         return own
 

@@ -41,6 +41,7 @@ _LATER = {
     "measure_navigation": "._navigation_study",
     "measure_papers": "._papers",
     "measure_simulation": "._bench_simulation",
+    "measure_trees": "._bench_trees",
     "model_counts": "._count",
     "papers_pair": "._count",
     "peers": ".peers:",

@@ -1,4 +1,4 @@
-"""Machine code against the float reference: one lane, lanes, threads and C, for every equation of many models."""
+"""Machine code against the float reference: one lane, lanes, threads, rolled and C, for every equation of many models."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ __all__ = ["Agreement", "BackendComparison", "compare_all_backends", "compare_ba
 
 WORLDS = 9  # no multiple of 4 or 8
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fPIC", "-shared")
+ROLLED = ("forward_dynamics", "inverse_dynamics", "kinematics", "mass_matrix")
+"""Equations that loops over bodies compute."""
 TOLERANCE = 1e-12
 """Largest relative difference that passes; accelerations may differ by rounding times the condition of M."""
 
@@ -39,8 +41,8 @@ class Agreement(NamedTuple):
 
 
 def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreement]:
-    """Every equation on 1, 4 and 8 lanes, on threads and in C, at random states near the initial one."""
-    traced = hm.compile(model, lanes=1)
+    """Every equation on 1, 4 and 8 lanes, on threads, rolled and in C, at random states near the initial one."""
+    traced, rolled = hm.compile(model, lanes=1, form="specialised"), hm.compile(model, lanes=8, form="rolled")
     q0 = model.initial().q
     q = np.stack([hm.integrate(model, q0, rng.normal(size=model.nv), 0.5) for _ in range(WORLDS)])
     condition = max(float(np.linalg.cond(hm.mass_matrix(model, x))) for x in q) if model.nv else 1.0
@@ -64,6 +66,11 @@ def compare_backends(model: Model, rng: np.random.Generator) -> Iterator[Agreeme
                 result = getattr(dyn, method)(*arrays, **options)
                 result = result if isinstance(result, tuple) else (result,)
                 yield Agreement(backend, name, _relative(result, reference), allowed)
+            if method in ROLLED:
+                result = getattr(rolled, method)(*arrays, **options)
+                yield Agreement(
+                    "rolled", name, _relative(result if isinstance(result, tuple) else (result,), reference), allowed
+                )
             if shared is not None:
                 result = [np.empty_like(y) for y in reference]
                 function = getattr(shared[0], f"{shared[1]}_{name}")

@@ -32,13 +32,13 @@ from hydromechs.model import Model, joints
 from ._machine import dry_model, machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
 
-__all__ = ["FastMujoco", "measure_dynamics"]
+__all__ = ["FastMujoco", "FastPinocchio", "Row", "measure", "measure_dynamics", "relative_difference"]
 
 # -- timing ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
-class _Row:
+class Row:
     """Something to time."""
 
     key: str
@@ -55,8 +55,14 @@ class _Row:
     """Threads that it uses."""
 
 
-def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict[str, Any]]:
-    """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns."""
+def measure(rows: Sequence[Row], rounds: int, clock: Callable[[], float] = time.perf_counter) -> dict[str, dict[str, Any]]:
+    """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns.
+
+    Args:
+        rows: What to time.
+        rounds: How often.
+        clock: Seconds; those of the processor for long runs of one thread on a machine that others use too.
+    """
     times: dict[str, list[float]] = {row.key: [] for row in rows}
     for row in rows:  # compile, touch the memory, start threads
         row.run()
@@ -65,9 +71,9 @@ def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict[str, Any]]:
     try:
         for _ in range(rounds):
             for row in rows:
-                begin = time.perf_counter()
+                begin = clock()
                 row.run()
-                times[row.key].append((time.perf_counter() - begin) / row.evaluations)
+                times[row.key].append((clock() - begin) / row.evaluations)
     finally:
         if collecting:
             gc.enable()
@@ -87,25 +93,25 @@ def _measure(rows: Sequence[_Row], rounds: int) -> dict[str, dict[str, Any]]:
 # -- ours -----------------------------------------------------------------------------------------------------------------
 
 
-def _batch_row(key: str, what: str, model: Model, n: int, lanes: int, threads: int = 1, fluid: bool = False) -> _Row:
+def _batch_row(key: str, what: str, model: Model, n: int, lanes: int, threads: int = 1, fluid: bool = False) -> Row:
     """Our forward dynamics of a batch: the loop over worlds is compiled."""
     dyn = hm.Dynamics(model, lanes=lanes, threads=threads)
     q, v, tau = random_states(model, n)
     out = np.empty((n, model.nv))
     water = {"fluid_velocity": (0.3, 0.2, -0.1), "fluid_acceleration": (0.1, -0.2, 0.1)} if fluid else {}
     wet = any(body.hydro is not None for body in model.bodies)
-    return _Row(key, what, wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
+    return Row(key, what, wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
 
 
-def _call_rows(model: Model, n: int) -> list[_Row]:
+def _call_rows(model: Model, n: int) -> list[Row]:
     """Our forward dynamics called from Python, one state at a time."""
     dyn = hm.Dynamics(model)
     states = _separate(*random_states(model, n))
     call = dyn.forward_dynamics
     wet = any(body.hydro is not None for body in model.bodies)
     return [
-        _Row("ours_call", "ours, one call from Python", wet, lambda: _each(call, states), n),
-        _Row("ours_call_fresh", "ours, the same, arrays fresh", wet, lambda: _each_fresh(call, states), n),
+        Row("ours_call", "ours, one call from Python", wet, lambda: _each(call, states), n),
+        Row("ours_call_fresh", "ours, the same, arrays fresh", wet, lambda: _each_fresh(call, states), n),
     ]
 
 
@@ -140,13 +146,13 @@ class FastPinocchio(PinocchioPeer):
         return super()._joint(part)
 
 
-def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
+def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row], float]:
     """Pinocchio's `aba` from Python and in its own C++ loop, and its difference from ours."""
     peer = FastPinocchio(dry)
     pin, model, data = peer.pin, peer.model, peer.data
     q, v, tau = random_states(dry, max(n, calls))
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
-    difference = _relative(peer.forward_dynamics(q[0], v[0], tau[0]), ours)
+    difference = relative_difference(peer.forward_dynamics(q[0], v[0], tau[0]), ours)
     q, v, tau = (_scattered(x, at) for x, at in ((q, peer.q_of), (v, peer.v_of), (tau, peer.v_of)))
     states = _separate(q[:calls], v[:calls], tau[:calls])
 
@@ -159,8 +165,8 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
             f(model, data, q, v, tau)
 
     rows = [
-        _Row("pinocchio_call", "Pinocchio aba, one call from Python", False, each, calls),
-        _Row("pinocchio_call_fresh", "Pinocchio aba, the same, arrays fresh", False, lambda: _each_fresh(aba, states), calls),
+        Row("pinocchio_call", "Pinocchio aba, one call from Python", False, each, calls),
+        Row("pinocchio_call_fresh", "Pinocchio aba, the same, arrays fresh", False, lambda: _each_fresh(aba, states), calls),
     ]
     if hasattr(pin, "abaInParallel"):
         pool = pin.ModelPool(model, threads)
@@ -168,7 +174,7 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
         out = np.zeros((dry.nv, n), order="F")
         for count in dict.fromkeys((1, threads)):
             rows.append(
-                _Row(
+                Row(
                     "pinocchio_loop" if count == 1 else "pinocchio_threads",
                     f"Pinocchio aba in its own C++ loop{_threads(count)}",
                     False,
@@ -206,24 +212,24 @@ class FastMujoco(MujocoPeer):
                 self.model.opt.disableflags |= int(getattr(flags, f"mjDSBL_{name}"))
 
 
-def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Row], float]:
+def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row], float]:
     """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and its difference from ours."""
     peer = FastMujoco(dry)
     mujoco, model, data = peer.mujoco, peer.model, peer.data
     q, v, tau = random_states(dry, n)
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
-    difference = _relative(peer.forward_dynamics(q[0], v[0], tau[0]), ours)  # leaves the state in `data`
+    difference = relative_difference(peer.forward_dynamics(q[0], v[0], tau[0]), ours)  # leaves the state in `data`
 
     def each() -> None:
         f = mujoco.mj_forward
         for _ in range(calls):
             f(model, data)
 
-    rows = [_Row("mujoco_call", "MuJoCo mj_forward, one call from Python, state already set", False, each, calls)]
+    rows = [Row("mujoco_call", "MuJoCo mj_forward, one call from Python, state already set", False, each, calls)]
     loop = _mujoco_loop(peer)
     if loop is not None:
         what = "MuJoCo mj_forward in a compiled loop, state already set"
-        rows.append(_Row("mujoco_loop", what, False, lambda: loop(n), n))
+        rows.append(Row("mujoco_loop", what, False, lambda: loop(n), n))
     try:
         from mujoco.batch import Batch
     except ImportError:  # before MuJoCo 4
@@ -236,7 +242,7 @@ def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[_Ro
         batch.bind("qacc")
         key = "mujoco_batch" if count == 1 else "mujoco_threads"
         what = f"MuJoCo mj_forward in its own Batch{_threads(count)}"
-        rows.append(_Row(key, what, False, batch.forward, n, count))
+        rows.append(Row(key, what, False, batch.forward, n, count))
     return rows, difference
 
 
@@ -286,7 +292,8 @@ def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return out
 
 
-def _relative(a: np.ndarray, b: np.ndarray) -> float:
+def relative_difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest difference over the largest value of `b`."""
     return float(np.abs(a - b).max() / np.abs(b).max())
 
 
@@ -364,7 +371,7 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict[
             missing.append(name)
             continue
         rows += found
-    times = _measure(rows, rounds)
+    times = measure(rows, rounds)
     base = times["ours_one_lane"]["minimum_ns"]
     for row in times.values():
         row["ratio"] = row["minimum_ns"] / base
@@ -399,7 +406,7 @@ def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict[str,
     for links in sizes:
         chain = serial_chain(links)
         rows += [_batch_row(f"{links} {k}", "", chain, n, k) for k in (1, lanes)]
-    times = _measure(rows, rounds)
+    times = measure(rows, rounds)
     return [
         {
             "links": links,

@@ -84,8 +84,8 @@ def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.n
                 case joints.Free() | joints.Ball():
                     x = rng.normal(size=(n, part.nq))
                     x[:, -4:] /= np.linalg.norm(x[:, -4:], axis=1, keepdims=True)
-                case joints.Revolute() | joints.Prismatic():
-                    x = rng.uniform(*(part.limits or ((-np.pi, np.pi) if part.kind == "revolute" else (-1.0, 1.0))), (n, 1))
+                case joints.Revolute() | joints.Prismatic() | joints.Helical():
+                    x = rng.uniform(*(part.limits or ((-1.0, 1.0) if part.kind == "prismatic" else (-np.pi, np.pi))), (n, 1))
                 case _:
                     continue
             columns.append(x)

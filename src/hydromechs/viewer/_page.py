@@ -33,6 +33,8 @@ def free_port(port: int) -> int:
     Args:
         port: Number of the first port to try.
     """
+    if not 0 <= port <= 65535:
+        raise ValueError(f"port {port}: ports are from 1 to 65535, 0 for any")
     for candidate in range(port, min(port + 100, 65536)) if port else (0,):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -41,7 +43,7 @@ def free_port(port: int) -> int:
             except OSError:
                 continue
             return int(trial.getsockname()[1])
-    raise OSError(f"ports {port} to {port + 99} are all in use; give another one with --port")
+    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; give another one with --port")
 
 
 class Page:
@@ -172,6 +174,13 @@ class Page:
                     f"{ROOT}/{_segment(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
                 )
                 self._keep(line.layer, handle)
+        for strand in scene.strands:
+            pairs = np.stack([strand.points[:, :-1], strand.points[:, 1:]], axis=2).astype(np.float32)
+            handle = api.add_line_segments(
+                f"{ROOT}/{_segment(strand.name)}", pairs[0], _bytes(strand.color), thickness=3.0, thickness_units="screen"
+            )
+            self._keep(strand.layer, handle)
+            self._moving.append(self._setter(strand.layer, handle, "points", pairs))
         for arrows in scene.arrows:
             handle = api.add_arrows(
                 f"{ROOT}/{_segment(arrows.name)}",

@@ -27,6 +27,14 @@ FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshade
 """What makes a browser draw without a window and without a graphics card."""
 BARE = "<style>button, [class*=mantine-Notif], [class*=mantine-Paper] {visibility: hidden !important}</style>"
 """Hides controls and messages of the page."""
+AWAKE = """<script>(function frame() {
+  const canvas = document.querySelector("canvas[data-engine]"), gl = canvas && canvas.getContext("webgl2");
+  if (gl) gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+  requestAnimationFrame(frame);
+})()</script>"""
+"""Keeps the clock of an idle page from running ahead of what is still being loaded and drawn: each frame waits for the last."""
+WAITS = (4000, 16000)
+"""Times by the page's own clock after which it is looked at, one after the other until it is complete [ms]."""
 
 
 def snapshot(
@@ -135,6 +143,8 @@ def browser_picture(
     Returns:
         The file.
     """
+    import matplotlib.image
+
     program = chromium()
     if program is None:
         raise FileNotFoundError("there is no chromium on this machine; hydromechs.viewer.snapshot draws without one")
@@ -143,15 +153,21 @@ def browser_picture(
     try:
         for layer in scene.layers if layers is not None else ():
             page.switch(layer, layer in (layers or ()))
-        text = page.html().replace("</head>", f"{BARE}</head>", 1)
+        text = page.html().replace("</head>", f"{BARE}{AWAKE}</head>", 1)
     finally:
         page.close()
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "scene.html")
+        file, drawn = Path(folder, "scene.html"), Path(folder, "scene.png")
         file.write_text(text, encoding="utf-8")
-        options = (f"--window-size={size[0]},{size[1]}", "--virtual-time-budget=4000", f"--screenshot={path}")
-        command = [program, *FLAGS, f"--user-data-dir={folder}/profile", "--hide-scrollbars", *options, file.as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    if not path.exists():
-        raise OSError(f"{program} gave no picture: {done.stderr.strip()[-300:]}")
-    return path
+        command = [program, *FLAGS, f"--user-data-dir={folder}/profile", "--hide-scrollbars", f"--screenshot={drawn}"]
+        command += [f"--window-size={size[0]},{size[1]}", file.as_uri()]
+        for wait in WAITS:
+            more = f"--virtual-time-budget={wait}"
+            done = subprocess.run([*command, more], capture_output=True, text=True, timeout=240, check=False)
+            if not drawn.exists():
+                raise OSError(f"{program} gave no picture: {done.stderr.strip()[-300:]}")
+            if matplotlib.image.imread(drawn)[0, :, :3].any():  # black until the page has loaded its background
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(drawn, path)
+                return path
+    raise OSError(f"{program}: the background of the page was not loaded after {WAITS[-1] / 1000:g} s of its time")

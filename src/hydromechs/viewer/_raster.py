@@ -111,6 +111,9 @@ def raster(
     for line in scene.lines:
         if line.layer in shown:
             buffer.line(line.points @ scene.upright.T, line.color)
+    for strand in scene.strands:
+        for k in moments if strand.layer in shown else ():
+            buffer.line(strand.points[k] @ scene.upright.T, strand.color)
     for part in parts:
         if part.opacity < 1.0:
             buffer.draw([part], part.opacity)

@@ -16,7 +16,7 @@ from hydromechs.values import Array
 from . import _solids as solids
 from ._looks import Color
 from ._plots import depth, free_bodies
-from ._scene import Arrows, Line, Scene, Solid, Surface, body_parts
+from ._scene import Arrows, Line, Scene, Solid, Strand, Surface, body_parts
 from ._solids import Triangles, moved
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ STATIC = ("weight", "buoyancy")
 """Causes with a scale of their own: they are far larger than what they leave."""
 SAND: Color = (0.74, 0.67, 0.52)
 CONCRETE: Color = (0.62, 0.64, 0.66)
+TETHER: Color = (0.98, 0.72, 0.10)
 SEA: Color = (0.35, 0.65, 0.80)
 CURRENT: Color = (0.10, 0.55, 0.85)
 NEAR_SURFACE = 12.0
@@ -114,6 +115,7 @@ def recording_scene(
         solids=(*parts, *_ground(model, terrain, environment, path)),
         arrows=(*_force_arrows(model, some, size, thrust), *_current_arrows(some, size)),
         lines=tuple(_paths(ds)),
+        strands=tuple(_tethers(some)),
         surfaces=tuple(_sea(model, some, environment, path)) if wet and environment is not None else (),
         wet=wet,
     )
@@ -144,6 +146,30 @@ def _paths(ds: xarray.Dataset) -> Iterator[Line]:
     for body in free_bodies(ds)[:8]:
         points = thin["position"].sel(body=body).values
         yield Line(name=f"path of {body}", points=points, color=(0.95, 0.85, 0.20), layer="path")
+
+
+def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
+    """The lines of tethers, smooth through their points: "name.0", "name.1", ... along the dimension line_point."""
+    if "line_position" not in ds:
+        return
+    names = [str(name).rpartition(".")[0] for name in ds["line_point"].values]
+    for name in dict.fromkeys(names):
+        points = ds["line_position"].values[:, [k for k, other in enumerate(names) if other == name]]
+        yield Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
+
+
+def _smooth(points: Array, parts: int = 4) -> Array:
+    """Points of curves (Catmull-Rom) through points, shape (time, n, 3) to (time, parts (n − 1) + 1, 3)."""
+    before = np.concatenate([points[:, :1], points[:, :-1]], axis=1)[:, :-1]
+    after = np.concatenate([points[:, 2:], points[:, -1:]], axis=1)
+    a, b = points[:, :-1], points[:, 1:]
+    x = (np.arange(parts) / parts)[:, None]
+    rows = [
+        v[:, :, None]
+        for v in (a, 0.5 * (b - before), before - 2.5 * a + 2.0 * b - 0.5 * after, 0.5 * (after - before) + 1.5 * (a - b))
+    ]
+    curve = rows[0] + x * (rows[1] + x * (rows[2] + x * rows[3]))
+    return np.concatenate([curve.reshape(len(points), -1, 3), points[:, -1:]], axis=1)
 
 
 def _turned(wxyz: Array, v: Array) -> Array:

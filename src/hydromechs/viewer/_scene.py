@@ -17,7 +17,19 @@ from hydromechs.values import Array
 from ._looks import Color, body_looks, body_properties
 from ._solids import Triangles, joined
 
-__all__ = ["HIDDEN", "Arrows", "Line", "MovingFrame", "Scene", "Solid", "Surface", "bodies_at", "body_parts", "model_scene"]
+__all__ = [
+    "HIDDEN",
+    "Arrows",
+    "Line",
+    "MovingFrame",
+    "Scene",
+    "Solid",
+    "Strand",
+    "Surface",
+    "bodies_at",
+    "body_parts",
+    "model_scene",
+]
 
 HIDDEN = frozenset(
     {
@@ -91,6 +103,20 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Strand:
+    """A line in the world that moves, as a tether."""
+
+    name: str
+    """Name, unique in the scene."""
+    points: Array
+    """Its points [m], shape (time, n, 3)."""
+    color: Color
+    """Red, green, blue, 0 to 1."""
+    layer: str
+    """What it shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
     """A surface over a grid that moves up and down."""
 
@@ -128,6 +154,8 @@ class Scene:
     """Arrows."""
     lines: tuple[Line, ...] = ()
     """Lines."""
+    strands: tuple[Strand, ...] = ()
+    """Lines that move."""
     surfaces: tuple[Surface, ...] = ()
     """Surfaces."""
     wet: bool = True
@@ -141,7 +169,7 @@ class Scene:
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """All layers, in the order of drawing."""
-        parts: tuple[Any, ...] = (*self.surfaces, *self.solids, *self.lines, *self.arrows)
+        parts: tuple[Any, ...] = (*self.surfaces, *self.solids, *self.lines, *self.strands, *self.arrows)
         return tuple(dict.fromkeys(part.layer for part in parts))
 
     def poses(self, k: int) -> dict[str, tuple[Array, Array]]:
@@ -167,6 +195,7 @@ class Scene:
             times=self.times[k : k + 1],
             frames=tuple(replace(f, position=f.position[k : k + 1], wxyz=f.wxyz[k : k + 1]) for f in self.frames),
             arrows=tuple(replace(a, ends=a.ends[k : k + 1]) for a in self.arrows),
+            strands=tuple(replace(s, points=s.points[k : k + 1]) for s in self.strands),
             surfaces=tuple(replace(s, z=s.z[k : k + 1]) for s in self.surfaces),
         )
 

@@ -18,6 +18,10 @@ __all__ = ["VIDEOS", "chosen_layers", "follow", "video_moments", "write_video"]
 
 VIDEOS = (".mp4", ".gif")
 """Formats by the suffix of the file."""
+FASTEST = {".mp4": 240.0, ".gif": 50.0}
+"""Most frames per second; browsers show a GIF whose frames are shorter than 0.02 s slowly."""
+MOST = {".mp4": 100_000, ".gif": 3000}
+"""Most frames of a video; those of a GIF are all in memory at once."""
 PALETTE = 6
 """Frames of a GIF that its colours are chosen from."""
 
@@ -125,11 +129,19 @@ def write_video(
     """
     path = Path(path)
     width, height = size
-    if path.suffix.lower() not in VIDEOS:
+    kind = path.suffix.lower()
+    if kind not in VIDEOS:
         raise ValueError(f"{path}: a video ends in {' or '.join(VIDEOS)}")
-    if not (16 <= width <= 3840 and 16 <= height <= 2160) or (path.suffix.lower() == ".mp4" and (width % 2 or height % 2)):
+    if rate > FASTEST[kind]:
+        words = f"a GIF shows at most {FASTEST[kind]:g}; write an .mp4, or fewer"
+        words = words if kind == ".gif" else f"a video has at most {FASTEST[kind]:g}"
+        raise ValueError(f"{rate:g} frames per second: {words}")
+    if not (16 <= width <= 3840 and 16 <= height <= 2160) or (kind == ".mp4" and (width % 2 or height % 2)):
         raise ValueError(f"size {width}x{height}: from 16x16 to 3840x2160 pixels, for .mp4 even numbers")
     moments = video_moments(scene, speed=speed, rate=rate, begin=begin, end=end)
+    if len(moments) > MOST[kind]:
+        what = f"{'a GIF' if kind == '.gif' else 'a video'} of {len(moments)} frames"
+        raise ValueError(f"{what}: at most {MOST[kind]}; show less of the run, faster, or fewer per second")
     if view is None:
         some = np.unique(moments[np.linspace(0, len(moments) - 1, 12).astype(int)])
         still = scene_camera(scene, some.tolist(), azimuth=azimuth, aspect=width / height)
@@ -139,7 +151,7 @@ def write_video(
         return np.round(255.0 * raster(scene, [k], size=size, camera=view(k), layers=layers)).astype(np.uint8)
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    write = _gif if path.suffix.lower() == ".gif" else _mp4
+    write = _gif if kind == ".gif" else _mp4
     write(path, draw, moments.tolist(), rate, progress)
     return path
 
@@ -163,7 +175,9 @@ def _gif(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: 
     images = [
         Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in _frames(draw, moments, progress)
     ]
-    images[0].save(path, save_all=True, append_images=images[1:], duration=round(100.0 / rate) * 10, loop=0, optimize=False)
+    ends = np.round(100.0 / rate * np.arange(len(moments) + 1)).astype(int)  # in whole hundredths of a second
+    delays = (10 * np.diff(ends)).tolist()
+    images[0].save(path, save_all=True, append_images=images[1:], duration=delays, loop=0, optimize=False)
 
 
 def _mp4(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: Progress) -> None:

@@ -61,8 +61,8 @@ class ModelPage(Page):
 
     def _slider(self, part: JointPart) -> None:
         gui = self.server.gui
-        if isinstance(part.joint, joints.Revolute | joints.Prismatic):
-            unit = "rad" if isinstance(part.joint, joints.Revolute) else "m"
+        if isinstance(part.joint, joints.Revolute | joints.Prismatic | joints.Helical):
+            unit = "m" if isinstance(part.joint, joints.Prismatic) else "rad"
             now = float(self.q[part.q][0])
             low, high = part.joint.limits or (min(-FULL, now), max(FULL, now))
             slider = gui.add_slider(f"{part.name} [{unit}]", min=low, max=high, step=(high - low) / 500, initial_value=now)

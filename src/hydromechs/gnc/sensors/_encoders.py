@@ -20,7 +20,7 @@ __all__ = ["JointEncoders"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointEncoders(Sensor):
-    """Positions and rates of revolute and prismatic joints."""
+    """Positions and rates of revolute, prismatic and helical joints."""
 
     joints: tuple[str, ...]
     """Names of the joints, those of the bodies that they carry."""
@@ -42,10 +42,10 @@ class JointEncoders(Sensor):
                 part = model.joint_part(name)
             except KeyError as e:
                 raise KeyError(f"sensor {self.name!r}: {e.args[0]}") from None
-            if not isinstance(part.joint, joints.Revolute | joints.Prismatic):
+            if not isinstance(part.joint, joints.Revolute | joints.Prismatic | joints.Helical):
                 kind = type(part.joint).__name__.lower()
                 raise ValueError(
-                    f"sensor {self.name!r}: joint {name!r} is {kind}; encoders are for revolute and prismatic joints"
+                    f"sensor {self.name!r}: joint {name!r} is {kind}; encoders are for revolute, prismatic and helical joints"
                 )
 
     def channels(self, model: Model) -> Sequence[Channel]:

@@ -69,6 +69,8 @@ class PinocchioPeer:
                 return self.pin.JointModelRevoluteUnaligned(axis_of(part))
             case joints.Prismatic():
                 return self.pin.JointModelPrismaticUnaligned(axis_of(part))
+            case joints.Helical():
+                return self.pin.JointModelHelicalUnaligned(axis_of(part), part.advance)
         raise TypeError(f"no Pinocchio joint for {part!r}")
 
     def _to(self, values: np.ndarray, indices: np.ndarray) -> np.ndarray:

@@ -1,0 +1,126 @@
+"""A loop over the rows of a table in which every row runs a program: large trees, one body after another.
+
+A row says by its kind which program runs, and by its other entries where in which array the program's arguments are. So a sweep
+over five thousand bodies is the code of a few kinds of bodies and a table of whole numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array
+
+from ._program import Argument, Program
+
+__all__ = ["NUMBERS", "ROW", "Place", "Rolled", "Stage", "Sweep"]
+
+ROW = "row"
+"""The column that every table has without being told: the number of the row."""
+NUMBERS = "numbers"
+"""The array of constants."""
+
+
+class Place(NamedTuple):
+    """Where an argument of a program begins: entry `shift + stride · table[row, column]` of an array."""
+
+    array: str
+    """Name of an input, of an output or of a working array, or `NUMBERS`."""
+    column: str | None = None
+    """Column of the table; `ROW` for the number of the row; None for none."""
+    stride: int = 1
+    """Entries for each unit of the column."""
+    shift: int = 0
+    """Entries before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One of several programs for each row."""
+
+    programs: tuple[Program, ...]
+    """By kind. They may read and write the same place: all of a program's reads come before its writes."""
+    places: tuple[tuple[Place, ...], ...]
+    """For each program, where its inputs and then its outputs are."""
+    column: str | None = None
+    """Column with the kind of each row; None if there is one program only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Stages, one after another for every row, rows one after another."""
+
+    stages: tuple[Stage, ...]
+    """What runs for each row."""
+    backward: bool = False
+    """Whether the last row comes first."""
+    once: bool = False
+    """Whether it runs once and not for every row; then no place names a column."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rolled:
+    """Sweeps over the rows of a table, as a function of arrays."""
+
+    name: str
+    """Name of the function, a valid identifier."""
+    inputs: tuple[Argument, ...]
+    """Arguments."""
+    outputs: tuple[Argument, ...]
+    """Results; places that no program writes hold 0 if they are in `cleared`, else anything."""
+    columns: tuple[str, ...]
+    """Columns of the table."""
+    table: np.ndarray
+    """Whole numbers, shape (rows, columns)."""
+    numbers: np.ndarray
+    """Constants that programs read, the same on all lanes, shape (n,)."""
+    work: Mapping[str, int]
+    """Working arrays and their numbers of entries; nothing is in them before it is written."""
+    sweeps: tuple[Sweep, ...]
+    """What is done."""
+    cleared: tuple[str, ...] = field(default=())
+    """Outputs that are set to 0 first."""
+
+    def __str__(self) -> str:
+        """The programs as text, with the fingerprint of the tables."""
+        tables = hashlib.sha256(np.ascontiguousarray(self.table).tobytes() + self.numbers.tobytes()).hexdigest()
+        lines = [
+            f"rolled {self.name} {self.inputs} {self.outputs} {self.columns} {self.table.shape} {dict(self.work)} {tables}"
+        ]
+        for sweep in self.sweeps:
+            lines.append(f"sweep backward {sweep.backward} once {sweep.once} cleared {self.cleared}")
+            for stage in sweep.stages:
+                lines.append(f"stage {stage.column}")
+                lines += [f"{places}\n{program}" for program, places in zip(stage.programs, stage.places, strict=True)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Rolled({self.name}, {len(self.table)} rows, {self.hash})"
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of programs and tables."""
+        return hashlib.sha256(str(self).encode()).hexdigest()
+
+    def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
+        """Results for float arguments, program by program: slow, for checks."""
+        memory: dict[str, Any] = {a.name: np.array(x, dtype=float).ravel() for a, x in zip(self.inputs, arrays, strict=True)}
+        memory |= {a.name: np.full(a.size, 0.0 if a.name in self.cleared else np.nan) for a in self.outputs}
+        memory |= {name: np.full(size, np.nan) for name, size in self.work.items()} | {NUMBERS: self.numbers}
+        rows = [{ROW: i, **dict(zip(self.columns, row, strict=True))} for i, row in enumerate(self.table.tolist())]
+        for sweep in self.sweeps:
+            for row in [{}] if sweep.once else reversed(rows) if sweep.backward else rows:
+                for stage in sweep.stages:
+                    kind = 0 if stage.column is None else row[stage.column]
+                    program, places = stage.programs[kind], stage.places[kind]
+                    at = [(p.array, p.shift + (0 if p.column is None else p.stride * row[p.column])) for p in places]
+                    given = [memory[x][k : k + a.size].copy() for (x, k), a in zip(at, program.inputs, strict=False)]
+                    results = program(*given)
+                    for (x, k), y in zip(at[len(program.inputs) :], results, strict=True):
+                        memory[x][k : k + y.size] = y.ravel()
+        return tuple(memory[a.name].reshape(a.shape) for a in self.outputs)

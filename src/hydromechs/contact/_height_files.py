@@ -1,0 +1,215 @@
+"""Heights of the ground in files: NumPy arrays, tables, images, points x y z, meshes."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["MOST", "HeightGrid", "read_grid", "read_table"]
+
+MOST = 250_000
+"""Heights that a field may have: they are constants of the machine code, which takes long to make with more."""
+
+
+IMAGES = (".png", ".tif", ".tiff", ".bmp", ".pgm")
+POINTS = (".xyz", ".txt")
+MESHES = (".obj", ".stl", ".ply", ".glb")
+KINDS = (".npy", ".csv", *IMAGES, *POINTS, *MESHES)
+
+
+class HeightGrid(NamedTuple):
+    """Heights over a grid, with the grid where the file has it."""
+
+    heights: np.ndarray
+    """A row for each x [m], shape (nx, ny); of an image 0 for black and 1 for white."""
+    x: np.ndarray | None
+    """Grid along x [m], shape (nx,), or None if the file does not say."""
+    y: np.ndarray | None
+    """Grid along y [m], shape (ny,), or None."""
+
+
+def read_table(path: Path) -> HeightGrid:
+    """Heights in metres of a .npy, .csv, .xyz or .txt file, as scenario files name them; raises `ValueError`.
+
+    Args:
+        path: The file; its ending says what it is.
+    """
+    if path.suffix.lower() not in (".npy", ".csv", *POINTS):
+        raise ValueError(
+            f"{path.name!r} must end in .npy, .csv, .xyz or .txt; save what `ground.field_from_file` makes of others"
+        )
+    return read_grid(path)
+
+
+def read_grid(path: Path, *, spacing: float | None = None) -> HeightGrid:
+    """Heights of a file; raises `ValueError` with what is wrong with it.
+
+    | ending | what is in it |
+    |---|---|
+    | .npy | a NumPy array of shape (nx, ny) |
+    | .csv | a row of numbers for each x |
+    | .png, .tif, .bmp, .pgm | grey values: columns of the image along x, its lower edge at the least y; 0 black to 1 white |
+    | .xyz, .txt | lines of x, y and height, in any order, that fill a grid |
+    | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each place of a grid |
+
+    Args:
+        path: The file; its ending says what it is.
+        spacing: Of the grid over a mesh [m]; needed for a mesh, not for others.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in KINDS:
+        raise ValueError(f"{path.name!r} must end in one of {', '.join(KINDS)}, of which heights can be read")
+    if (spacing is not None) is not (suffix in MESHES):
+        words = "is a mesh: give the spacing of the grid over it" if spacing is None else "has its own grid: leave spacing out"
+        raise ValueError(f"{path.name!r} {words}")
+    try:
+        if suffix in MESHES:
+            grid = _mesh(path, float(spacing or 1.0))
+        elif suffix in POINTS:
+            grid = _points(path)
+        else:
+            grid = HeightGrid({".npy": _npy, ".csv": _csv}.get(suffix, _image)(path), None, None)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {str(path)!r}; paths are relative to the scenario file") from None
+    except IsADirectoryError:
+        raise ValueError(f"{str(path)!r} is a folder; give a file with heights") from None
+    except OSError as e:
+        raise ValueError(f"{str(path)!r} cannot be read: {e}") from None
+    bad = np.argwhere(~np.isfinite(grid.heights))
+    if len(bad):
+        i, j = bad[0]
+        value = grid.heights[i, j]
+        raise ValueError(f"{path.name!r} has a height that is not finite: row {i}, column {j} is {value}; fill it in")
+    return grid
+
+
+def _image(path: Path) -> np.ndarray:
+    from PIL import Image  # beside the viewer, not needed otherwise
+
+    with Image.open(path) as image:
+        _small(path, image.width * image.height)
+        grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
+        top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
+    return grey[::-1].T / top
+
+
+def _points(path: Path) -> HeightGrid:
+    """Lines of x, y, z, with blanks or commas between."""
+    rows = []
+    for n, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+        cells = line.replace(",", " ").split()
+        if not cells or cells[0].startswith("#"):
+            continue
+        if len(cells) != 3:
+            raise ValueError(f"{path.name!r}: line {n} has {len(cells)} numbers, must have 3: x, y and height")
+        rows.append([_number(path, n, cell) for cell in cells])
+    if not rows:
+        raise ValueError(f"{path.name!r} is empty; write x, y and height of a point in each line")
+    points = np.array(rows)
+    x, y = np.unique(points[:, 0]), np.unique(points[:, 1])
+    _small(path, len(x) * len(y))
+    if len(points) != len(x) * len(y):
+        raise ValueError(
+            f"{path.name!r} has {len(points)} points, but {len(x)} different x and {len(y)} different y, which make "
+            f"{len(x) * len(y)} places of a grid; give a height for each place, once"
+        )
+    heights = np.full((len(x), len(y)), np.nan)
+    heights[np.searchsorted(x, points[:, 0]), np.searchsorted(y, points[:, 1])] = points[:, 2]
+    missing = np.argwhere(np.isnan(heights))
+    if len(missing):
+        i, j = missing[0]
+        raise ValueError(f"{path.name!r} has no height at x = {x[i]:g}, y = {y[j]:g}; give a height for each place, once")
+    return HeightGrid(heights, x, y)
+
+
+def _mesh(path: Path, spacing: float) -> HeightGrid:
+    """The highest point of all triangles over each place of a grid that lies within the mesh's bounds."""
+    try:
+        import trimesh
+    except ModuleNotFoundError:
+        raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
+    if not path.exists():
+        raise FileNotFoundError(path)
+    mesh: Any = trimesh.load(path, force="mesh")
+    if not len(mesh.triangles):
+        raise ValueError(f"{path.name!r} has no triangles")
+    low, high = mesh.bounds
+    x, y = (np.linspace(low[k], high[k], max(2, round((high[k] - low[k]) / spacing) + 1)) for k in (0, 1))
+    _small(path, len(x) * len(y))
+    heights = np.full((len(x), len(y)), -np.inf)
+    for corners in np.asarray(mesh.triangles):
+        _raise_to(heights, x, y, corners)
+    bare = np.argwhere(np.isinf(heights))
+    if len(bare):
+        i, j = bare[0]
+        raise ValueError(f"{path.name!r} has nothing over x = {x[i]:g}, y = {y[j]:g}; close its holes, or cut a rectangle out")
+    return HeightGrid(heights, x, y)
+
+
+def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.ndarray) -> None:
+    """Raise heights (nx, ny) to a triangle with corners (3, 3) where it lies over the grid."""
+    a, b, c = corners
+    double = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
+    if abs(double) < 1e-15:
+        return  # upright
+    tiny = 1e-9
+    rows = np.flatnonzero((x >= corners[:, 0].min() - tiny) & (x <= corners[:, 0].max() + tiny))
+    columns = np.flatnonzero((y >= corners[:, 1].min() - tiny) & (y <= corners[:, 1].max() + tiny))
+    if not (len(rows) and len(columns)):
+        return
+    px, py = np.meshgrid(x[rows] - a[0], y[columns] - a[1], indexing="ij")
+    u = (px * (c[1] - a[1]) - py * (c[0] - a[0])) / double
+    w = (py * (b[0] - a[0]) - px * (b[1] - a[1])) / double
+    z = np.where((u >= -tiny) & (w >= -tiny) & (u + w <= 1.0 + tiny), a[2] + u * (b[2] - a[2]) + w * (c[2] - a[2]), -np.inf)
+    at = np.ix_(rows, columns)
+    heights[at] = np.maximum(heights[at], z)
+
+
+def _small(path: Path, n: int) -> None:
+    if n > MOST:
+        raise ValueError(
+            f"{path.name!r} has {n} heights, must have at most {MOST}; cut out the part that is touched, or thin it"
+        )
+
+
+def _npy(path: Path) -> np.ndarray:
+    try:
+        heights = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, EOFError) as e:
+        raise ValueError(f"{path.name!r} cannot be read as numbers: {e}; write them with numpy.save") from None
+    if heights.dtype.kind not in "fiu":
+        raise ValueError(f"{path.name!r} holds {heights.dtype}, must hold real numbers")
+    if heights.ndim != 2:
+        raise ValueError(f"{path.name!r} has the shape {heights.shape}, must have two dimensions: a row for each x")
+    _small(path, heights.size)
+    return np.array(heights, dtype=float)
+
+
+def _csv(path: Path) -> np.ndarray:
+    rows: list[list[float]] = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for n, cells in enumerate(csv.reader(file), 1):
+                if not cells:
+                    continue
+                rows.append([_number(path, n, cell) for cell in cells])
+                if len(rows[-1]) != len(rows[0]):
+                    raise ValueError(f"{path.name!r}: line {n} has {len(rows[-1])} numbers, line 1 has {len(rows[0])}")
+                _small(path, len(rows) * len(rows[0]))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name!r} is not UTF-8; save it as a text of numbers") from None
+    except csv.Error as e:
+        raise ValueError(f"{path.name!r} cannot be read as rows of numbers: {e}") from None
+    if not rows:
+        raise ValueError(f"{path.name!r} is empty; write a row of heights for each x, with commas between them")
+    return np.array(rows)
+
+
+def _number(path: Path, line: int, cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise ValueError(f"{path.name!r}: line {line}: {cell.strip()!r} is not a number; leave headings out") from None

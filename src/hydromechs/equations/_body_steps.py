@@ -1,0 +1,291 @@
+"""The steps of the recursions for one body of a kind, as programs: large trees run them body after body.
+
+They are traced from the functions that the specialised programs are made of. What a step needs of an earlier one it is handed
+in a row of numbers, `carry`: all that depends on the state; what depends on the body's numbers alone is computed before.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import casadi
+import numpy as np
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Program, Symbol, symbols
+from hydromechs.dynamics import Bias
+from hydromechs.hydro import Motion
+from hydromechs.model import Hydro, World, added_mass
+from hydromechs.spatial import Path, cross
+from hydromechs.values import Array
+
+from ._after import After, BodyNow
+from ._balance import dry_force, force_in_water
+from ._kinds import ActingOn, Alike, JointOf, Water
+
+__all__ = ["STAR", "Flow", "JointSteps", "Record", "after_program", "force_program", "full", "halved"]
+
+PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
+"""Entries of a symmetric 6×6 matrix."""
+STAR = 27
+"""Numbers of an inertia and a force."""
+
+
+def halved(I: Array, F: Array) -> Array:
+    """A symmetric inertia and a force in a row, shape (27,)."""
+    return np.concatenate([np.array([I[i, j] for i, j in PAIRS]), F])
+
+
+def full(row: Array) -> tuple[Array, Array]:
+    """Inertia (6, 6) and force (6,) from a row."""
+    out = np.empty((6, 6), dtype=object)
+    for (i, j), x in zip(PAIRS, row[:21], strict=True):
+        out[i, j] = out[j, i] = x
+    return out, row[21:]
+
+
+class Flow(NamedTuple):
+    """How the water's motion is given."""
+
+    wet: bool
+    """Whether there is water at all."""
+    velocity: bool = True
+    """Whether its velocity is the same at all bodies."""
+    acceleration: bool = True
+    """Whether its acceleration is the same at all bodies."""
+
+
+class Record(NamedTuple):
+    """What a body's children and the forces on it need to know of its motion, in a row of numbers."""
+
+    water: bool
+    """Whether the acceleration of the water less that of gravity is in it."""
+    pose: bool
+    """Whether axes and origin in the world are in it."""
+
+    @property
+    def size(self) -> int:
+        """Numbers in a row."""
+        return 6 + 3 * self.water + 12 * self.pose
+
+    def row(self, V: Array, a_fg: Array, R: Array, p: Array) -> Array:
+        """The row, shape (size,)."""
+        parts = [V, *([a_fg] if self.water else []), *([np.ravel(R), p] if self.pose else [])]
+        return np.concatenate(parts)
+
+    def read(self, row: Array) -> tuple[Array, Array, tuple[Array, Array] | None]:
+        """V (6,), a_f − g (3,), and axes (3, 3) with origin (3,) or None."""
+        a_fg = row[6:9] if self.water else np.zeros(3)
+        return row[:6], a_fg, (row[-12:-3].reshape(3, 3), row[-3:]) if self.pose else None
+
+    @property
+    def at_pose(self) -> int:
+        """Where axes and origin begin in a row."""
+        return 6 + 3 * self.water
+
+
+class _Carry:
+    """Hands values from one program to later ones.
+
+    Args:
+        numbers: Symbols of the body's numbers, which every program has.
+    """
+
+    def __init__(self, numbers: Array) -> None:
+        self.known = {str(x.sx) for x in numbers}
+        self.values: list[Symbol] = []
+        """What the earlier program puts out."""
+        self.symbols: list[Symbol] = []
+        """What the later ones take in for it."""
+        self.seen: dict[int, Symbol] = {}
+
+    def hold(self, thing: Any) -> Any:
+        """The same nested tuples and arrays with new symbols in place of what depends on the state."""
+        if isinstance(thing, np.ndarray):
+            return np.array([self.hold(x) for x in thing.ravel()], dtype=object).reshape(thing.shape)
+        if isinstance(thing, tuple):
+            parts = [self.hold(part) for part in thing]
+            return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
+        if not isinstance(thing, Symbol) or thing.constant is not None:
+            return float(thing) if isinstance(thing, Symbol) else thing
+        if all(str(x) in self.known for x in casadi.symvar(thing.sx)):
+            return thing
+        key = thing.sx.element_hash()
+        if key not in self.seen:
+            self.seen[key] = symbols(f"carried{len(self.values)}", ())[()]
+            self.values.append(thing)
+            self.symbols.append(self.seen[key])
+        return self.seen[key]
+
+    def row(self, things: list[Symbol]) -> Array:
+        """Values or symbols as an array."""
+        out = np.empty(len(things), dtype=object)
+        out[:] = things
+        return out
+
+
+class JointSteps:
+    """The steps across the joint of bodies of one kind.
+
+    Args:
+        alike: The joints.
+        record: What is known of the parent's motion.
+        wet: Whether accelerations are derivatives of numbers, as in water, or the papers' true ones.
+        rest: Whether nothing moves.
+    """
+
+    def __init__(self, alike: Alike, record: Record, wet: bool, *, rest: bool = False) -> None:
+        self.numbers = symbols("numbers", (alike.numbers.shape[1],))
+        joint: JointOf = alike.opened(self.numbers)
+        self.joint, self.record = joint, record
+        self.q, self.v = symbols("q", (joint.nq,)), symbols("v", (joint.nv,))
+        self.parent = symbols("parent", (record.size,))
+        V, a_fg, pose = record.read(self.parent)
+        v, V = (np.zeros(joint.nv), np.zeros(6)) if rest else (self.v, V)
+        self.body = dynamics.body_kinematics(joint.steps, self.q, v, V, pose)
+        self.own = record.row(self.body.V, self.body.path.rotate(a_fg), self.body.R_WB, self.body.p_WB)
+        self.carry = _Carry(self.numbers)
+        steps, self.phi, bias = self.carry.hold(
+            (self.body.path.steps, self.body.subspace, tuple(self.body.c if wet else self.body.zeta))
+        )
+        self.path, self.bias = Path(steps), Bias(*bias)
+
+    @property
+    def _given(self) -> dict[str, Array]:
+        return {"numbers": self.numbers, "q": self.q, "v": self.v, "parent": self.parent}
+
+    @property
+    def _carried(self) -> Array:
+        return self.carry.row(self.carry.symbols)
+
+    def motion(self) -> Program:
+        """numbers, q, v, record of the parent → own record, carry."""
+        carried = self.carry.row(self.carry.values)
+        return compiler.program_between("motion", self._given, {"own": self.own, "carry": carried})
+
+    def articulated(self) -> tuple[Program, Program]:
+        """The two sweeps of forward dynamics.
+
+        inward: numbers, carry, τ, I* and β* of the body, those of the parent → gain and part, those of the parent;
+        outward: numbers, carry, gain and part, a' of the parent → a', v̇.
+        """
+        star, above = symbols("star", (STAR,)), symbols("above", (STAR,))
+        tau, a_parent = symbols("tau", (self.joint.nv,)), symbols("a_parent", (6,))
+        I, beta = full(star)
+        joint = dynamics.joint_balance(I, beta, self.phi, tau, self.joint.rows, self.joint.armature)
+        seen, push = dynamics.passed_on(self.path, self.bias, I, beta, joint)
+        later = _Carry(self.numbers)
+        for x in self._carried:  # at hand in both
+            later.known.add(str(x.sx))
+        solved = None if joint is None else later.hold((joint.gain, joint.part))
+        common = {"numbers": self.numbers, "carry": self._carried}
+        inward = compiler.program_between(
+            "inward",
+            {**common, "tau": tau, "star": star, "above": above},
+            {"gain": later.row(later.values), "above": above + halved(seen, push)},
+        )
+        a, vdot = dynamics.accelerated(self.path, self.phi, self.bias, solved, a_parent)
+        outward = compiler.program_between(
+            "outward",
+            {**common, "gain": later.row(later.symbols), "a_parent": a_parent},
+            {"a": np.asarray(a), "vdot": np.asarray(vdot)},
+        )
+        return inward, outward
+
+    def accelerating(self) -> Program:
+        """numbers, carry, v̇, a' of the parent → a' for given v̇."""
+        vdot, a_parent = symbols("vdot_given", (self.joint.nv,)), symbols("a_parent", (6,))
+        a = dynamics.arriving(self.path, self.bias, a_parent)
+        if self.joint.nv:
+            a = a + self.phi @ vdot
+        given = {"numbers": self.numbers, "carry": self._carried, "vdot_given": vdot, "a_parent": a_parent}
+        return compiler.program_between("acceleration", given, {"a": a})
+
+    def loading(self) -> Program:
+        """numbers, carry, what bears on the body and on its parent → the joint's force, what bears on the parent."""
+        load, above = symbols("load", (6,)), symbols("load_above", (6,))
+        given = {"numbers": self.numbers, "carry": self._carried, "load": load, "load_above": above}
+        results = {"tau_found": self.phi.T @ load, "load_above": above + self.path.force_back(load)}
+        return compiler.program_between("load", given, results)
+
+
+def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:
+    """numbers, V, a_f − g, axes and origin, a', the water's velocity, acceleration and gradient, totals → rows, totals.
+
+    Args:
+        alike: What acts on bodies of one kind.
+        world: Gravity and water.
+        flow: How the water's motion is given.
+        after: What is computed.
+        moving: Whether the water's velocity is given at all.
+    """
+
+    def compute(**x: Array) -> tuple[Array, ...]:
+        acting: ActingOn = alike.opened(x["numbers"])
+        motion, V = _motion(x["V"], x["a_fg"], x["pose"], x["v_f"], x["a_f"], world, flow)
+        w, gravity = V[3:], motion.R_WB.T @ world.gravity_vector
+        turning = np.zeros(3) if flow.wet else cross(w, V[:3])  # of true accelerations, which dry mechanisms have
+        if flow.wet and flow.velocity and moving:  # velocities were relative to the water
+            along = motion.R_WB.T @ x["v_f"]
+            V, turning = V + np.concatenate([along, np.zeros(3)]), cross(w, along)
+        rate = x["a"] + np.concatenate([gravity - turning, np.zeros(3)])
+        now = BodyNow(acting, _body(acting), motion, V, x["a"], rate, x["gradient"].reshape(3, 3))
+        found = after.function(now)
+        rows = [np.asarray(found[name]).reshape(shape) for name, shape in after.rows.items()]
+        return *rows, x["totals"] + np.array([found[name] for name in after.totals])
+
+    shapes = _water_shapes(alike) | {"a": (6,), "gradient": (9,), "totals": (len(after.totals),)}
+    return compiler.trace(compute, shapes, name="after", outputs=(*after.rows, "totals"))
+
+
+def _water_shapes(alike: Alike) -> dict[str, tuple[int, ...]]:
+    return {"numbers": (alike.numbers.shape[1],), "V": (6,), "a_fg": (3,), "pose": (12,), "v_f": (3,), "a_f": (3,)}
+
+
+def _motion(V: Array, a_fg: Array, pose: Array, v_f: Array, a_f: Array, world: World, flow: Flow) -> tuple[Motion, Array]:
+    """Motion of a body in the water, and V as its record has it."""
+    R, p = pose[:9].reshape(3, 3), pose[9:]
+    velocity = V if flow.velocity else V - np.concatenate([R.T @ v_f, np.zeros(3)])
+    a_water = a_fg if flow.acceleration else R.T @ (a_f - world.gravity_vector)
+    return Motion(velocity, a_water, R, p, world.down @ p, world.water_density), V
+
+
+def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Program:
+    """numbers, V, a_f − g, axes and origin, the water's velocity and acceleration, a wrench → inertia and force of a body.
+
+    Args:
+        alike: What acts on bodies of one kind.
+        world: Gravity and water.
+        flow: How the water's motion is given.
+        wrench: Whether a wrench is added.
+    """
+
+    def force(**x: Array) -> Array:
+        acting: ActingOn = alike.opened(x["numbers"])
+        if flow.wet:
+            motion, V = _motion(x["V"], x["a_fg"], x["pose"], x["v_f"], x["a_f"], world, flow)
+            I, F = force_in_water(_body(acting), acting.rigid, motion, V, uniform=flow.velocity)
+        else:
+            I, F = dry_force(acting.rigid, x["V"])
+        return halved(np.zeros((6, 6)) if I is None else I, F + x["wrench_on"] if wrench else F)
+
+    return compiler.trace(force, _water_shapes(alike) | {"wrench_on": (6,)}, name="force", outputs=("star",))
+
+
+def _body(acting: ActingOn) -> Any:
+    """A body with hydrodynamics of open numbers, as the equations of water see it."""
+    water = acting.water
+    if not isinstance(water, Water):
+        return SimpleNamespace(name="body", hydro=water)
+    matrix = added_mass.Matrix(((0.0,) * 6,) * 6)
+    object.__setattr__(matrix, "matrix", water.added_mass)
+    out = Hydro()
+    for name, value in (
+        ("volume", water.volume),
+        ("buoyancy_center", water.center),
+        ("added_mass", (matrix,)),
+        ("drag", water.drag),
+    ):
+        object.__setattr__(out, name, value)
+    return SimpleNamespace(name="body", hydro=out)

@@ -1,0 +1,238 @@
+"""Bodies of the same kind: their joints and what acts on them have one structure, and only numbers differ.
+
+One program serves all bodies of a kind. The numbers in which they differ are its input; those that all share are folded in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs import hydro
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Hydro, Model, PrismaticStep, RevoluteStep, RigidBody, SlideStep
+from hydromechs.spatial import Path, Screw, Turn
+from hydromechs.values import Array
+
+__all__ = ["ActingOn", "Alike", "JointOf", "Kinds", "Water", "acting_on", "joint_of", "kinds_of", "same"]
+
+MOST = 10
+"""Kinds of joints above which their constant parts are brought to one form, which costs operations and saves code."""
+
+
+def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> Any:
+    """One thing for several of the same structure.
+
+    Args:
+        things: Nested tuples, arrays and numbers.
+        number: Gives what stands for floats that differ, one of each thing.
+    """
+    first = things[0]
+    if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
+        return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
+    if any(type(x) is not type(first) for x in things):
+        raise UnsupportedFeature("branches differ in more than numbers: their joints are not of the same kinds")
+    if isinstance(first, np.ndarray) and all(x.shape == first.shape for x in things):
+        rows = np.stack([x.ravel() for x in things])
+        shared = (rows == rows[0]).all(axis=0)
+        flat = [float(rows[0, k]) if shared[k] else number(tuple(rows[:, k].tolist())) for k in range(rows.shape[1])]
+        return np.array(flat).reshape(first.shape)
+    if isinstance(first, tuple) and all(len(x) == len(first) for x in things):
+        parts = [same(row, number) for row in zip(*things, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    if any(x != first for x in things):
+        raise UnsupportedFeature(f"branches differ in more than numbers: {', '.join(map(repr, things))}")
+    return first
+
+
+@dataclass(frozen=True)
+class _Hole:
+    """The place of an open number in a template."""
+
+    number: int
+
+
+def _filled(template: Any, numbers: Array) -> Any:
+    """A template with its open numbers filled in."""
+    if isinstance(template, _Hole):
+        return numbers[template.number]
+    if isinstance(template, np.ndarray):
+        if template.dtype != object:
+            return template
+        return np.array([_filled(x, numbers) for x in template.ravel()]).reshape(template.shape)
+    if isinstance(template, tuple):
+        parts = [_filled(part, numbers) for part in template]
+        return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
+    return template
+
+
+class Alike:
+    """Several things of one structure.
+
+    Args:
+        things: Nested tuples, arrays and numbers.
+    """
+
+    def __init__(self, things: Sequence[Any]) -> None:
+        found: dict[tuple[float, ...], _Hole] = {}
+        self.template = same(things, lambda values: found.setdefault(values, _Hole(len(found))))
+        """What all share, with holes."""
+        self.numbers = np.array(list(found), dtype=float).reshape(len(found), len(things)).T
+        """What fills the holes, shape (things, n)."""
+
+    def opened(self, numbers: Array) -> Any:
+        """The thing with numbers or symbols in its holes, shape (n,)."""
+        return _filled(self.template, numbers)
+
+
+class JointOf(NamedTuple):
+    """The joint of a body as its kind sees it."""
+
+    steps: tuple
+    """Steps from the parent's frame, with places in q and v counted from the joint's own."""
+    rows: tuple[int, ...] | None
+    """As `Model.free_rows` has them."""
+    armature: Array | None
+    """Inertia of geared rotors, shape (n,); None for none."""
+    nq: int
+    """Number of its coordinates."""
+    nv: int
+    """Number of its velocities."""
+
+
+class Water(NamedTuple):
+    """The package's own hydrodynamics of a body, as numbers."""
+
+    volume: float
+    """Displaced volume [m³]."""
+    center: Array
+    """Centre of buoyancy [m], shape (3,)."""
+    added_mass: Array
+    """Added mass of a body that is all under water, shape (6, 6)."""
+    drag: tuple
+    """Elements as `hydro.drag_numbers` gives them, or a user's own as they are."""
+
+
+class ActingOn(NamedTuple):
+    """What acts on a body as its kind sees it."""
+
+    rigid: RigidBody | None
+    """Its inertia with that of bodies fixed to it."""
+    water: Any
+    """`Water`, or hydrodynamics of the user's own, or None."""
+    mass: float
+    """Its own mass [kg]."""
+    com: Array
+    """Its own centre of mass [m], shape (3,)."""
+    moves: bool
+    """Whether it can move in the world."""
+
+
+class Kinds(NamedTuple):
+    """Bodies by kind."""
+
+    of: np.ndarray
+    """Kind of each body, shape (nb,)."""
+    place: np.ndarray
+    """Place of each body among those of its kind, shape (nb,)."""
+    alike: tuple[Alike, ...]
+    """The bodies of each kind."""
+
+
+def joint_of(model: Model, i: int, armature: Array | None) -> JointOf:
+    """The joint of body i."""
+    iq, iv, at = model.q_slices[i].start, model.v_slices[i].start, model.v_slices[i]
+    steps = tuple(s._replace(iq=s.iq - iq, iv=s.iv - iv) if hasattr(s, "iq") else _floats(s) for s in model.steps[i])
+    rotors = None if armature is None or not any(armature[at]) else np.asarray(armature[at], dtype=float)
+    return JointOf(steps, model.free_rows[i], rotors, model.q_slices[i].stop - iq, at.stop - iv)
+
+
+def _floats(step: Any) -> Any:
+    """A constant step with its vectors as arrays of floats."""
+    return type(step)(*(np.asarray(x, dtype=float) if isinstance(x, tuple | list) else x for x in step))
+
+
+def acting_on(model: Model, i: int) -> ActingOn:
+    """What acts on body i."""
+    body, density = model.bodies[i], model.world.water_density
+    water: Any = body.hydro
+    if isinstance(water, Hydro):
+        own = hydro.drag_wrench.dispatch
+        drag = tuple(
+            hydro.drag_numbers(e, density) if own(type(e)).__module__.startswith("hydromechs.") else e for e in water.drag
+        )
+        M_A = np.zeros((6, 6))
+        for element in water.added_mass:
+            M_A = M_A + hydro.added_mass_matrix(element, density)
+        water = Water(water.volume, np.array(water.buoyancy_center), M_A, drag)
+    return ActingOn(model.rigid[i], water, body.inertia.mass, np.array(body.inertia.com), model.moves[i])
+
+
+def kinds_of(things: Sequence[Any]) -> Kinds:
+    """Things by structure; joints of too many kinds are brought to fewer.
+
+    Args:
+        things: Of each body, what a program depends on.
+    """
+    shapes = [_structure(thing) for thing in things]
+    if len(set(shapes)) > MOST and isinstance(things[0], JointOf):
+        things = [_plain(joint) for joint in things]
+        shapes = [_structure(thing) for thing in things]
+    number: dict[Any, int] = {}
+    members: list[list[Any]] = []
+    of, place = np.zeros(len(things), dtype=int), np.zeros(len(things), dtype=int)
+    for i, (thing, shape) in enumerate(zip(things, shapes, strict=True)):
+        k = of[i] = number.setdefault(shape, len(number))
+        if k == len(members):
+            members.append([])
+        place[i] = len(members[k])
+        members[k].append(thing)
+    return Kinds(of, place, tuple(Alike(group) for group in members))
+
+
+def _structure(thing: Any) -> Any:
+    """All of a thing but its floats, hashable."""
+    if isinstance(thing, float | np.floating):
+        return float
+    if isinstance(thing, np.ndarray):
+        return thing.shape
+    if isinstance(thing, tuple):
+        return (type(thing), *(_structure(part) for part in thing))
+    return thing if thing is None or isinstance(thing, int | str) else (type(thing), id(thing))
+
+
+def _plain(joint: JointOf) -> JointOf:
+    """A joint whose constant steps are one turn before each moving one, and one at the end if there was any.
+
+    In a composition hinges turn about z and slides are along vectors, whatever axes they had.
+    """
+    composed = sum(hasattr(s, "iq") for s in joint.steps) > 1
+    steps: list[Any] = []
+    stretch: list[Any] = []
+    for step in joint.steps:
+        if not hasattr(step, "iq"):
+            stretch.append(step)
+            continue
+        after: list[Any] = []
+        if composed and isinstance(step, RevoluteStep):
+            k = step.axis
+            P = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]  # takes z to the axis
+            stretch.append(Turn(P, np.zeros(3)))
+            step, after = step._replace(axis=2), [Turn(P.T, np.zeros(3))]
+        elif composed and isinstance(step, PrismaticStep):
+            stretch.append(Screw(step.axis, step.distance, step.cos, step.sin))
+            step = SlideStep(tuple((step.sign * np.eye(3)[step.axis]).tolist()), step.iq, step.iv)
+        steps += [_one_turn(stretch), step]
+        stretch = after
+    if stretch:
+        steps.append(_one_turn(stretch))
+    return joint._replace(steps=tuple(steps))
+
+
+def _one_turn(stretch: Sequence[Any]) -> Turn:
+    """Constant steps as one."""
+    R, p = Path(tuple(stretch)).pose()
+    return Turn(np.array(R, dtype=float), np.array(p, dtype=float))

@@ -1,0 +1,388 @@
+"""Equations of large trees, rolled: programs of one body each, run for all bodies in a loop of compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Argument, Place, Program, Rolled, Stage, Sweep
+from hydromechs.model import Model
+from hydromechs.spatial import pose_matrix
+from hydromechs.values import Array
+
+from ._after import After
+from ._body_steps import STAR, Flow, JointSteps, Record, after_program, force_program, full
+from ._kinds import Kinds, acting_on, joint_of, kinds_of
+from ._table import shape_of
+
+__all__ = ["RolledTree", "rolled_equation"]
+
+
+class _Table:
+    """The table of a loop over bodies, and the numbers that its programs read.
+
+    Args:
+        model: The mechanism.
+    """
+
+    def __init__(self, model: Model) -> None:
+        nb = model.nb
+        self.columns: dict[str, np.ndarray] = {
+            "parent": np.array([nb if p < 0 else p for p in model.parent]),
+            "q": np.array([s.start for s in model.q_slices]),
+            "v": np.array([s.start for s in model.v_slices]),
+        }
+        self.numbers: list[np.ndarray] = []
+        self.size = 0
+
+    def ragged(self, name: str, kinds: Kinds, sizes: Sequence[int]) -> int:
+        """A column with the beginning of each body's row in an array of rows of different lengths; the array's size."""
+        lengths = np.array(sizes)[kinds.of]
+        ends = np.cumsum(lengths)
+        self.columns[name] = ends - lengths
+        return int(ends[-1])
+
+    def hoisted(self, name: str, kinds: Kinds, programs: Sequence[Program]) -> list[Program]:
+        """The programs less what depends on numbers alone; the results of that part go into the table of numbers."""
+        out, begin = [], np.zeros(len(kinds.of), dtype=int)
+        for k, (program, alike) in enumerate(zip(programs, kinds.alike, strict=True)):
+            before, after = compiler.hoist(program, "numbers")
+            rows, where = np.unique(compiler.evaluate_rows(before, alike.numbers), axis=0, return_inverse=True)
+            of = kinds.of == k
+            begin[of] = self.size + where.ravel()[kinds.place[of]] * rows.shape[1]
+            self.numbers.append(rows.ravel())
+            self.size += rows.size
+            out.append(after)
+        self.columns[name] = begin
+        return out
+
+    def stage(self, name: str, kinds: Kinds, column: str, programs: Sequence[Program], places: dict[str, Place]) -> Stage:
+        """A stage of programs whose arguments are at the same places whatever the kind, but for their numbers."""
+        hoisted = self.hoisted(f"{name}.numbers", kinds, programs)
+        here = places | {"numbers": Place(compiler.NUMBERS, f"{name}.numbers")}
+        at = tuple(tuple(here[a.name] for a in (*p.inputs, *p.outputs)) for p in hoisted)
+        if len(programs) == 1:
+            return Stage(tuple(hoisted), at)
+        self.columns[column] = kinds.of
+        return Stage(tuple(hoisted), at, column)
+
+
+class RolledTree:
+    """Loops over the bodies of a model.
+
+    Args:
+        model: The mechanism.
+        armature: Inertia of geared rotors at each degree of freedom, shape (nv,), or None.
+    """
+
+    def __init__(self, model: Model, armature: Array | None = None) -> None:
+        self.model = model
+        self.armature = armature
+
+    @cached_property
+    def joints(self) -> Kinds:
+        """Kinds of joints."""
+        return kinds_of([joint_of(self.model, i, self.armature) for i in range(self.model.nb)])
+
+    @cached_property
+    def acting(self) -> Kinds:
+        """Kinds of what acts on bodies."""
+        return kinds_of([acting_on(self.model, i) for i in range(self.model.nb)])
+
+    def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
+        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after.
+
+        Args:
+            extra: Which of the optional arguments there are, with their shapes.
+            after: What else is computed.
+        """
+        loop = _Loop(self, extra, after)
+        inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
+        loop.work["star"] = (self.model.nb + 1) * STAR
+        loop.gains([p.outputs[0].size for p in inward])
+        sweeps = (
+            loop.world(),
+            Sweep((loop.of_joints("motion", loop.motion), loop.of_bodies("force", loop.forces))),
+            Sweep((loop.of_joints("inward", inward),), backward=True),
+            Sweep((loop.of_joints("outward", outward), *loop.after())),
+        )
+        return loop.rolled("forward_dynamics", ("q", "v", "tau"), ("vdot",), sweeps)
+
+    def inverse_dynamics(self, extra: Sequence[Argument] = ()) -> Rolled:
+        """τ of (q, v, vdot, ...), see `hm.inverse_dynamics`.
+
+        Args:
+            extra: Which of the optional arguments there are, with their shapes.
+        """
+        loop = _Loop(self, extra, None)
+        loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
+        outward = (
+            loop.of_joints("motion", loop.motion),
+            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
+            loop.of_bodies("force", loop.forces),
+            loop.of_all(_load_program()),
+        )
+        inward = (loop.of_joints("load", [s.loading() for s in loop.steps]),)
+        sweeps = (loop.world(), Sweep(outward), Sweep(inward, backward=True))
+        return loop.rolled("inverse_dynamics", ("q", "v", "vdot"), ("tau",), sweeps)
+
+    def kinematics(self, extra: Sequence[Argument] = ()) -> Rolled:
+        """Poses and velocities of (q, v), see `hm.kinematics`.
+
+        Args:
+            extra: Nothing.
+        """
+        loop = _Loop(self, extra, None, posed=True)
+        outward = (loop.of_joints("motion", loop.motion), loop.of_all(_pose_program(loop.record)))
+        return loop.rolled("kinematics", ("q", "v"), ("X_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
+
+    def poses(self) -> Rolled:
+        """Axes (nb, 3, 3), origins (nb, 3) and velocities (nb, 6) of (q, v), in the world."""
+        loop = _Loop(self, (), None, posed=True)
+        outward = (loop.of_joints("motion", loop.motion), loop.of_all(_frame_program(loop.record)))
+        return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
+
+    def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
+        """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity.
+
+        Args:
+            extra: Nothing.
+        """
+        loop = _Loop(self, extra, None, rest=True)
+        loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
+        outward = (
+            loop.of_joints("motion", loop.motion),
+            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
+            loop.of_bodies("force", loop.forces),
+            loop.of_all(_load_program(rest=True)),
+        )
+        inward = (loop.of_joints("load", [s.loading() for s in loop.steps]),)
+        sweeps = (loop.world(), Sweep(outward), Sweep(inward, backward=True))
+        return loop.rolled("inertia_times", ("q", "vdot"), ("tau",), sweeps)
+
+    def instant(self, extra: Sequence[Argument], after: After) -> Rolled:
+        """What is computed of all bodies of (q, v, vdot, ...).
+
+        Args:
+            extra: Which of the optional arguments there are, with their shapes.
+            after: What is computed.
+        """
+        loop = _Loop(self, extra, after)
+        outward = (
+            loop.of_joints("motion", loop.motion),
+            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
+            *loop.after(),
+        )
+        return loop.rolled("instant", ("q", "v", "vdot"), (), (loop.world(), Sweep(outward)))
+
+
+class _Loop:
+    """What the loops of all equations share.
+
+    Args:
+        tree: The bodies.
+        extra: Optional arguments.
+        after: What is computed of bodies when their accelerations are known; None for nothing.
+        posed: Whether poses are wanted whatever the forces need.
+        rest: Whether the mechanism is at rest, without gravity.
+    """
+
+    def __init__(
+        self,
+        tree: RolledTree,
+        extra: Sequence[Argument],
+        after: After | None,
+        *,
+        posed: bool = False,
+        rest: bool = False,
+    ) -> None:
+        self.rest = rest
+        self.tree, self.model, self.extra = tree, tree.model, tuple(extra)
+        self.table = _Table(self.model)
+        self.given = {a.name: a for a in extra}
+        m, given = self.model, self.given
+        self.flow = Flow(m.wet, *(_uniform(given, x) for x in ("fluid_velocity", "fluid_acceleration")))
+        self.forces = [force_program(alike, m.world, self.flow, wrench="wrench" in given) for alike in tree.acting.alike]
+        moving = "fluid_velocity" in given
+        made = [] if after is None else [after_program(a, m.world, self.flow, after, moving=moving) for a in tree.acting.alike]
+        self._after = None if after is None else (after, made)
+        users = [*self.forces, *([] if self._after is None else self._after[1])]
+        self.record = Record(self.flow.wet and _uses(users, "a_fg"), posed or _uses(users, "pose"))
+        self.steps = [JointSteps(alike, self.record, self.flow.wet, rest=rest) for alike in tree.joints.alike]
+        self.motion = [s.motion() for s in self.steps]
+        self.work = {
+            "motion": (m.nb + 1) * self.record.size,
+            "acceleration": (m.nb + 1) * 6,
+            "carry": self.table.ragged("carry", tree.joints, [p.outputs[1].size for p in self.motion]),
+        }
+        """Working arrays and their sizes."""
+
+    def gains(self, sizes: Sequence[int]) -> None:
+        """A place for what the inward sweep leaves at each body: that of its inertia, which is done with, if it is enough."""
+        if max(sizes) > STAR:
+            self.work["gain"] = self.table.ragged("gain", self.tree.joints, sizes)
+
+    def of_joints(self, name: str, programs: Sequence[Program]) -> Stage:
+        """A stage of programs by kind of joint."""
+        return self.table.stage(name, self.tree.joints, "joint", programs, self.places)
+
+    def of_bodies(self, name: str, programs: Sequence[Program]) -> Stage:
+        """A stage of programs by kind of what acts on a body."""
+        return self.table.stage(name, self.tree.acting, "acting", programs, self.places)
+
+    def of_all(self, program: Program) -> Stage:
+        """A stage of one program for all bodies."""
+        return Stage((program,), (tuple(self.places[a.name] for a in (*program.inputs, *program.outputs)),))
+
+    def after(self) -> tuple[Stage, ...]:
+        """The stage of what is computed after, if there is any."""
+        return () if self._after is None else (self.of_bodies("after", self._after[1]),)
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """Where the arguments of the steps are, by their names in the programs."""
+        own, parent, record, given = compiler.ROW, "parent", self.record, self.given
+        none = Place("motion", own, record.size)  # of arguments that no program uses
+        out = {
+            "q": Place("q", "q"),
+            "v": none if self.rest else Place("v", "v"),
+            "tau": Place("tau", "v"),
+            "tau_found": Place("tau", "v"),
+            "vdot": Place("vdot", "v"),
+            "vdot_given": Place("vdot", "v"),
+            "parent": Place("motion", parent, record.size),
+            "own": Place("motion", own, record.size),
+            "record": Place("motion", own, record.size),
+            "V": Place("motion", own, record.size),
+            "a_fg": Place("motion", own, record.size, 6) if record.water else none,
+            "pose": Place("motion", own, record.size, record.at_pose) if record.pose else none,
+            "v_f": self._fluid("fluid_velocity", none),
+            "a_f": self._fluid("fluid_acceleration", none),
+            "wrench_on": Place("wrench", own, 6) if "wrench" in given else none,
+            "gradient": Place("gradient", own, 9) if "gradient" in given else none,
+            "carry": Place("carry", "carry"),
+            "gain": Place("gain", "gain") if "gain" in self.work else Place("star", own, STAR),
+            "star": Place("star", own, STAR),
+            "above": Place("star", parent, STAR),
+            "a": Place("acceleration", own, 6),
+            "a_parent": Place("acceleration", parent, 6),
+            "load": Place("load", own, 6),
+            "load_above": Place("load", parent, 6),
+            "X_WB": Place("X_WB", own, 16),
+            "R_WB": Place("R_WB", own, 9),
+            "p_WB": Place("p_WB", own, 3),
+            "V_WB_B": Place("V_WB_B", own, 6),
+        }
+        if self._after is not None:
+            rows = self._after[0].rows
+            out |= {name: Place(name, own, int(np.prod(shape))) for name, shape in rows.items()} | {"totals": Place("totals")}
+        return out
+
+    def _fluid(self, name: str, none: Place) -> Place:
+        """The water's motion at a body: its own row, or the one for all."""
+        if name not in self.given:
+            return none
+        return Place(name) if _uniform(self.given, name) else Place(name, compiler.ROW, 3)
+
+    def world(self) -> Sweep:
+        """What is known of the world, in the row after the last body's."""
+        m, record, flow = self.model, self.record, self.flow
+        uniform = [x for x in ("fluid_velocity", "fluid_acceleration") if x in self.given and _uniform(self.given, x)]
+        star = {"star": STAR} if self.work.get("star", 0) > m.nb * STAR else {}
+        sizes = {"motion": record.size, "acceleration": 6, **star, **({"load": 6} if "load" in self.work else {})}
+
+        def world(**fluid: Array) -> Any:
+            v_f, a_f = (fluid.get(x, np.zeros(3)) for x in ("fluid_velocity", "fluid_acceleration"))
+            V = np.concatenate([-v_f if flow.wet else np.zeros(3), np.zeros(3)])
+            row = record.row(V, a_f - m.world.gravity_vector, np.eye(3), np.zeros(3))
+            zeros = (np.zeros(n) for n in list(sizes.values())[2:])
+            return row, np.zeros(6) if self.rest else dynamics.world_acceleration(m), *zeros
+
+        program = compiler.trace(world, dict.fromkeys(uniform, (3,)), name="world", outputs=tuple(sizes))
+        places = (*(Place(x) for x in uniform), *(Place(name, shift=m.nb * n) for name, n in sizes.items()))
+        return Sweep((Stage((program,), (places,)),), once=True)
+
+    def rolled(self, name: str, inputs: Sequence[str], outputs: Sequence[str], sweeps: tuple[Sweep, ...]) -> Rolled:
+        """The whole loop."""
+        m, table = self.model, self.table
+        results = [Argument(x, shape_of(x, m)) for x in outputs]
+        cleared: tuple[str, ...] = ()
+        if self._after is not None:
+            after = self._after[0]
+            results += [Argument(x, (m.nb, *shape)) for x, shape in after.rows.items()]
+            results.append(Argument("totals", (len(after.totals),)))
+            cleared = ("totals",)
+        given = tuple(Argument(x, shape_of(x, m)) for x in inputs)
+        columns = tuple(table.columns)
+        return Rolled(
+            name,
+            (*given, *self.extra),
+            tuple(results),
+            columns,
+            np.stack([table.columns[c] for c in columns], axis=1),
+            np.concatenate([np.zeros(0), *table.numbers]),
+            self.work,
+            sweeps,
+            cleared,
+        )
+
+
+def _load_program(rest: bool = False) -> Program:
+    """Inertia and force, a' → what bears on a body; at rest, what its inertia needs alone."""
+
+    def load(star: Array, a: Array) -> Array:
+        I, F = full(star)
+        return I @ a if rest else I @ a - F
+
+    return compiler.trace(load, {"star": (STAR,), "a": (6,)}, name="load", outputs=("load",))
+
+
+def _pose_program(record: Record) -> Program:
+    """Record → pose (16,), velocity (6,)."""
+
+    def pose(**row: Array) -> Any:
+        V, _, at = record.read(row["record"])
+        assert at is not None
+        return pose_matrix(*at), V
+
+    return compiler.trace(pose, {"record": (record.size,)}, name="pose", outputs=("X_WB", "V_WB_B"))
+
+
+def _frame_program(record: Record) -> Program:
+    """Record → axes (3, 3), origin (3,), velocity (6,)."""
+
+    def frame(**row: Array) -> Any:
+        V, _, at = record.read(row["record"])
+        assert at is not None
+        return *at, V
+
+    return compiler.trace(frame, {"record": (record.size,)}, name="frame", outputs=("R_WB", "p_WB", "V_WB_B"))
+
+
+def _uniform(given: dict[str, Argument], name: str) -> bool:
+    """Whether the water's motion is the same at all bodies."""
+    return name not in given or given[name].shape == (3,)
+
+
+def _uses(programs: Sequence[Program], name: str) -> bool:
+    """Whether any of the programs uses an argument."""
+    for program in programs:
+        k = [a.name for a in program.inputs].index(name)
+        if any(op.kind == "input" and op.value[0] == k for op in program.operations):
+            return True
+    return False
+
+
+def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> Rolled:
+    """The loop of an equation over the bodies of a model.
+
+    Args:
+        model: The mechanism.
+        name: One of `ROLLED`.
+        extra: Optional arguments, with their shapes.
+    """
+    return getattr(RolledTree(model), name)(extra)

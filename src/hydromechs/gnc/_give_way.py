@@ -1,0 +1,128 @@
+"""A tool that gives way to the force that its wrist measures: admittance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.model import Model
+from hydromechs.simulation import Measured
+from hydromechs.values import Array, nearest, number, positive
+
+__all__ = ["GiveWay", "Given"]
+
+KEYS = ("sensor", "stiffness", "damping", "start", "touched")
+"""Keys of what a scenario file says of it."""
+ZEROING = 0.5
+"""Time over which the force at rest is averaged [s]."""
+
+
+class Given(NamedTuple):
+    """By how much a tool gave way."""
+
+    offset: Array
+    """δ, in world axes [m], shape (3,)."""
+    rate: Array
+    """Its mean rate until the next call, in world axes [m/s], shape (3,)."""
+
+
+class GiveWay:
+    """Moves the reference of a tool by the force on it, as if it hung on a spring and a damper.
+
+        D δ̇ = f − K (δ − δ_0),    f = −R_WS (f_S − f_0)
+
+    (admittance control; Hogan 1985). f_S is what a force-torque sensor outboard of the wrist measures, the force that its body
+    gets from the arm, and f the force of the surroundings on the tool. In rest δ − δ_0 = f/K. The law is solved exactly for a
+    force that stays for a period.
+
+    Before `start` it does not give way, and learns f_0, the weight of the hand in water, by a mean over half a second. From
+    then until `touched` it has no spring: a hand that holds something is drawn to where that is, and that is δ_0. So a path
+    begins where something was touched, and what navigation is off by is in δ_0.
+
+    Args:
+        sensor: Name of a force-torque sensor on the tool's body.
+        stiffness: K [N/m].
+        damping: D [N·s/m]; D/(K + k) should be well above the lag of the servos, k being the stiffness of what is touched.
+        start: Time from which it gives way [s].
+        touched: Time from which there is a spring [s]; `start` unless given.
+        period: Time between two calls [s].
+    """
+
+    SIZE = 9
+    """Length of its memory: δ, δ_0, f_0 in world axes."""
+
+    def __init__(
+        self, *, sensor: str, stiffness: float, damping: float, period: float, start: float = 0.0, touched: float | None = None
+    ) -> None:
+        self.sensor, self.period = sensor, period
+        self.stiffness, self.damping = positive(stiffness, "stiffness"), positive(damping, "damping")
+        self.start = number(start, "start")
+        self.touched = self.start if touched is None else number(touched, "touched")
+        if self.touched < self.start:
+            raise ValueError(f"touched is {self.touched:g} s, must not be before start, {self.start:g} s")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], period: float) -> GiveWay:
+        """From a mapping with sensor, stiffness, damping, and start and touched if there are such.
+
+        Args:
+            given: The mapping.
+            period: Time between two calls [s].
+        """
+        if not isinstance(given, Mapping) or set(given) - set(KEYS) or not {*KEYS[:3]} <= set(given):
+            raise ValueError(f"give_way is {given!r}, must have {', '.join(KEYS[:3])}, may have {', '.join(KEYS[3:])}")
+        try:
+            return cls(**given, period=period)
+        except ValueError as error:
+            raise ValueError(f"give_way: {error}") from None
+
+    def on(self, model: Model, tool: str, measured: Mapping[str, Measured]) -> None:
+        """Look up the sensor.
+
+        Args:
+            model: The mechanism.
+            tool: Name of the tool's frame.
+            measured: The sensors in front of the controller.
+        """
+        found = measured.get(self.sensor)
+        if found is None:
+            more = nearest(self.sensor, measured) if measured else "; there are no sensors"
+            raise ValueError(f"give_way of {tool!r}: no sensor {self.sensor!r}{more}")
+        if len(found.values) != 6 or not found.frame:
+            raise ValueError(f"give_way of {tool!r}: sensor {self.sensor!r} measures no force and torque; use a force_torque")
+        there, here = model.locate(tool), model.locate(found.frame)
+        if there.body != here.body:
+            raise ValueError(
+                f"give_way of {tool!r}: sensor {self.sensor!r} is on body {model.body_names[here.body]!r}, must be on that of "
+                f"the tool, {model.body_names[there.body]!r}"
+            )
+        self._R_TS = there.R.T @ here.R
+
+    def __call__(self, memory: Array, t: float, R_WT: Array, force: Array) -> tuple[Given, Array]:
+        """How far the tool gives way at a time, and what is to be remembered, shape (9,).
+
+        Args:
+            memory: What was remembered, shape (9,).
+            t: Time [s].
+            R_WT: The tool's axes in the world, shape (3, 3).
+            force: The force that the sensor measured last, in its axes [N], shape (3,); NaN if there is none yet.
+        """
+        offset, middle, weight = memory[:3], memory[3:6], memory[6:]
+        T, K, D = self.period, self.stiffness, self.damping
+        f_S = R_WT @ (self._R_TS @ force)
+        if not np.isfinite(f_S[0]):
+            return Given(offset, np.zeros(3)), memory
+        slack = 1e-6 * T
+        if t < self.start - slack:
+            share = 1.0 if not weight.any() else T / ZEROING
+            return Given(offset, np.zeros(3)), np.concatenate([offset, middle, weight + share * (f_S - weight)])
+        f = weight - f_S
+        if t < self.touched - slack:
+            there = offset + f * T / D
+            middle = there
+        else:
+            rest = middle + f / K
+            there = rest + (offset - rest) * np.exp(-K * T / D)
+        return Given(offset, (there - offset) / T), np.concatenate([there, middle, weight])

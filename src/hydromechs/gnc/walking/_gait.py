@@ -1,0 +1,116 @@
+"""Gaits: when which leg swings. A gait of your own derives from `Gait`."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.values import Array, number, positive
+
+__all__ = ["GAITS", "Gait", "Tripod", "Wave"]
+
+
+class Gait(abc.ABC):
+    """When which leg swings, again and again. Derive a class from it, with `offsets`, for a gait of your own.
+
+    A leg swings for the part 1 − duty of each period and stands for the rest.
+
+    Args:
+        period: Time of a whole cycle [s].
+        duty: Part of the period that each leg stands, above 0 and below 1.
+    """
+
+    least_duty: ClassVar[float] = 0.0
+    """Least duty with which the machine has feet enough on the ground."""
+
+    def __init__(self, *, period: float, duty: float) -> None:
+        self.period = positive(period, "period")
+        self.duty = number(duty, "duty")
+        if not (self.least_duty <= self.duty < 1.0 and self.duty > 0.0):
+            raise FieldError(
+                "duty", duty, f"must be at least {self.least_duty:.3g} for {type(self).__name__}, above 0, and below 1"
+            )
+
+    @abc.abstractmethod
+    def offsets(self, places: Array) -> Array:
+        """When in a cycle the legs begin to swing, as parts of the period, 0 to 1, shape (n,).
+
+        Args:
+            places: Feet from the body's origin in its axes at the start [m], shape (n, 3).
+        """
+
+    def progress(self, t: float, offsets: Array) -> Array:
+        """How far each leg is in its swing, 0 to 1; below 0 while it stands, shape (n,).
+
+        Args:
+            t: Time since the walk began [s].
+            offsets: As `offsets` gave them, shape (n,).
+        """
+        phase = np.mod(t / self.period - offsets, 1.0)
+        swing = 1.0 - self.duty
+        return np.where((phase < swing) & (t >= offsets * self.period), phase / swing, -1.0)
+
+    @property
+    def swing_time(self) -> float:
+        """Time of a swing [s]."""
+        return (1.0 - self.duty) * self.period
+
+    @property
+    def stance_time(self) -> float:
+        """Time that a foot stands [s]."""
+        return self.duty * self.period
+
+
+def around(places: Array) -> Array:
+    """Rank of the feet on the way round the body, 0 to n − 1, shape (n,)."""
+    angles = np.arctan2(places[:, 1], places[:, 0])
+    return np.argsort(np.argsort(np.mod(angles + 1e-9, 2.0 * np.pi)))
+
+
+class Tripod(Gait):
+    """Every second leg on the way round the body swings at the same time: two groups in turn.
+
+    Args:
+        period: Time of a whole cycle [s].
+        duty: Part of the period that each leg stands, at least 1/2.
+    """
+
+    least_duty = 0.5
+
+    def __init__(self, *, period: float = 4.0, duty: float = 0.6) -> None:
+        super().__init__(period=period, duty=duty)
+
+    def offsets(self, places: Array) -> Array:
+        """0 and 1/2 in turn."""
+        return 0.5 * (around(places) % 2)
+
+
+class Wave(Gait):
+    """One leg after the other, from the rear to the front on one side, then on the other: the steadiest gait and the slowest.
+
+    Args:
+        period: Time of a whole cycle [s].
+        duty: Part of the period that each leg stands; with six legs 5/6 or more.
+    """
+
+    least_duty = 0.75
+
+    def __init__(self, *, period: float = 12.0, duty: float = 0.86) -> None:
+        super().__init__(period=period, duty=duty)
+
+    def offsets(self, places: Array) -> Array:
+        """k/n for the k-th leg."""
+        n = len(places)
+        if self.duty < 1.0 - 1.0 / n:
+            raise FieldError("duty", self.duty, f"must be at least {1.0 - 1.0 / n:.4g} for a wave of {n} legs")
+        order = sorted(range(n), key=lambda k: (places[k, 1] < -1e-6, places[k, 0]))
+        out = np.empty(n)
+        out[order] = np.arange(n) / n
+        return out
+
+
+GAITS: dict[str, type[Gait]] = {"tripod": Tripod, "wave": Wave}
+"""Gaits by the names that scenario files have."""

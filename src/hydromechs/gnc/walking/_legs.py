@@ -1,0 +1,136 @@
+"""Legs of three revolute joints: where the feet are, and the joint angles that put them somewhere; all legs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hydromechs.dynamics import kinematics
+from hydromechs.model import Model, joints
+from hydromechs.values import Array
+
+__all__ = ["Legs"]
+
+TOLERANCE = 1e-7
+"""Error of a foot at which the search for angles ends [m]."""
+
+
+class Legs:
+    """The legs of a machine: each a chain of three revolute joints from the body to a foot.
+
+        p = P_1 + R(a_1, q_1) (P_2 + R(a_2, q_2) (... − P_2) − P_1)
+
+    with axes a and points P of the joints at zero, in the body's axes. Joints beyond the third may turn about the foot's point
+    without moving it, as a ball joint does there.
+
+    Args:
+        model: The machine.
+        feet: Names of frames or bodies whose origins are the feet.
+        body: Name of the body that they carry.
+    """
+
+    def __init__(self, model: Model, feet: Sequence[str], body: str) -> None:
+        root = model.body_index(body)
+        q, v = model.neutral()
+        kin = kinematics(model, q, v)
+        R, p = np.asarray(kin.R_WB[root], dtype=float), np.asarray(kin.p_WB[root], dtype=float)
+        self.feet = tuple(feet)
+        """Names of the feet."""
+        self.names: list[str] = []
+        """Names of the joints, three for each leg."""
+        axes, points, ends, limits = [], [], [], []
+        for foot in feet:
+            chain, end = _chain(model, foot, root)
+            for i in chain:
+                joint = model.bodies[i].joint
+                assert isinstance(joint, joints.Revolute)
+                self.names.append(model.body_names[i])
+                axis = np.asarray(kin.R_WB[i], dtype=float) @ (np.array(joint.axis) / np.linalg.norm(joint.axis))
+                axes.append(R.T @ axis)
+                points.append(R.T @ (np.asarray(kin.p_WB[i], dtype=float) - p))
+                limits.append(joint.limits or (-np.inf, np.inf))
+            place = model.locate(foot)
+            at = np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body]
+            ends.append(R.T @ (np.asarray(at, dtype=float) - p))
+            if end is not None and np.linalg.norm(at - kin.p_WB[end]) > 1e-9:
+                raise ValueError(f"foot {foot!r} is not at the joint of {model.body_names[end]!r}; name a frame or body there")
+        n = len(self.feet)
+        self.axes, self.points = np.reshape(axes, (n, 3, 3)), np.reshape(points, (n, 3, 3))
+        self.ends, self.limits = np.reshape(ends, (n, 3)), np.reshape(limits, (n, 3, 2))
+        self._cross = np.cross(self.axes[..., None, :], np.eye(3)).swapaxes(-1, -2)
+        """a × of each axis, shape (n, 3, 3, 3)."""
+        self._cross_twice = self._cross @ self._cross
+        self.at = [model.joint_part(name).q.start for name in self.names]
+        """Places of the joints in q."""
+
+    def positions(self, angles: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
+        """Feet from the body's origin in its axes [m], shape (n, 3), and their Jacobians, shape (n, 3, 3).
+
+        Args:
+            angles: Joint angles [rad], shape (n, 3).
+            legs: Which legs; all unless given.
+        """
+        K, P = self._cross[legs], self.points[legs]
+        s, v = np.sin(angles)[..., None, None], (1.0 - np.cos(angles))[..., None, None]
+        R = np.eye(3) + s * K + v * self._cross_twice[legs]  # Rodrigues
+        x = self.ends[legs]
+        J = np.zeros((len(x), 3, 0))
+        for k in (2, 1, 0):
+            arm = R[:, k] @ (x - P[:, k])[..., None]
+            J = np.concatenate([K[:, k] @ arm, R[:, k] @ J], axis=-1)
+            x = P[:, k] + arm[..., 0]
+        return x, J
+
+    def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
+        """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,).
+
+        By damped Newton steps; angles beyond the limits count as off by what the nearest ones within leave.
+
+        Args:
+            places: Wanted feet from the body's origin in its axes [m], shape (n, 3).
+            start: Angles to begin with [rad], shape (n, 3).
+            legs: Which legs; all unless given.
+        """
+        q = np.array(start, dtype=float)
+        low, high = self.limits[legs][..., 0], self.limits[legs][..., 1]
+        damping = 1e-10 * np.eye(3)
+        for _ in range(25):
+            x, J = self.positions(q, legs)
+            off = places - x
+            if np.abs(off).max() < TOLERANCE:
+                break
+            Jt = J.swapaxes(1, 2)
+            step = np.linalg.solve(Jt @ J + damping, Jt @ off[..., None])[..., 0]
+            longest = np.abs(step).max(axis=1, keepdims=True)
+            new = np.clip(q + step * np.minimum(1.0, 0.4 / np.maximum(longest, 1e-12)), low, high)
+            if np.abs(new - q).max() < TOLERANCE:
+                break  # as near as the limits let it
+            q = new
+        return q, np.linalg.norm(off, axis=1)
+
+
+def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:
+    """Bodies of the three revolute joints from the body to a foot, and the body of a ball joint at the foot."""
+    at = model.locate(foot).body
+    out: list[int] = []
+    ball: int | None = None
+    while at >= 0 and at != root:
+        joint = model.bodies[at].joint
+        if isinstance(joint, joints.Free):
+            at = -1
+            break
+        if isinstance(joint, joints.Ball) and not out and ball is None:
+            ball = at
+        elif isinstance(joint, joints.Revolute):
+            out.append(at)
+        elif not isinstance(joint, joints.Fixed):
+            kind = type(joint).__name__.lower()
+            raise ValueError(f"leg of foot {foot!r}: joint {model.body_names[at]!r} is {kind}; legs have three revolute joints")
+        at = model.parent[at]
+    body = model.body_names[root]
+    if at < 0:
+        raise ValueError(f"foot {foot!r} does not hang on body {body!r}; name the body that carries the legs")
+    if len(out) != 3:
+        raise ValueError(f"leg of foot {foot!r} has {len(out)} revolute joints between it and {body!r}, must have three")
+    return out[::-1], ball

@@ -1,0 +1,118 @@
+"""Generated chains that are machines: a swimming snake of n modules, an umbilical of n segments."""
+
+from __future__ import annotations
+
+import math
+
+from hydromechs.model import Body, Frame, Hydro, Inertia, Model, Origin, World, added_mass, drag, joints, shapes, visual
+from hydromechs.values import positive, whole
+
+__all__ = ["snake", "umbilical"]
+
+ALONG_X = Origin((0.0, 0.0, 0.0), (0.0, math.pi / 2, 0.0))
+"""A frame whose z axis is x of the body."""
+ESTIMATED = "estimated: a solid cylinder; added mass and strip drag of cylinders, drag coefficient 1.1"
+
+
+def _cylinder(mass: float, radius: float, length: float) -> Inertia:
+    """Solid cylinder on x, from the origin on."""
+    across = mass * (3.0 * radius**2 + length**2) / 12.0
+    return Inertia(mass=mass, com=(0.5 * length, 0.0, 0.0), tensor=(0.5 * mass * radius**2, across, across, 0.0, 0.0, 0.0))
+
+
+def _water(radius: float, length: float, coefficient: float) -> Hydro:
+    """Of a cylinder on x, from the origin on."""
+    return Hydro(
+        volume=math.pi * radius**2 * length,
+        buoyancy_center=(0.5 * length, 0.0, 0.0),
+        added_mass=(added_mass.Cylinder.along("x", 0.0, length, radius=radius),),
+        drag=(drag.Cylinder.along("x", 0.0, length, radius=radius, coefficient=coefficient),),
+    )
+
+
+def snake(n: int, *, length: float = 0.3, radius: float = 0.05, relative_density: float = 1.0) -> Model:
+    """A swimming snake: `n` equal modules in a row, joined about z and y in turn. World NED; the first, the head, is free.
+
+    All of it is an estimate. The head looks along −x, so that the other modules follow along x; frames "head" and "tail" are
+    its ends. Joints stop at 90°.
+
+    Args:
+        n: Number of modules, named "module1" (the head) to "module<n>".
+        length: Of a module [m].
+        radius: Of a module [m].
+        relative_density: Mass of a module over that of the water it displaces [-].
+    """
+    n = whole(n, "n", least=1)
+    length, radius = positive(length, "length"), positive(radius, "radius")
+    world = World(axes="NED")
+    mass = positive(relative_density, "relative_density") * world.water_density * math.pi * radius**2 * length
+    middle = Origin((0.5 * length, 0.0, 0.0), ALONG_X.rpy)
+    tube = visual.Capsule(
+        radius=radius, length=max(length - 2.6 * radius, 0.1 * radius), origin=middle, color=(0.95, 0.75, 0.12)
+    )
+    ring = visual.Cylinder(radius=1.03 * radius, length=0.3 * radius, origin=middle, role="frame")
+    bodies: list[Body] = []
+    for k in range(n):
+        joint: joints.Joint = joints.Free()
+        looks: tuple[visual.Visual, ...] = (tube, ring)
+        if k:
+            axis = (0.0, 0.0, 1.0) if k % 2 else (0.0, 1.0, 0.0)
+            turned = Origin() if k % 2 else Origin((0.0, 0.0, 0.0), (math.pi / 2, 0.0, 0.0))
+            joint = joints.Revolute(
+                placement=Origin((length, 0.0, 0.0)), axis=axis, limits=(-math.pi / 2, math.pi / 2), damping=0.05
+            )
+            looks += (visual.Cylinder(radius=0.6 * radius, length=1.7 * radius, origin=turned, role="joint"),)
+        else:
+            looks += (visual.Sphere(radius=0.8 * radius, origin=Origin((0.35 * radius, 0.0, 0.0)), role="glass"),)
+        frames = [Frame("head", Origin())] if k == 0 else []
+        frames += [Frame("tail", Origin((length, 0.0, 0.0)))] if k == n - 1 else []
+        bodies.append(
+            Body(
+                name=f"module{k + 1}",
+                parent=bodies[-1].name if bodies else None,
+                joint=joint,
+                inertia=_cylinder(mass, radius, length),
+                hydro=_water(radius, length, 1.1),
+                frames=tuple(frames),
+                shapes=(shapes.Capsule(radius=radius, length=max(length - 2.0 * radius, 0.1 * radius), origin=middle),),
+                visual=looks,
+            )
+        )
+    return Model(name=f"snake_{n}", world=world, bodies=tuple(bodies), sources=(("everything", ESTIMATED),))
+
+
+def umbilical(
+    n: int, *, length: float = 100.0, diameter: float = 0.02, mass_per_length: float = 0.4, coefficient: float = 1.1
+) -> Model:
+    """A hanging umbilical: `n` equal straight segments on ball joints, the first on the world. World NED; it hangs at zero.
+
+    It has weight, buoyancy, added mass and strip drag, no bending stiffness: that of a bending stiffness EI is a servo of the
+    stiffness n EI / length in each joint. Frame "end" is its lower end.
+
+    Args:
+        n: Number of segments, named "segment1" (the upper one) to "segment<n>".
+        length: Of all of it [m].
+        diameter: Outer diameter [m].
+        mass_per_length: Mass in air [kg/m].
+        coefficient: Drag coefficient across [-].
+    """
+    n = whole(n, "n", least=1)
+    length, radius = positive(length, "length"), 0.5 * positive(diameter, "diameter")
+    part = length / n
+    middle = Origin((0.5 * part, 0.0, 0.0), ALONG_X.rpy)
+    look = visual.Capsule(radius=radius, length=part, origin=middle, color=(0.95, 0.45, 0.10))
+    bodies: list[Body] = []
+    for k in range(n):
+        placement = Origin((part, 0.0, 0.0)) if k else Origin((0.0, 0.0, 0.0), (0.0, -math.pi / 2, 0.0))
+        bodies.append(
+            Body(
+                name=f"segment{k + 1}",
+                parent=bodies[-1].name if bodies else None,
+                joint=joints.Ball(placement=placement),
+                inertia=_cylinder(positive(mass_per_length, "mass_per_length") * part, radius, part),
+                hydro=_water(radius, part, coefficient),
+                frames=(Frame("end", Origin((part, 0.0, 0.0))),) if k == n - 1 else (),
+                visual=(look,),
+            )
+        )
+    return Model(name=f"umbilical_{n}", world=World(axes="NED"), bodies=tuple(bodies), sources=(("hydro", ESTIMATED),))

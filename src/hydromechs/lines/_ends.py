@@ -1,0 +1,146 @@
+"""The upper end of a line: a point of a body, or a point of a ship that moves as it is told, or with the waves."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.model import Model
+from hydromechs.model.component import FrameNow, Now
+from hydromechs.spatial import clamp
+from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, check_fields
+
+__all__ = ["FramePoint", "RidingPoint", "SwayingPoint", "TopNow", "TopPoint", "place_at"]
+
+
+class TopNow(NamedTuple):
+    """The upper end at the present instant."""
+
+    p: Array
+    """In world axes [m], shape (3,)."""
+    v: Array
+    """In world axes [m/s], shape (3,)."""
+    frame: FrameNow | None
+    """The frame that feels its force; None where the force is the ship's matter."""
+
+
+class TopPoint(abc.ABC):
+    """Where a line ends above."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def now(self, now: Now) -> TopNow:
+        """Where it is at the present instant."""
+
+    @abc.abstractmethod
+    def start(self, model: Model, q: Array) -> Array:
+        """Where it is before anything moves, in world axes [m], shape (3,).
+
+        Args:
+            model: The mechanism.
+            q: Configuration at the start, shape (nq,).
+        """
+
+    def check(self, model: Model) -> None:  # noqa: B027  a point of the world fits every model
+        """Raise `KeyError` if it does not fit a model."""
+
+
+def place_at(model: Model, name: str, q: Array) -> Array:
+    """Origin of a frame at a configuration, in world axes [m], shape (3,), floats."""
+    kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
+    place = model.locate(name)
+    return np.array(kin.p_WB[place.body] + kin.R_WB[place.body] @ place.p, dtype=float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FramePoint(TopPoint):
+    """A frame of the mechanism: a ship, a garage or a depressor that is simulated too, and feels the line."""
+
+    name: str
+    """Frame or body."""
+
+    def now(self, now: Now) -> TopNow:
+        """Where the frame is."""
+        frame = now.frame(self.name)
+        return TopNow(frame.p, frame.v, frame)
+
+    def start(self, model: Model, q: Array) -> Array:
+        """Where the frame is at the start."""
+        return place_at(model, self.name, q)
+
+    def check(self, model: Model) -> None:
+        """The frame must be there."""
+        model.locate(self.name)
+
+
+def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
+    """Factor that grows from 0 to 1 within a time, smoothly, and its rate [1/s]."""
+    if not ramp:
+        return 1.0, 0.0
+    x = clamp(t / ramp, 0.0, 1.0)
+    return x * x * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x) / ramp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwayingPoint(TopPoint):
+    """A point that sways about a place as it is told, p_k = place_k + a_k sin(2π t / T + φ_k); fixed without amplitudes."""
+
+    position: Vector3
+    """Mean place in world axes [m], shape (3,)."""
+    amplitude: Vector3 = (0.0, 0.0, 0.0)
+    """Amplitudes a along the world axes [m], shape (3,)."""
+    phase: Vector3 = (0.0, 0.0, 0.0)
+    """Phases φ of the three [rad], shape (3,)."""
+    period: Positive = 8.0
+    """Period T [s]."""
+    ramp: NotNegative = 10.0
+    """Time in which the motion grows to its full size, so that the line starts at rest [s]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def now(self, now: Now) -> TopNow:
+        """Sine along each axis."""
+        grown, rate = _grown(now.t, self.ramp)
+        omega = 2.0 * math.pi / self.period
+        angles = [omega * now.t + phi for phi in self.phase]
+        away = np.array([a * np.sin(x) if a else 0.0 for a, x in zip(self.amplitude, angles, strict=True)])
+        v = np.array([a * omega * np.cos(x) if a else 0.0 for a, x in zip(self.amplitude, angles, strict=True)])
+        return TopNow(np.array(self.position) + grown * away, grown * v + rate * away, None)
+
+    def start(self, model: Model, q: Array) -> Array:
+        """Where the motion begins: the place itself, with a ramp."""
+        away = np.zeros(3) if self.ramp else np.array(self.amplitude) * np.sin(self.phase)
+        return np.array(self.position) + away
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RidingPoint(TopPoint):
+    """A point of a small ship that rides the waves: it goes up and down by a part of the waves' height at its place."""
+
+    position: Vector3
+    """Place on calm water, in world axes [m], shape (3,)."""
+    response: NotNegative = 1.0
+    """Its heave over that of the water's surface [-]; 1 for ships that are short beside the waves."""
+    ramp: NotNegative = 10.0
+    """Time in which the motion grows to its full size, so that the line starts at rest [s]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def now(self, now: Now) -> TopNow:
+        """Up by the waves' height over its place."""
+        grown, rate = _grown(now.t, self.ramp)
+        p, up = np.array(self.position), -now.model.world.down
+        height, rise = now.water.waves_at(p)
+        return TopNow(p + self.response * grown * height * up, self.response * (grown * rise + rate * height) * up, None)
+
+    def start(self, model: Model, q: Array) -> Array:
+        """Its place on calm water."""
+        return np.array(self.position)

@@ -1,0 +1,104 @@
+"""A line that only pulls: the elastic catenary between its ends at every instant, without inertia or drag.
+
+It is right where the line moves slowly: where its drag and inertia are small beside its weight. A `Tether` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.model import Model
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
+from hydromechs.spatial import maximum, norm
+from hydromechs.values import Array, Positive, check_fields
+
+from ._cable import Cable
+from ._catenary import catenary_pull
+from ._ends import TopPoint, place_at
+
+__all__ = ["HangingLine"]
+
+LEAST_WEIGHT = 1e-3
+"""Weight in water over the dry weight below which a line does not hang [-]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HangingLine(Component):
+    """A cable from a frame of a body up to a point of a ship or of another body, in the shape in which it hangs at rest."""
+
+    outputs = (
+        Output(
+            "hanging_tension", "N", "tension of the hanging line at its lower and upper end", ("lower", "upper"), "line_end"
+        ),
+    )
+
+    name: str
+    """Name, unique among the components."""
+    frame: str
+    """Frame or body at its lower end."""
+    top: TopPoint
+    """Its upper end."""
+    cable: Cable
+    """What it is made of; its mass, diameter and axial stiffness count."""
+    length: Positive
+    """Unstretched length at the start [m]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"hanging line {self.name!r}: HangingLine")
+        kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
+        for key, (kind, example) in kinds.items():
+            if not isinstance(getattr(self, key), kind):
+                raise FieldError(f"hanging line {self.name!r}: {key}", getattr(self, key), f"must be as lines.{example}")
+
+    def check(self, model: Model) -> None:
+        """Its frames must be there, and it must have a weight in water."""
+        model.locate(self.frame)
+        self.top.check(model)
+        world = model.world
+        weight = self.cable.weight(world.water_density, world.gravity)
+        if abs(weight) <= LEAST_WEIGHT * self.cable.mass * world.gravity:
+            raise ValueError(
+                f"hanging line {self.name!r} has a weight in water of {weight:.3g} N/m and takes no shape of its own; "
+                "use a Tether, or change its mass or diameter"
+            )
+
+    def check_start(self, model: Model, q: Array) -> None:
+        """It must reach from end to end."""
+        apart = float(np.linalg.norm(self.top.start(model, q) - place_at(model, self.frame, q)))
+        if apart > self.length:
+            raise ValueError(
+                f"hanging line {self.name!r} is {self.length:g} m long, but its ends are {apart:.6g} m apart at the start; "
+                "make it longer, or start nearer"
+            )
+
+    def inputs(self, model: Model) -> list[Slot]:
+        """Its unstretched length [m], to pay it out and haul it in."""
+        return [Slot("length", self.length, "m", limits=(1e-3 * self.length, 1e3 * self.length))]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """The catenary's pull at both ends."""
+        bottom, top, world = now.frame(self.frame), self.top.now(now), now.model.world
+        up, weight = -world.down, self.cable.weight(world.water_density, world.gravity)
+        if self.cable.mass < self.cable.displaced(world.water_density):  # it floats: it hangs upwards
+            up, weight = -up, -weight
+        r = top.p - bottom.p
+        height = up @ r
+        across = r - height * up
+        far = norm(across)
+        e = across / maximum(far, 1e-9 * self.length)
+        H, V_A, V_B = catenary_pull(far, height, u["length"], weight, self.cable.axial_stiffness)
+        pull, back = H * e + V_A * up, -H * e - V_B * up
+        return Action(
+            forces=[bottom.force(pull), *([top.frame.force(back)] if top.frame else [])],
+            record={"hanging_tension": np.array([norm([H, V_A]), norm([H, V_B])])},
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Its stiffness when it is taut, EA/L, on the body."""
+        place = model.locate(self.frame)
+        moves = mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
+        return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.length, 0.0, moves)]

@@ -1,0 +1,214 @@
+"""Forces in a lumped line: stretch, bending, water, ground. In world axes, for floats or symbols.
+
+A line of n equal masses has n + 2 points: the lower end, the masses at the middles of n equal pieces, the upper end. Between
+the points are n + 1 segments of the lengths ½, 1, ..., 1, ½ pieces, so that all of the line's mass is in its masses and the
+ends, which belong to others, carry none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.contact import signed_distance, terrain
+from hydromechs.model.component import WaterPoint
+from hydromechs.spatial import clamp, maximum, norm
+from hydromechs.values import Array, Scalar
+
+from ._cable import Cable
+
+__all__ = [
+    "GroundForce",
+    "Segment",
+    "WaterForce",
+    "bending_forces",
+    "damped",
+    "ground_force",
+    "pieces",
+    "segments_of",
+    "water_force",
+]
+
+TINY = 1e-12
+"""Keeps the slope of √ finite at rest [m²/s²]."""
+CREEP = 0.02
+"""Speed at which friction on the ground has 0.7 of its full size [m/s]."""
+
+
+def pieces(n: int) -> list[float]:
+    """Lengths of the segments in pieces, n + 1 of them."""
+    return [0.5, *[1.0] * (n - 1), 0.5]
+
+
+class Segment(NamedTuple):
+    """The line between two points."""
+
+    rest: Scalar
+    """Unstretched length [m]."""
+    length: Scalar
+    """Length [m]."""
+    t: Array
+    """Unit vector towards the upper end, shape (3,)."""
+    strain: Scalar
+    """Stretch over the unstretched length, 0 where it is slack [-]."""
+    strain_rate: Scalar
+    """Rate of the length over the unstretched length, also where it is slack [1/s]."""
+    tension: Scalar
+    """max(0, EA strain + CA rate) [N]."""
+    damper: Scalar
+    """What of it is not EA strain [N]; damper · strain_rate is a loss, never below 0."""
+
+    def stored(self, cable: Cable) -> Scalar:
+        """½ EA strain² over its length [J]."""
+        return 0.5 * cable.axial_stiffness * self.strain * self.strain * self.rest
+
+
+def segments_of(cable: Cable, X: Sequence[Array], rests: Sequence[Scalar]) -> list[Segment]:
+    """The segments between points, without the rate of their strain.
+
+    Args:
+        cable: What the line is made of.
+        X: Points [m], shape (3,) each.
+        rests: Unstretched lengths [m].
+    """
+    out = []
+    for a, b, rest in zip(X[:-1], X[1:], rests, strict=True):
+        length = norm(b - a)
+        strain = maximum(length / rest - 1.0, 0.0)
+        out.append(Segment(rest, length, (b - a) / length, strain, 0.0, cable.axial_stiffness * strain, 0.0))
+    return out
+
+
+def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
+    """The segment with the rate of its strain and the damping that goes with it.
+
+    Args:
+        cable: What the line is made of.
+        segment: As `segments_of` gives it.
+        spread: Velocity of the material at its upper point less that at its lower [m/s], shape (3,).
+    """
+    rate = (segment.t @ spread) / segment.rest
+    tension = maximum(segment.tension + cable.axial_damping * rate, 0.0)
+    return segment._replace(strain_rate=rate, tension=tension, damper=tension - segment.tension)
+
+
+def bending_forces(stiffness: float, parts: Sequence[Segment]) -> tuple[list[Array], Scalar]:
+    """Forces of bending on all points [N], shape (3,) each, and the energy of bending [J].
+
+        E = Σ EI/l (1 − t_a · t_b)   ≈ ½ EI θ²/l,   l the mean length of the segments a and b that meet at an angle θ
+
+    The ends are free to turn.
+
+    Args:
+        stiffness: EI [N·m²].
+        parts: The segments.
+    """
+    F = [np.zeros(3) for _ in range(len(parts) + 1)]
+    energy: Scalar = 0.0
+    for j in range(1, len(parts)) if stiffness else ():
+        a, b = parts[j - 1], parts[j]
+        g = 2.0 * stiffness / (a.rest + b.rest)
+        c = a.t @ b.t
+        f_a, f_b = (g / a.length) * (b.t - c * a.t), (g / b.length) * (a.t - c * b.t)
+        F[j - 1], F[j], F[j + 1] = F[j - 1] - f_a, F[j] + f_a - f_b, F[j + 1] + f_b
+        energy = energy + g * (1.0 - c)
+    return F, energy
+
+
+class WaterForce(NamedTuple):
+    """What water does to one mass."""
+
+    drag: Array
+    """[N], shape (3,)."""
+    driving: Array
+    """ρ A l ((1 + C_a) a_water), the force on a mass that is held [N], shape (3,)."""
+    added_n: Scalar
+    """Added mass across the line [kg]."""
+    added_t: Scalar
+    """Added mass along it [kg]."""
+    emerged: Array
+    """Buoyancy that it lacks out of the water [N], shape (3,), down."""
+
+
+def water_force(
+    cable: Cable, density: Scalar, g: Array, water: WaterPoint, u: Array, t: Array, length: Scalar, down: Array
+) -> WaterForce:
+    """Strip forces of water on a mass.
+
+        drag    = ½ ρ d l (C_n |w_n| w_n + π C_t |w_t| w_t),   w = v_water − u
+        inertia = ρ A l (a_water + C_an (a_water − a)_n + C_at (a_water − a)_t)
+
+    times the part of its piece that is below the free surface.
+
+    Args:
+        cable: What the line is made of.
+        density: ρ of the water [kg/m³].
+        g: Gravity [m/s²], shape (3,).
+        water: The water there.
+        u: Velocity of the mass [m/s], shape (3,).
+        t: Unit vector along the line there, shape (3,).
+        length: Unstretched length l of the piece [m].
+        down: Unit vector down, shape (3,).
+    """
+    w = water.velocity - u
+    w_t = t @ w
+    w_n = w - w_t * t
+    speed_n = np.sqrt(w_n @ w_n + TINY)
+    across, along = 0.5 * cable.normal_drag * speed_n, 0.5 * np.pi * cable.tangential_drag * abs(w_t)
+    drag = (density * cable.diameter * length) * (across * w_n + (along * w_t) * t)
+    carried = cable.displaced(density) * length
+    a = water.acceleration
+    a_t = t @ a
+    driving = carried * (
+        (1.0 + cable.normal_added_mass) * a + ((cable.tangential_added_mass - cable.normal_added_mass) * a_t) * t
+    )
+    added = (carried * cable.normal_added_mass, carried * cable.tangential_added_mass)
+    if water.depth is None:
+        return WaterForce(drag, driving, *added, np.zeros(3))
+    height = length * abs(t @ down) + cable.diameter
+    wet = clamp(0.5 + water.depth / height, 0.0, 1.0)
+    return WaterForce(wet * drag, wet * driving, wet * added[0], wet * added[1], (1.0 - wet) * carried * g)
+
+
+class GroundForce(NamedTuple):
+    """What terrain does to one mass."""
+
+    force: Array
+    """[N], shape (3,)."""
+    elastic: Array
+    """That of its springs alone [N], shape (3,)."""
+    loss: Scalar
+    """Power lost [W]."""
+    stored: Scalar
+    """Energy of its springs [J]."""
+
+
+def ground_force(ground: Sequence[terrain.Terrain], p: Array, u: Array, radius: float, down: Array) -> GroundForce:
+    """Force of terrain on a mass.
+
+    The normal force is that of the terrain's material; friction has its kinetic coefficient, −μ N v/√(v² + v_0²): it creeps
+    instead of sticking.
+
+    Args:
+        ground: What stands still.
+        p: The mass [m], shape (3,).
+        u: Its velocity [m/s], shape (3,).
+        radius: Of the line [m].
+        down: Unit vector down, shape (3,).
+    """
+    F, elastic = np.zeros(3), np.zeros(3)
+    loss: Scalar = 0.0
+    stored: Scalar = 0.0
+    for solid in ground:
+        distance, n = signed_distance(solid, p, down)
+        rate = -(n @ u)
+        normal = solid.material.law.force(radius - distance, rate)
+        F, elastic, stored = F + normal.force * n, elastic + normal.elastic * n, stored + normal.stored
+        loss = loss + (normal.force - normal.elastic) * rate
+        if solid.material.friction is not None:
+            slide = u + rate * n
+            drag = normal.force * solid.material.friction.kinetic / np.sqrt(slide @ slide + CREEP**2)
+            F, loss = F - drag * slide, loss + drag * (slide @ slide)
+    return GroundForce(F, elastic, loss, stored)

@@ -1,0 +1,323 @@
+"""A tether as a lumped line: n masses with added mass between a body and a point above, stretched, bent, dragged, paid out.
+
+Each mass has the unstretched length l = L/n of the line. With the velocity u of the material there,
+
+    ẋ_j = u_j + ṡ_j ∂x/∂s,   u̇_j = a_j + ṡ_j ∂u/∂s
+    (m l + M_A) a_j = T_j t_j − T_{j−1} t_{j−1} + bending + weight in water + drag and push of the water + ground
+
+s is the unstretched length from the lower end. The masses sit at s_j = (j − ½) L/n, so that they spread over the line as it is
+paid out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch ṡ = 0. Torsion is left out: masses have no twist.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+import numpy as np
+
+from hydromechs.contact import signed_distance, terrain
+from hydromechs.errors import FieldError
+from hydromechs.model import Model
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
+from hydromechs.spatial import clamp, norm, where
+from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
+
+from ._cable import Cable
+from ._catenary import hanging_chain
+from ._ends import TopPoint, place_at
+from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of, water_force
+
+__all__ = ["Tether", "Winch"]
+
+POWERS = ("drag", "added_mass", "damping", "ground", "surface", "top", "winch")
+"""What changes the energy of a line, besides the body at its lower end."""
+NOMINAL_SPEED = 2.0
+"""Speed through the water for which drag is judged by the advice on the step [m/s]."""
+BRAKE = 0.2
+"""Length before its limits over which a winch slows down [m]."""
+Segments = Annotated[int, Bound(least=2, most=400, whole=True)]
+"""Number of pieces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Winch:
+    """Pays out and hauls in: the rate of the unstretched length follows the command with a lag, and stops at the limits."""
+
+    fastest: Positive = 0.5
+    """Highest rate, either way [m/s]."""
+    shortest: Positive
+    """Unstretched length at which hauling in stops [m]; the step is judged there."""
+    longest: Positive
+    """Unstretched length at which paying out stops [m]."""
+    time_constant: Positive = 0.5
+    """Lag of the rate behind the command [s]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.shortest >= self.longest:
+            raise FieldError("Winch.shortest", self.shortest, f"must be below longest, {self.longest:g} m; swap them?")
+
+    def speed(self, length: Scalar, rate: Scalar) -> Scalar:
+        """Rate of the unstretched length [m/s]: the winch's, less near the limits.
+
+        Args:
+            length: Unstretched length out [m].
+            rate: Rate of the winch [m/s].
+        """
+        room = where(rate > 0.0, self.longest - length, length - self.shortest)
+        return rate * clamp(room / BRAKE, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tether(Component):
+    """A cable from a frame of a body up to a point of a ship or of another body; it pulls at both."""
+
+    kind = "line_point"
+    cause = "tether"
+    label = "tether"
+    outputs = (
+        Output("line_position", "m", "point of the line in world axes", ("x", "y", "z"), "xyz"),
+        Output("line_tension", "N", "tension at the point of the line"),
+        Output("line_power", "W", "power on the line at the point, by cause", POWERS, "line_cause"),
+    )
+
+    name: str
+    """Name, unique among the components."""
+    frame: str
+    """Frame or body at its lower end."""
+    top: TopPoint
+    """Its upper end."""
+    cable: Cable
+    """What it is made of."""
+    length: Positive
+    """Unstretched length L at the start [m]."""
+    segments: Segments = 20
+    """Number of masses n, each with a piece of the line [-]."""
+    winch: Winch | None = None
+    """What pays it out and hauls it in; the length is fixed without."""
+    ground: tuple[terrain.Terrain, ...] = ()
+    """Terrain that it can lie on."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"tether {self.name!r}: Tether")
+        kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
+        for key, (kind, example) in kinds.items():
+            if not isinstance(getattr(self, key), kind):
+                raise FieldError(f"tether {self.name!r}: {key}", getattr(self, key), f"must be as lines.{example}")
+        if self.winch is not None and not self.winch.shortest <= self.length <= self.winch.longest:
+            must = f"must be within the winch's limits, {self.winch.shortest:g} to {self.winch.longest:g} m"
+            raise FieldError(f"tether {self.name!r}: length", self.length, must)
+        object.__setattr__(self, "ground", tuple(self.ground))
+
+    # -- what it is in a plant ----------------------------------------------------------------------------------------------
+
+    def check(self, model: Model) -> None:
+        """Its frames must be there."""
+        model.locate(self.frame)
+        self.top.check(model)
+
+    def check_start(self, model: Model, q: Array) -> None:
+        """It must reach from end to end."""
+        a, b = place_at(model, self.frame, q), self.top.start(model, q)
+        apart = float(np.linalg.norm(b - a))
+        if apart > self.length:
+            raise ValueError(
+                f"tether {self.name!r} is {self.length:g} m long, but its ends are {apart:.6g} m apart at the start "
+                f"({self.frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()}); "
+                "make it longer, or start nearer"
+            )
+
+    def entries(self, model: Model) -> list[str]:
+        """Its points, from the lower end, name.0, to the upper, name.n+1."""
+        return [f"{self.name}.{k}" for k in range(self.segments + 2)]
+
+    def states(self, model: Model) -> list[Slot]:
+        """Places and velocities of its masses, from the lower end; of a winch, the length out and its rate."""
+        shapes: dict[bytes, Array] = {}
+
+        def start(j: int, i: int, q: Array) -> float:
+            key = np.asarray(q, dtype=float).tobytes()
+            if key not in shapes:
+                shapes.clear()
+                shapes[key] = self.start_shape(model, q)
+            return float(shapes[key][j, i])
+
+        out = []
+        for j in range(self.segments):
+            out += [Slot(f"p{j + 1}{x}", partial(start, j, i), "m") for i, x in enumerate("xyz")]
+        out += [Slot(f"v{j + 1}{x}", 0.0, "m/s") for j in range(self.segments) for x in "xyz"]
+        return out if self.winch is None else [*out, Slot("length", self.length, "m"), Slot("winch_rate", 0.0, "m/s")]
+
+    def inputs(self, model: Model) -> list[Slot]:
+        """The rate of the winch [m/s], above 0 to pay out."""
+        if self.winch is None:
+            return []
+        return [Slot("rate", 0.0, "m/s", limits=(-self.winch.fastest, self.winch.fastest))]
+
+    def start_shape(self, model: Model, q: Array) -> Array:
+        """Places of its masses at the start [m], shape (n, 3): as its masses hang in still water, off the ground.
+
+        A line that floats hangs upwards; one without weight takes the shape of one with a thousandth of its dry weight.
+
+        Args:
+            model: The mechanism.
+            q: Configuration at the start, shape (nq,).
+        """
+        a, b = place_at(model, self.frame, q), self.top.start(model, q)
+        world = model.world
+        up = -np.asarray(world.down, dtype=float)
+        weight = self.cable.weight(world.water_density, world.gravity)
+        least = 1e-3 * self.cable.mass * max(world.gravity, 1.0)
+        up, weight = (up, weight) if weight >= 0.0 else (-up, -weight)
+        across = (b - a) - (up @ (b - a)) * up
+        far = float(np.linalg.norm(across))
+        e = across / far if far > 1e-9 * self.length else np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
+        s = self.length * (np.arange(self.segments) + 0.5) / self.segments
+        if np.linalg.norm(b - a) > self.length:  # of a model's own start, which is not that of a run
+            return a + (s / self.length)[:, None] * (b - a)
+        w = max(weight, least)
+        ends, piece = (max(far, 1e-6 * self.length), float(up @ (b - a))), self.length / self.segments
+        rests, weights = np.array(pieces(self.segments)) * piece, np.full(self.segments, w * piece)
+        x, z = hanging_chain(*ends, rests, weights, self.cable.axial_stiffness)
+        points = a + x[:, None] * e + z[:, None] * up
+        return np.array([self._lifted(p, np.asarray(world.down, dtype=float)) for p in points])
+
+    def _lifted(self, p: Array, down: Array) -> Array:
+        for solid in self.ground:
+            distance, n = signed_distance(solid, p, down)
+            p = p + max(0.0, 0.5 * self.cable.diameter - float(distance)) * np.asarray(n, dtype=float)
+        return p
+
+    # -- what it does -------------------------------------------------------------------------------------------------------
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Forces at both ends, rates of all masses, energy, powers by cause."""
+        n, cable, world = self.segments, self.cable, now.model.world
+        density, down, g = world.water_density, world.down, world.gravity * world.down
+        bottom, top = now.frame(self.frame), self.top.now(now)
+        L: Scalar = z["length"] if self.winch else self.length
+        speed: Scalar = self.winch.speed(L, z["winch_rate"]) if self.winch else 0.0
+        piece = L / n
+        m, weight = cable.mass * piece, cable.weight(density, world.gravity) * piece
+        rows = range(1, n + 1)
+        X = [bottom.p, *(np.array([z[f"p{j}{x}"] for x in "xyz"]) for j in rows), top.p]
+        parts = segments_of(cable, X, [k * piece for k in pieces(n)])
+        passing = (speed * (1.0 + parts[-1].strain)) * parts[-1].t  # velocity at which the winch lets material out
+        U = [bottom.v, *(np.array([z[f"v{j}{x}"] for x in "xyz"]) for j in rows), top.v - passing]
+        parts = [damped(cable, part, b - a) for part, a, b in zip(parts, U[:-1], U[1:], strict=True)]
+
+        F, energy = bending_forces(cable.bending_stiffness, parts)
+        bent = energy
+        powers: list[dict[str, Scalar]] = [{} for _ in X]
+        damping = [np.zeros(3) for _ in X]
+        for k, part in enumerate(parts):
+            F[k], F[k + 1] = F[k] + part.tension * part.t, F[k + 1] - part.tension * part.t
+            energy = energy + part.stored(cable)
+            damping[k], damping[k + 1] = damping[k] + part.damper * part.t, damping[k + 1] - part.damper * part.t
+            for at in (k, k + 1):
+                powers[at]["damping"] = powers[at].get("damping", 0.0) - 0.5 * part.damper * part.strain_rate * part.rest
+        rates: dict[str, Scalar] = {}
+        winch: Scalar = -parts[-1].damper * (parts[-1].t @ passing)
+        for j in rows:
+            chord = X[j + 1] - X[j - 1]
+            t = chord / norm(chord)
+            wet = water_force(cable, density, g, now.water.point(X[j]), U[j], t, piece, down)
+            ground = ground_force(self.ground, X[j], U[j], 0.5 * cable.diameter, down)
+            f = F[j] + weight * down + wet.drag + wet.driving + wet.emerged + ground.force
+            f_t = t @ f
+            a = (f - f_t * t) / (m + wet.added_n) + (f_t / (m + wet.added_t)) * t
+            felt = wet.driving - wet.added_n * (a - (t @ a) * t) - (wet.added_t * (t @ a)) * t
+            powers[j] |= {"drag": wet.drag @ U[j], "added_mass": felt @ U[j], "ground": -ground.loss}
+            powers[j]["surface"] = wet.emerged @ U[j]
+            energy = energy + 0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j]) + ground.stored
+            x_rate, u_rate = U[j], a
+            if self.winch:
+                passed = (j - 0.5) * speed / n  # ṡ of the mass
+                apart = parts[j - 1].rest + parts[j].rest
+                shift, change = (passed / apart) * chord, (passed / apart) * (U[j + 1] - U[j - 1])
+                kept = F[j] - damping[j] + weight * down + ground.elastic
+                winch = winch + m * (U[j] @ change) - kept @ shift
+                winch = winch + (0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j])) * (speed / L)
+                x_rate, u_rate = x_rate + shift, u_rate + change
+            rates |= {f"p{j}{x}": r for x, r in zip("xyz", x_rate, strict=True)}
+            rates |= {f"v{j}{x}": r for x, r in zip("xyz", u_rate, strict=True)}
+        powers[-1]["top"] = 0.0 if top.frame else -(F[-1] @ top.v)
+        if self.winch:
+            for part in parts:
+                winch = winch - cable.axial_stiffness * part.strain * (1.0 + 0.5 * part.strain) * part.rest * (speed / L)
+            powers[-1]["winch"] = winch - bent * (speed / L)
+            target = clamp(u["rate"], -self.winch.fastest, self.winch.fastest)
+            rates |= {"length": speed, "winch_rate": (target - z["winch_rate"]) / self.winch.time_constant}
+        pulls = [part.tension for part in parts]
+        tension = [pulls[0], *(0.5 * (a + b) for a, b in itertools.pairwise(pulls)), pulls[-1]]
+        return Action(
+            forces=[bottom.force(F[0]), *([top.frame.force(F[-1])] if top.frame else [])],
+            rates=rates,
+            energy=energy,
+            power=sum(x for row in powers for x in row.values()),
+            record={
+                "line_position": np.stack(X),
+                "line_tension": np.array(tension),
+                "line_power": np.array([[row.get(cause, 0.0) for cause in POWERS] for row in powers]),
+            },
+        )
+
+    # -- how fast it is -----------------------------------------------------------------------------------------------------
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Its fastest vibrations along and across itself, straight, at its shortest length; drag; the ground; a winch's lag."""
+        n, cable, density = self.segments, self.cable, model.world.water_density
+        L = self.winch.shortest if self.winch else self.length
+        piece = L / n
+        rests = np.array(pieces(n)) * piece
+        ends = [self._mobility(model, mobility, name) for name in (self.frame, getattr(self.top, "name", None))]
+        carried = cable.displaced(density)
+        along = _fastest(cable.axial_stiffness, rests, 1, ends, piece * (cable.mass + carried * cable.tangential_added_mass))
+        out = [
+            Mode(
+                f"stretch of tether {self.name!r}", along, cable.axial_damping / cable.axial_stiffness * along**2, internal=True
+            )
+        ]
+        across_mass = cable.mass + carried * cable.normal_added_mass
+        if cable.bending_stiffness:
+            across = _fastest(cable.bending_stiffness, rests, 2, ends, piece * across_mass)
+            out.append(Mode(f"bending of tether {self.name!r}", across, 0.0, internal=True))
+        drag = density * cable.normal_drag * cable.diameter * NOMINAL_SPEED / across_mass
+        out.append(Mode(f"drag of tether {self.name!r} at {NOMINAL_SPEED:g} m/s", 0.0, drag))
+        for solid in self.ground:
+            what = f"tether {self.name!r} on terrain {solid.name!r}"
+            out.append(mode_of(what, *solid.material.law.stiffness_at(1e-3), 1.0 / (cable.mass * piece), meets=True))
+        if self.winch:
+            out.append(Mode(f"lag of the winch of tether {self.name!r}", 0.0, 1.0 / self.winch.time_constant))
+        return out
+
+    def _mobility(self, model: Model, mobility: Mobility, name: str | None) -> float:
+        """Acceleration per force of an end [1/kg], 0 of a point that moves as it is told."""
+        if name is None:
+            return 0.0
+        place = model.locate(name)
+        return mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
+
+
+def _fastest(stiffness: float, rests: Array, order: int, ends: Sequence[float], mass: float) -> float:
+    """Highest natural frequency of a straight line [rad/s].
+
+    Args:
+        stiffness: EA [N] for stretch, EI [N·m²] for bending.
+        rests: Unstretched lengths of the segments [m], shape (n + 1,).
+        order: 1 for stretch, 2 for bending.
+        ends: Acceleration per force of the two ends [1/kg].
+        mass: Of each mass, with added mass [kg].
+    """
+    D = np.diff(np.eye(len(rests) + 1), axis=0) / rests[:, None]  # slope in each segment
+    weight = rests
+    if order == 2:
+        weight = 0.5 * (rests[:-1] + rests[1:])
+        D = np.diff(D, axis=0) / weight[:, None]
+    K = stiffness * D.T @ (weight[:, None] * D)
+    root = np.sqrt([ends[0], *[1.0 / mass] * (len(rests) - 1), ends[1]])
+    return float(np.sqrt(np.linalg.eigvalsh(root[:, None] * K * root)[-1]))

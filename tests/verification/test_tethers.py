@@ -1,0 +1,227 @@
+"""Tethers against closed forms: the catenary, strings, the energy and momentum of a line that is paid out, stiff lines."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import lines
+from hydromechs.contact import DryFriction, LinearContact, Material, terrain
+from hydromechs.simulation import Plant, evaluate, step_faults
+
+CABLE = lines.Cable(diameter=0.02, mass=0.6, axial_stiffness=1e5, axial_damping=100.0)
+WEIGHT = CABLE.weight(1025.0, 9.81)
+
+
+def anchor(**world):
+    """A body that stands still."""
+    inertia = hm.Inertia(mass=1.0, tensor=(1.0, 1.0, 1.0, 0, 0, 0))
+    frames = [hm.Frame("shackle", hm.Origin((1.0, -2.0, 3.0)))]
+    block = hm.Body(name="block", joint=hm.joints.Fixed(), inertia=inertia, frames=frames)
+    return hm.Model(name="anchor", bodies=[block], world=hm.World(**world))
+
+
+def vehicle():
+    """A sphere with its shackle off its centre, a little heavy."""
+    body = hm.Body(
+        name="rov",
+        inertia=hm.Inertia(mass=100.0, com=(0.02, 0, 0.05), tensor=(5.0, 6.0, 7.0, 0, 0, 0)),
+        hydro=hm.Hydro(
+            volume=0.095, added_mass=hm.added_mass.Sphere(radius=0.28), drag=hm.drag.Sphere(radius=0.28, coefficient=0.5)
+        ),
+        frames=[hm.Frame("shackle", hm.Origin((0.1, 0.02, -0.3)))],
+    )
+    return hm.Model(name="rov", bodies=[body])
+
+
+def tether(**options):
+    top = lines.SwayingPoint(position=(21.0, -2.0, -37.0))
+    return lines.Tether(**({"name": "line", "frame": "shackle", "top": top, "cable": CABLE, "length": 60.0} | options))
+
+
+@pytest.mark.parametrize("slack", [1.4, 1.05, 1.001])
+@pytest.mark.parametrize("apart", [(20.0, 40.0), (35.0, -10.0), (0.5, 30.0)])
+def test_masses_hang_in_a_catenary(slack, apart):
+    """The start shape is the catenary's to 0.5 % of the length, and its forces balance; error of n masses: of order 1/n²."""
+    x, z = apart
+    length = slack * math.hypot(x, z)
+    model = anchor()
+    line = tether(top=lines.SwayingPoint(position=(1.0 + 0.6 * x, -2.0 + 0.8 * x, 3.0 - z)), length=length, segments=40)
+    points = line.start_shape(model, np.zeros(0)) - np.array([1.0, -2.0, 3.0])
+    pull = lines.catenary_pull(x, z, length, WEIGHT, CABLE.axial_stiffness)
+    s = length * (np.arange(40) + 0.5) / 40
+    far, high = lines.catenary_shape(pull, s, WEIGHT, CABLE.axial_stiffness)
+    exact = np.stack([0.6 * far, 0.8 * far, -high], axis=1)
+    near = length * (0.005 if x > length / 40 else 1 / 40)  # a fold within a piece is off by as much
+    assert np.abs(points - exact).max() < near
+    plant = Plant(model=model, components=(line,))
+    action = plant.first_actions[0]
+    rates = np.array([v for name, v in action.rates.items() if name.startswith("v")])
+    assert np.abs(rates).max() < 1e-6 * 9.81  # rounding of tensions of EA eps over the mass of a piece
+    tension = action.record["line_tension"]
+    for end, V in ((0, pull.V_A), (-1, pull.V_B)):
+        assert tension[end] == pytest.approx(math.hypot(pull.H, V), rel=0.005, abs=WEIGHT * near)
+
+
+def test_a_catenary_ends_where_it_should():
+    """From slack to stretched by a tenth, up, down, nearly vertical: to rounding of the length."""
+    for stiffness in (1e3, 1e5, 1e8):
+        for x, z in ((0.01, 40.0), (20.0, 40.0), (55.0, -10.0), (30.0, 30.0), (59.0, 0.0), (40.0, -44.5)):
+            pull = lines.catenary_pull(x, z, 60.0, WEIGHT, stiffness)
+            far, high = lines.catenary_shape(pull, np.array([60.0]), WEIGHT, stiffness)
+            # the tension's rounding times the compliance L/EA, and that of x/L
+            assert abs(far[0] - x) < 1e-9 * 60.0 and abs(high[0] - z) < 1e-9 * 60.0
+
+
+@pytest.fixture(scope="module")
+def string():
+    """A weightless line that 1,000 N stretch to 40 m, 16 masses, without drag; compiled once."""
+    cable = replace(
+        CABLE, mass=CABLE.displaced(1025.0), axial_stiffness=1e6, axial_damping=10.0, normal_drag=0.0, tangential_drag=0.0
+    )
+    line = tether(cable=cable, length=40.0 / 1.001, segments=16, top=lines.SwayingPoint(position=(1.0, 38.0, 3.0)))
+    return hm.Simulation(anchor(), components=[line], step=1.25e-3, record=1e-2, state=plucked(1))
+
+
+def plucked(mode):
+    """The string at rest in the shape of a mode, a millimetre high."""
+    s = (np.arange(16) + 0.5) / 16
+    places = np.stack([np.full(16, 1.0), -2.0 + 40.0 * s, 3.0 + 1e-3 * np.sin(mode * np.pi * s)], axis=1)
+    return hm.State(q=np.zeros(0), v=np.zeros(0), internal=np.concatenate([places.ravel(), np.zeros(48), np.zeros(1)]))
+
+
+@pytest.mark.parametrize("mode", [1, 2])
+def test_transverse_frequencies_are_those_of_a_string(string, mode):
+    """f = k/(2L) √(T/(m + ρ A C_an)), to 2 %."""
+    string.state = plucked(mode)
+    cable = string.plant.components[0].cable
+    exact = mode / 80.0 * math.sqrt(1000.0 / (cable.mass + cable.displaced(1025.0) * cable.normal_added_mass))
+    recording = string.run(2.2 / exact).recording
+    z, t = recording.line_position.values[:, 5, 2] - 3.0, recording.time.values
+    up = np.flatnonzero((z[:-1] < 0.0) & (z[1:] >= 0.0))
+    crossings = t[up] - z[up] * (t[1] - t[0]) / (z[up + 1] - z[up])
+    assert 1.0 / np.diff(crossings).mean() == pytest.approx(exact, rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def hung():
+    """A vehicle on a line with everything: bending, a winch, ground, a point that sways. Compiled once."""
+    mud = Material(
+        law=LinearContact(stiffness=500.0, damping=50.0),
+        friction=DryFriction(static=0.4, kinetic=0.3, stiffness=1e3, damping=10.0),
+    )
+    bed = terrain.Plane(name="bed", material=mud, point=(0, 0, 41.5), normal=(0, 0, -1))
+    line = tether(
+        top=lines.SwayingPoint(position=(12.0, 1.0, -2.0), amplitude=(0.3, 0.0, 0.8), phase=(0.4, 0, 0), period=6.0, ramp=4.0),
+        cable=replace(CABLE, bending_stiffness=2.0, tangential_added_mass=0.1),
+        length=60.0,
+        segments=8,
+        winch=lines.Winch(shortest=30.0, longest=70.0, fastest=0.6),
+        ground=(bed,),
+    )
+    start = hm.State(q=np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0]), v=np.zeros(6))
+    return hm.Simulation(vehicle(), components=[line], step=5e-3, state=start, record=0.05)
+
+
+def test_energy_audit_closes_while_it_sways_lies_and_is_hauled_in(hung):
+    """All energy less all work: within the error of rk4 across the kinks of slack and touch, small beside what flows."""
+    sim = hung
+    sim.reset()
+    sim.command = {"line.rate": -0.5}
+    recording = sim.run(30.0).recording
+    power = recording.line_power
+    flows = float(np.abs(power).sum("line_point").mean("time").sum()) * 30.0
+    assert float(abs(recording.energy_residual).max()) < 2e-4 * flows
+    length = recording.internal_state.sel(internal="line.length").values
+    assert length[-1] == pytest.approx(60.0 - 0.5 * (30.0 - 0.5), abs=1e-3)  # the lag of 0.5 s
+    assert float(power.sel(line_cause="ground").min()) < 0.0  # it lay on the ground
+    assert float(power.sel(line_cause="damping").max()) <= 0.0
+    # the winch, set up independently: it works against the tension, and brings in what the line had at its top
+    top, drum = recording.line_tension.values[:, -1], recording.internal_state.sel(internal="line.winch_rate").values
+    worked = -np.trapezoid(top * drum, recording.time.values)
+    hauled = float(power.sel(line_cause="winch").sum("line_point").integrate("time"))
+    assert hauled == pytest.approx(worked, rel=0.1)  # 8 masses, error of order 1/n²
+
+
+def test_a_winch_stops_at_its_limits(hung):
+    sim = hung
+    sim.reset()
+    sim.command = {"line.rate": 0.6}
+    recording = sim.run(30.0).recording
+    length = recording.internal_state.sel(internal="line.length").values
+    assert 69.9 < length[-1] <= 70.0
+
+
+def test_compiled_is_as_in_floats(hung):
+    """What is recorded of one instant, compiled and in plain NumPy: to rounding of tensions of EA eps."""
+    hung.reset()
+    state = hung.run(2.0).state
+    floats = evaluate(hung.plant, state.t, state.q, state.v, state.internal, np.concatenate([state.command, state.held]))
+    recorded = hung.run(0.05).recording
+    assert recorded.time.values[0] == pytest.approx(state.t)
+    for name in ("line_tension", "line_position", "line_power"):
+        wanted = np.asarray(floats.outputs[-1][name], dtype=float)
+        np.testing.assert_allclose(recorded[name].values[0], wanted, rtol=1e-9, atol=1e-8, err_msg=name)
+
+
+def test_a_stiff_tether_of_500_m_is_stable_at_the_step_that_the_docs_name():
+    """EA = 5e6 N, 20 masses: rk4 with 10 ms, which step_faults lets pass; 30 ms is refused."""
+    cable = lines.Cable(diameter=0.03, mass=1.2, axial_stiffness=5e6, axial_damping=2e3)
+    top = lines.SwayingPoint(position=(100.0, 0.0, 0.0), amplitude=(0, 0, 2.0), period=8.0)
+    line = tether(cable=cable, length=500.0, segments=20, top=top)
+    start = hm.State(q=np.array([0.0, 0.0, 480.0, 1.0, 0, 0, 0]), v=np.zeros(6))
+    sim = hm.Simulation(vehicle(), components=[line], step=0.01, state=start, record=0.1)
+    rk4 = hm.integrators.method_named("rk4")
+    assert step_faults(sim.plant, start.q, rk4, 0.01) == []
+    assert "stretch of tether 'line'" in step_faults(sim.plant, start.q, rk4, 0.03)[0]
+    recording = sim.run(60.0).recording
+    tension = recording.line_tension.values
+    assert np.isfinite(tension).all() and tension.max() < 1e5
+    flows = float(np.abs(recording.line_power).sum("line_point").mean("time").sum()) * 60.0
+    assert float(abs(recording.energy_residual).max()) < 1e-3 * flows
+
+
+def test_a_hanging_line_pulls_as_the_catenary():
+    """Forces at the vehicle and its tension, by the closed form; compiled as in floats."""
+    line = lines.HangingLine(
+        name="pull", frame="shackle", top=lines.SwayingPoint(position=(12.0, 9.0, 0.0)), cable=CABLE, length=60.0
+    )
+    start = hm.State(q=np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0]), v=np.zeros(6))
+    sim = hm.Simulation(vehicle(), components=[line], step=0.01, state=start)
+    recording = sim.run(0.1).recording
+    r = np.array([12.0, 9.0, 0.0]) - np.array([1.1, -0.98, 39.7])
+    pull = lines.catenary_pull(math.hypot(r[0], r[1]), -r[2], 60.0, WEIGHT, CABLE.axial_stiffness)
+    e = r[:2] / math.hypot(r[0], r[1])
+    force = recording.force_hanging_line.sel(body="rov").values[0, :3]
+    np.testing.assert_allclose(force, [*(pull.H * e), -pull.V_A], rtol=1e-9)
+    sim.command = {"pull.length": 50.0}
+    shorter = lines.catenary_pull(math.hypot(r[0], r[1]), -r[2], 50.0, WEIGHT, CABLE.axial_stiffness)
+    tension = sim.run(0.01).recording.hanging_tension.values[-1, 0]
+    np.testing.assert_allclose(tension, [math.hypot(shorter.H, V) for V in shorter[1:]], rtol=0.01)  # it has moved by mm
+
+
+def test_a_tether_that_is_too_short_is_refused():
+    line = tether(length=30.0)
+    with pytest.raises(ValueError, match=r"tether 'line' is 30 m long, but its ends are 42\.\d+ m apart at the start"):
+        hm.Simulation(vehicle(), components=[line], step=0.01)
+    with pytest.raises(ValueError, match="hanging line 'pull' is 30 m long"):
+        hm.Simulation(
+            vehicle(), components=[lines.HangingLine(name="pull", frame="shackle", top=line.top, cable=CABLE, length=30.0)]
+        )
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(KeyError, match="no frame or body 'shakle'"):
+        Plant(model=vehicle(), components=(tether(frame="shakle"),))
+    with pytest.raises(ValueError, match="within the winch's limits"):
+        tether(winch=lines.Winch(shortest=70.0, longest=90.0))
+    with pytest.raises(ValueError, match="below longest"):
+        lines.Winch(shortest=9.0, longest=3.0)
+    neutral = replace(CABLE, mass=CABLE.displaced(1025.0))
+    with pytest.raises(ValueError, match="takes no shape of its own"):
+        Plant(
+            model=vehicle(),
+            components=(lines.HangingLine(name="x", frame="rov", top=tether().top, cable=neutral, length=90.0),),
+        )
