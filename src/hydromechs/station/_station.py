@@ -67,6 +67,7 @@ class Scenes:
         self._eye = sim.model.locate(cameras[0] if cameras else sim.model.body_names[vehicle])
         self._upright, self._down = scene.upright, np.array(sim.model.world.down)
         self._looked = 0.0
+        self._outlook: Outlook | None = None
         self._session = session
         self._handle = self._drag_handle(session)
 
@@ -109,11 +110,14 @@ class Scenes:
             self.look(snapshot)
 
     def ways(self, outlook: Outlook | None) -> None:
-        """Show where strategies lead, as lines.
+        """Show where strategies lead, as lines; nothing happens where they are shown already.
 
         Args:
             outlook: Where; None takes the lines away.
         """
+        if outlook is self._outlook:
+            return
+        self._outlook = outlook
         for k, color in enumerate(WAYS):
             if outlook is None:
                 self.outside.remove_line(f"way {k}")
@@ -237,21 +241,24 @@ class Station:
                 last = snapshot
             elif last is not None:
                 self.scenes.look(last)  # for who comes while time stands still
+            seen = self._outlook
+            self.scenes.ways(None if seen is None else seen[1])
             self._render()
 
     def _forget_ways(self, snapshot: Snapshot) -> None:
         """Take away where strategies lead when that time has passed, or the run."""
-        if self._outlook is not None:
-            run, outlook = self._outlook
+        seen = self._outlook
+        if seen is not None:
+            run, outlook = seen
             if run != snapshot.run or snapshot.t > outlook.t[-1]:
                 self._outlook = None
-                self.scenes.ways(None)
 
     def _ways(self) -> dict[str, Any] | None:
         """Where strategies lead, in words: names with colours, and the time that it took [ms]."""
-        if self._outlook is None:
+        seen = self._outlook
+        if seen is None:
             return None
-        outlook = self._outlook[1]
+        outlook = seen[1]
         rows = []
         for name, color, points, until in zip(outlook.names, WAYS, outlook.points, outlook.until, strict=True):
             way = round(float(np.linalg.norm(points[-1] - points[0])), 2)
@@ -370,14 +377,12 @@ class Station:
         """Show where strategies lead; taken away where they are shown already."""
         if self._outlook is not None:
             self._outlook = None
-            self.scenes.ways(None)
             return {"type": "ahead"}
         run = self.session.snapshot.run
         try:
             outlook = self.session.look_ahead()
         except (ValueError, TimeoutError) as error:
             return {"type": "ahead", "problem": f"cannot look ahead: {error}"}
-        self.scenes.ways(outlook)
         self._outlook = (run, outlook)
         return {"type": "ahead"}
 
