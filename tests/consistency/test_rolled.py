@@ -11,6 +11,7 @@ from hydromechs import compiler, equations, library
 from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, drives
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import Current, FreeSurface, RegularWave
+from hydromechs.model import joints
 
 WORLDS = 11  # no multiple of 4 or 8
 
@@ -109,6 +110,22 @@ def test_joints_of_many_kinds_are_brought_to_few(monkeypatch):
     q, v, tau = (x[0] for x in states(tree, np.random.default_rng(6), 1))
     loop = equations.RolledTree(tree).forward_dynamics()
     assert_close(loop(q, v, tau)[0], hm.forward_dynamics(tree, q, v, tau), tree, q, solved=True)
+
+
+def test_screws_that_differ_in_numbers():
+    """Helical joints of other pitches and angles are one kind."""
+    chain = library.serial_chain(3)
+    pitches = {"link1": 0.1, "link2": -0.3, "link3": 0.2}
+    bodies = [
+        replace(body, joint=joints.Helical(placement=replace(body.joint.placement, theta=pitch), pitch=pitch))
+        if (pitch := pitches.get(body.name))
+        else body
+        for body in chain.bodies
+    ]
+    model = hm.Model(name="screws", bodies=tuple(bodies))
+    q, v, tau = (x[0] for x in states(model, np.random.default_rng(7), 1))
+    loop = equations.RolledTree(model).forward_dynamics()
+    assert_close(loop(q, v, tau)[0], hm.forward_dynamics(model, q, v, tau), model, q, solved=True)
 
 
 def test_a_chain_of_5000_links():

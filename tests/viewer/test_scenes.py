@@ -10,11 +10,12 @@ import pytest
 import xarray
 
 import hydromechs as hm
-from hydromechs import contact, hydro, library, viewer
+from hydromechs import contact, hydro, library, lines, viewer
 from hydromechs.viewer import _pictures
 from hydromechs.viewer import _solids as solids
 from hydromechs.viewer._looks import body_looks
-from hydromechs.viewer._recorded import sample_times, wave_heights
+from hydromechs.viewer._raster import raster
+from hydromechs.viewer._recorded import recording_scene, sample_times, wave_heights
 
 
 def volume(surface):
@@ -310,3 +311,21 @@ def test_a_browser_that_is_slow_to_load_the_sky_is_given_more_time(monkeypatch, 
     with pytest.raises(OSError, match="the background of the page was not loaded after"):
         viewer.browser_picture(scene, out)
     assert out.read_bytes() == b"an older picture"
+
+
+def test_a_tether_is_drawn_through_its_points():
+    """The line of a recording goes through its points, in its own layer, at each time."""
+    cable = lines.Cable(diameter=0.02, mass=0.6, axial_stiffness=1e4)
+    line = lines.Tether(
+        name="tether", frame="ball", top=lines.SwayingPoint(position=(3.0, 0, -9.0)), cable=cable, length=10.0, segments=2
+    )
+    ball = hm.Body(name="ball", inertia=hm.Inertia(mass=9.0, tensor=(1, 1, 1, 0, 0, 0)))
+    model = hm.Model(name="ball", bodies=[ball])
+    recording = hm.Simulation(model, components=[line], step=0.01, record=0.1).run(0.2).recording
+    scene = recording_scene(model, recording)
+    (strand,) = scene.strands
+    assert strand.layer in scene.layers
+    np.testing.assert_allclose(strand.points[:, ::4], recording.line_position.values, atol=1e-12)
+    assert scene.at(1).strands[0].points.shape == (1, 13, 3)
+    seen, without = (raster(scene, (2,), size=(120, 90), layers=layers) for layers in ({"looks", "tethers"}, {"looks"}))
+    assert np.abs(seen - without).max() > 0.1

@@ -94,7 +94,7 @@ def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
             return Screw(step.axis, step.sign * q[step.iq] + step.distance, step.cos, step.sin)
         case HelicalStep():
             turned = step.sign * q[step.iq]
-            angle = turned + step.angle if step.angle != 0.0 else turned
+            angle = turned + step.angle
             return Screw(step.axis, step.advance * turned + step.distance, np.cos(angle), np.sin(angle))
         case SlideStep():
             return Shift(np.array([d * q[step.iq] for d in step.direction]))
