@@ -32,6 +32,6 @@ def until(condition, seconds=20.0):
     return True
 
 
-@pytest.fixture(name="until")
+@pytest.fixture(name="until", scope="session")
 def _until():
     return until

@@ -187,22 +187,31 @@ def replay(
 @app.command()
 def pilot(
     scenario: Annotated[
-        str, typer.Argument(help="A library scenario with a vehicle, or the path of a file.")
+        str,
+        typer.Argument(help="A library scenario with a vehicle, the path of a file, or a library vehicle for still water."),
     ] = "pick_and_release",
     again: Annotated[str, typer.Option(help="Simulate a piloted run once more from its inputs: its folder.")] = "",
     share: Annotated[bool, typer.Option(help="Let other machines of the network come, who know the address.")] = False,
     out: Annotated[str, typer.Option(help="Folder for the folders of the runs.")] = "runs",
     lost_after: Annotated[float, typer.Option(help="Seconds without the pilot after which the vehicle holds its place.")] = 2.0,
+    delay: Annotated[
+        float | None,
+        typer.Option(help="Seconds that commands take to the vehicle, and telemetry back; shows a predicted ghost."),
+    ] = None,
+    distance: Annotated[float | None, typer.Option(help="In place of --delay: way of the sound, at 1500 m/s [m].")] = None,
+    message_time: Annotated[float, typer.Option(help="Seconds that a message takes; none is sent in the meantime.")] = 0.0,
+    loss: Annotated[float, typer.Option(help="Share of the messages that are lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,
 ) -> None:
     """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
-    from ._pilot import fly, fly_again
+    from ._pilot import fly, fly_again, link_of
 
     if again:
         fly_again(again, out, Console())
     else:
-        fly(scenario, Console(), share=share, out=out, lost_after=lost_after, port=port, browser=browser)
+        link = link_of(delay, distance, message_time, loss)
+        fly(scenario, Console(), share=share, out=out, lost_after=lost_after, port=port, browser=browser, link=link)
 
 
 @app.command()

@@ -6,20 +6,23 @@ import logging
 import socket
 import time
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import yaml
 from rich.console import Console
 from rich.text import Text
 
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.simulation import load_state
-from hydromechs.station import Catalog, Station
+from hydromechs.station import AcousticLink, Catalog, Station
 from hydromechs.station import fly_again as simulate_again
 
 from ._run import print_summary
 from ._show import has_display
 
-__all__ = ["catalog", "fly", "fly_again"]
+__all__ = ["catalog", "fly", "fly_again", "link_of", "vehicle_file"]
 
 
 def catalog(*more: str) -> Catalog:
@@ -37,26 +40,81 @@ def catalog(*more: str) -> Catalog:
     )
 
 
-def fly(source: str, console: Console, *, share: bool, out: str, lost_after: float, port: int, browser: bool) -> None:
+def vehicle_file(name: str, folder: str) -> str:
+    """Write a scenario with a vehicle of the library in still water, 10 m deep; the path of the file.
+
+    Args:
+        name: Name of the vehicle.
+        folder: Where to; a file of the same contents that is there already is used.
+    """
+    from hydromechs.library import load
+
+    depth = 10.0 * np.array(load(name).world.down)
+    title = f"{name} in still water"
+    models = [{"plant": name, "name": "rov", "position": depth.tolist()}]
+    data = {"hydromechs_scenario": 1, "name": name, "title": title, "models": models}
+    data |= {"integrator": "rk4", "step": 0.005, "record": 0.05, "duration": 60.0}
+    text = yaml.safe_dump(data, sort_keys=False)
+    path = Path(folder) / f"{name}_still_water.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise ValueError(f"{path} is another file; fly it by its path, move it away, or choose another folder with --out")
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def link_of(delay: float | None, distance: float | None, message_time: float, loss: float) -> AcousticLink | None:
+    """The link that options of the command describe; None where there is none.
+
+    Args:
+        delay: Time on each way [s], or None.
+        distance: Length of the way [m], in place of the delay, or None.
+        message_time: Time that a message takes [s].
+        loss: Share of the messages that are lost.
+    """
+    if delay is not None and distance is not None:
+        raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; leave one out")
+    if delay is None and distance is None:
+        if message_time or loss:
+            raise ValueError("--message-time and --loss need --delay or --distance; --delay 0 for a link without delay")
+        return None
+    link = AcousticLink(delay=delay or 0.0) if distance is None else AcousticLink.across(distance)
+    return replace(link, message_time=message_time, loss=loss)
+
+
+def fly(
+    source: str,
+    console: Console,
+    *,
+    share: bool,
+    out: str,
+    lost_after: float,
+    port: int,
+    browser: bool,
+    link: AcousticLink | None = None,
+) -> None:
     """Serve the station until Ctrl-C.
 
     Args:
-        source: Name of a library scenario or path of a file.
+        source: Name of a library scenario or vehicle, or path of a file.
         console: Where to print.
         share: Whether other machines may come.
         out: Folder for the folders of the runs.
         lost_after: Time without the pilot after which the vehicle holds its place [s].
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
+        link: What is between the operator and the vehicle at first; nothing unless given.
     """
-    from hydromechs.library import scenario_file
+    from hydromechs.library import plant_names, scenario_file, scenario_names
     from hydromechs.values import is_path
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    if source in plant_names() and source not in scenario_names():
+        source = vehicle_file(source, out)
     known = catalog(scenario_file(source)) if is_path(source) else catalog()
     name = Path(source).stem if is_path(source) else source
     with console.status("compiling (cached afterwards)"):
-        station = Station(known, name, out, share=share, port=port, lost_after=lost_after)
+        station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
     console.print(Text(f"open {station.url} (Ctrl-C ends it)", "bold"), soft_wrap=True)
     if share:
         there = station.url.replace("127.0.0.1", socket.gethostname())

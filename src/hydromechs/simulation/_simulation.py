@@ -256,7 +256,7 @@ class Simulation:
         except (ValueError, KeyError):
             self._at, self._command, self._held, self.parameters = old
             raise
-        self._programs.checks.forget()
+        self._programs.checks.begin(self._at.q)
         self._controlled = bool(given.control)
         if self.controller is not None:
             self.controller.memory = np.array(values["memory"])
@@ -432,7 +432,7 @@ class Simulation:
         """
         self.compile()
         self._ranges.counts.clear()
-        self._programs.checks.forget()  # the mechanism may have another inertia here
+        self._programs.checks.begin(self._at.q)  # the mechanism may have another inertia here
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
         recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)

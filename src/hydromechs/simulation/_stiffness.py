@@ -104,6 +104,7 @@ class StepChecks:
     def __init__(self, plant: Plant, method: Integrator) -> None:
         self.plant, self.method = plant, method
         self._passed: set[tuple[float, bytes]] = set()
+        self._start: Array | None = None
 
     def look(self, step: float, q: Array, parameters: Array) -> None:
         """Raise `ValueError` with the first of `step_faults`, unless this step has been looked at already.
@@ -122,9 +123,15 @@ class StepChecks:
                 self._passed.clear()
             self._passed.add(key)
 
-    def forget(self) -> None:
-        """Look at steps anew, as from another start."""
-        self._passed.clear()
+    def begin(self, q: Array) -> None:
+        """Look at steps anew from another start; nothing is forgotten at the same one.
+
+        Args:
+            q: Configuration at the start, shape (nq,).
+        """
+        if self._start is None or not np.array_equal(self._start, q):
+            self._passed.clear()
+        self._start = np.array(q)
 
 
 def runaway(plant: Plant, at: Point, method: Integrator, step: float) -> str:

@@ -120,6 +120,14 @@ class AcousticChannel:
         """Messages sent so far, lost ones too."""
         return self._number
 
+    def takes(self, tick: int) -> bool:
+        """Whether it would take a message.
+
+        Args:
+            tick: Present tick.
+        """
+        return tick >= self._free
+
     def send(self, tick: int, content: Any) -> Message | None:
         """Send a message; None while the channel is busy: offer what holds then at the next tick.
 

@@ -218,7 +218,7 @@ class Gate:
 
     async def _work(self, do: Callable[..., Any], seat: str, message: Mapping[str, Any]) -> Any:
         """Do what a message asks for; what may take long in another thread, so that no other page waits."""
-        if message["type"] in ("configure", "save", "picture"):
+        if message["type"] in ("configure", "save", "picture", "ahead"):
             return await asyncio.to_thread(do, seat, message)
         return do(seat, message)
 

@@ -81,8 +81,8 @@ class Ghost:
     same path at no cost.
 
     With the vehicle's own plant, step and water it is exact. A message is taken to arrive until telemetry shows that it was
-    lost. Between two telemetries only one tick is added at a time; each telemetry has the whole way simulated anew. Events of a
-    scenario are not looked for: what they change comes with the telemetry.
+    lost. Between two telemetries only one tick is added at a time; telemetry that says something else than was predicted has
+    the whole way simulated anew. Events of a scenario are not looked for: what they change comes with the telemetry.
 
     Args:
         simulation: The vehicle as the station knows it; for the ghost alone, which moves it. Its present state is the start. An
@@ -128,9 +128,9 @@ class Ghost:
     def hear(self, telemetry: Telemetry) -> State:
         """Start from a newer telemetry; an older one than the last is of no use. Returns what is predicted for its moment.
 
-        Messages that should have been there by then and were not are lost, and the way from the last telemetry is simulated
-        anew without them. What the telemetry leaves out is taken from there: states of actuators, commands and integrals of
-        controllers need not travel.
+        Telemetry that says what was predicted, to the last bit, changes nothing and costs nothing. Messages that should have
+        been there by then and were not are lost, and the way from the last telemetry is simulated anew without them. What the
+        telemetry leaves out is taken from there: states of actuators, commands and integrals of controllers need not travel.
 
         Args:
             telemetry: What has come from the vehicle.
@@ -151,9 +151,13 @@ class Ghost:
             given["control"] = float(telemetry.control)
         elif np.size(told.internal) or not told.control:
             given["control"] = told.control
-        self._at = None
-        self._path = [self.simulation.reset(replace(own, **given))]
-        self._first, self._at = tick, tick
+        start = replace(own, **given)
+        if start == own and tick <= self._head:  # as predicted
+            del self._path[: tick - self._first]
+        else:
+            self._at = None
+            self._path, self._at = [self.simulation.reset(start)], tick
+        self._first = tick
         self._under_way = [m for m in self._under_way if m.arrives >= tick]
         return own
 

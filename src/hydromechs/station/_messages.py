@@ -32,12 +32,15 @@ PAGE_TYPES: dict[str, frozenset[str]] = {
     "ask": frozenset(),
     "give": frozenset(),
     "picture": frozenset(),
+    "ahead": frozenset(),
+    "delay": frozenset({"delay", "message_time", "loss"}),
     "configure": frozenset({"scenario", "changes"}),
     "save": frozenset({"scenario", "changes"}),
 }
 """Messages of a page, and the fields that each may have."""
 NEEDS: dict[str, frozenset[str]] = {
     "scale": frozenset({"value"}),
+    "delay": frozenset({"delay"}),
     "configure": frozenset({"scenario", "changes"}),
     "save": frozenset({"scenario", "changes"}),
 }

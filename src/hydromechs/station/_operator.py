@@ -8,7 +8,7 @@ import math
 import os
 import threading
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any
@@ -149,6 +149,8 @@ class LiveInputs(Inputs):
         self._now = Operator()
         self.log: InputLog | None = None
         """Where changes are written to; None for nowhere."""
+        self.link: Callable[[int, Operator], Operator] | None = None
+        """From a tick and what is asked for then to what the vehicle has been told by then; None where that is the same."""
 
     @property
     def now(self) -> Operator:
@@ -166,12 +168,12 @@ class LiveInputs(Inputs):
             return self._now
 
     def at(self, tick: int) -> Operator:
-        """What is asked for now.
+        """What the vehicle has been told by now: what is asked for, or, behind a link, what was.
 
         Args:
-            tick: Number of the tick, for the log.
+            tick: Number of the tick, for the link and the log.
         """
-        now = self._now
+        now = self._now if self.link is None else self.link(tick, self._now)
         if self.log is not None:
             self.log.take(tick, now)
         return now

@@ -11,6 +11,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,12 @@ from hydromechs.scenario import Checkpoints, ControllerSpec, RunResult, Scenario
 from hydromechs.simulation import LiveRun, Simulation
 from hydromechs.values import positive
 
+from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured
-from ._operator import InputLog, Inputs, LiveInputs, RecordedInputs
+from ._delayed import Delayed, DueInputs
+from ._operator import InputLog, Inputs, LiveInputs, Operator, RecordedInputs
 from ._pilot import Pilot
+from ._strategies import Outlook, Strategies
 from ._telemetry import Display, Snapshot
 
 __all__ = ["FRAME", "LOST_AFTER", "Session", "fly_again", "piloted"]
@@ -40,6 +44,8 @@ BEHIND = 0.25
 """Lateness from which on a session does not try to catch up [s]."""
 MOST_MESSAGES = 40
 """Messages that are kept for pages."""
+LOOK_WAIT = 20.0
+"""Longest time to wait for a look ahead [s]."""
 CHECKPOINT = 10.0
 """Time between two checkpoints [s]."""
 
@@ -104,9 +110,17 @@ class Session:
         configured: What to fly.
         folder: Folder of the runs' folders: NAME, NAME-2, ... in it, one for each run.
         lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
+        link: What is between the operator and the vehicle; nothing unless given.
     """
 
-    def __init__(self, configured: Configured, folder: str | os.PathLike[str], *, lost_after: float = LOST_AFTER) -> None:
+    def __init__(
+        self,
+        configured: Configured,
+        folder: str | os.PathLike[str],
+        *,
+        lost_after: float = LOST_AFTER,
+        link: AcousticLink | None = None,
+    ) -> None:
         self.folder, self.lost_after = Path(folder), positive(lost_after, "lost_after")
         self.inputs = LiveInputs()
         """What the operator asks for."""
@@ -126,6 +140,11 @@ class Session:
         self._anchor, self._measured, self._due = (0.0, 0.0), (0.0, 0.0), 0.0
         self._diverged: SimulationDiverged | None = None
         self._snapshot: Snapshot | None = None
+        self._link = link
+        self._delayed: Delayed | None = None
+        self._ghosts: tuple[Configured, Simulation] | None = None
+        self._strategies: Strategies | None = None
+        self._looking = threading.Lock()
         self._requests: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._wake = threading.Event()
         self._published = threading.Condition()
@@ -168,6 +187,24 @@ class Session:
             configured: What to fly then; the same unless given.
         """
         self._ask(lambda: self._again(configured or self.configured))
+
+    def over(self, link: AcousticLink | None) -> None:
+        """Let commands and telemetry pass a link from now on, or reach the vehicle at once again.
+
+        Args:
+            link: Delay, message time and loss of each direction; None for no link.
+        """
+        self._ask(lambda: self._set_link(link))
+
+    def look_ahead(self) -> Outlook:
+        """Where strategies lead from here, or, behind a link, from where the vehicle is when a command sent now arrives."""
+        with self._looking:
+            strategies, configured = self._strategies, self.configured
+            if strategies is None or strategies.configured is not configured:
+                strategies = self._strategies = Strategies(configured)
+        found: Future[Outlook] = Future()
+        self._ask(lambda: self._look(strategies, found))
+        return found.result(LOOK_WAIT)
 
     def heard(self) -> None:
         """The pilot said something."""
@@ -217,6 +254,7 @@ class Session:
             "late": self._late,
             "lost": self.lost,
             "problem": self.problem,
+            "link": self._linked(),
             "run": self._run_folder.path.name,
             "messages": list(self.messages)[-6:],
         }
@@ -283,19 +321,32 @@ class Session:
     def _advance(self, period: float) -> None:
         """Run to the next multiple of a time [s]."""
         try:
+            self._listen()
             said = self._live.advance((math.floor(self._live.t / period + 1e-6) + 1) * period)
         except SimulationDiverged as error:
             self._fail(str(error), error)
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}", None)
         else:
+            if self._delayed is not None:
+                self._delayed.predict()
             self._tell()
             if said:
                 self._fail(f"stopped: {said}", None)
 
+    def _listen(self) -> None:
+        """At ticks of the control, let the vehicle behind a link tell of itself."""
+        t, period = self._live.t, self._pilot.period
+        if self._delayed is not None and is_multiple(t, period, self._sim.step_size):
+            self._delayed.tell(round(t / period), self._sim.state, lambda: self._display.snapshot(0, self._runs))
+
     def _publish(self) -> None:
         self._snapshots += 1
-        snapshot = self._display.snapshot(self._snapshots, self._runs)
+        if self._delayed is None:
+            snapshot = self._display.snapshot(self._snapshots, self._runs)
+        else:
+            ghost = self._ghost_display.snapshot(self._snapshots, self._runs)
+            snapshot = replace(self._delayed.heard, number=self._snapshots, run=self._runs, ghost=ghost)
         with self._published:
             self._snapshot = snapshot
             self._published.notify_all()
@@ -304,6 +355,61 @@ class Session:
         new = self._live.log.messages[self._told :]
         self._told += len(new)
         self.messages.extend(new)
+
+    def _linked(self) -> dict[str, Any] | None:
+        """How the link does, plain data; None without one."""
+        delayed = self._delayed
+        if delayed is None:
+            return None
+        link, now = delayed.link, self._live.t
+        return {
+            "delay": link.delay,
+            "message_time": link.message_time,
+            "loss": link.loss,
+            "age": round(now - delayed.heard.t, 3),
+            "ahead": round(delayed.down.latency * delayed.down.tick, 3),
+            "lost": delayed.down.lost + delayed.up.lost,
+            "problem": delayed.problem,
+        }
+
+    def _set_link(self, link: AcousticLink | None) -> None:
+        """Begin with a link at the present tick, or leave it out."""
+        if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
+            self._advance(self._pilot.period)
+        self._link = link
+        told = self.inputs.now if self._delayed is None else self._delayed.asked
+        self._delayed = self.inputs.link = None
+        if link is not None:
+            try:
+                self._delayed = self._behind(link, told)
+            except (ValueError, SimulationDiverged) as error:
+                self._link = None
+                self.messages.append(f"no link: {error}")
+        if self._delayed is not None:
+            self.inputs.link = self._delayed.carry
+            self._delayed.predict()
+        self._set_anchor()
+        if not self.problem:
+            self._publish()
+
+    def _behind(self, link: AcousticLink, told: Operator) -> Delayed:
+        """The vehicle behind a link; the ghost has a simulation of its own, made once."""
+        inputs = DueInputs(told)
+        if self._ghosts is None or self._ghosts[0] is not self.configured:
+            self._ghosts = self.configured, piloted(self.configured, inputs).simulation()
+        simulation = self._ghosts[1]
+        pilot_of(simulation).inputs = inputs
+        self._ghost_display = Display(simulation, pilot_of(simulation), self.configured.scenario.terrain)
+        now = self._display.snapshot(0, self._runs)
+        return Delayed(link, simulation, inputs, self._pilot.period, self._sim.state, now)
+
+    def _look(self, strategies: Strategies, found: Future[Outlook]) -> None:
+        """Look ahead from the present, or from the ghost."""
+        try:
+            sim = self._sim if self._delayed is None else self._delayed.ghost.simulation
+            found.set_result(strategies(sim.state, pilot_of(sim).memory, self.inputs.now))
+        except Exception as error:
+            found.set_exception(error)
 
     def _look_for_pilot(self) -> None:
         """Hold the place when the pilot has not been heard of for a while."""
@@ -375,8 +481,8 @@ class Session:
         self._diverged = None
         self._runs += 1
         self._due = 0.0
-        self._set_anchor()
-        self._publish()
+        self._delayed = self.inputs.link = None
+        self._set_link(self._link)
 
     def _end(self) -> None:
         """End the run and write its summary."""

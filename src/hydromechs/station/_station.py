@@ -17,12 +17,14 @@ from hydromechs.errors import ScenarioError
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.viewer import LivePage, free_port, live_scene
 
+from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured, configured
 from ._gate import Gate
 from ._messages import Refused
 from ._operator import AXES
 from ._seats import Seats
 from ._session import FRAME, LOST_AFTER, Session
+from ._strategies import Outlook
 from ._telemetry import Snapshot
 
 __all__ = ["Station"]
@@ -34,6 +36,12 @@ PICTURE = (720, 1280)
 """Height and width of a saved camera image."""
 PICTURE_WAIT = 20.0
 """Longest time to wait for a browser to draw one [s]."""
+PREDICTED = "predicted"
+"""Name of the ghost that is where the vehicle will be."""
+WAYS = ((0.96, 0.76, 0.1), (0.25, 0.9, 0.45), (1.0, 0.35, 0.3))
+"""Colours of the ways that strategies lead."""
+FARTHEST_DELAY, SLOWEST_MESSAGE = 20.0, 20.0
+"""Longest delay and message time that a page may ask for [s]."""
 LOG = logging.getLogger(__name__)
 
 
@@ -59,6 +67,7 @@ class Scenes:
         self._eye = sim.model.locate(cameras[0] if cameras else sim.model.body_names[vehicle])
         self._upright, self._down = scene.upright, np.array(sim.model.world.down)
         self._looked = 0.0
+        self._outlook: Outlook | None = None
         self._session = session
         self._handle = self._drag_handle(session)
 
@@ -87,13 +96,33 @@ class Scenes:
         """
         moved = (snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
         self.outside.pose(*moved)
-        if self._handle is not None and not dragged and arm < len(snapshot.tools):
-            place = np.array(snapshot.tools[arm])
+        flown = snapshot.ghost or snapshot
+        if snapshot.ghost is None:
+            self.outside.remove_ghost(PREDICTED)
+        else:
+            self.outside.ghost(PREDICTED, snapshot.ghost.position, snapshot.ghost.wxyz)
+        if self._handle is not None and not dragged and arm < len(flown.tools):
+            place = np.array(flown.tools[arm])
             if np.abs(self._handle.position - place).max() > 1e-3:
                 self._handle.position = place
         if self.onboard.server.get_clients():
             self.onboard.pose(*moved)
             self.look(snapshot)
+
+    def ways(self, outlook: Outlook | None) -> None:
+        """Show where strategies lead, as lines; nothing happens where they are shown already.
+
+        Args:
+            outlook: Where; None takes the lines away.
+        """
+        if outlook is self._outlook:
+            return
+        self._outlook = outlook
+        for k, color in enumerate(WAYS):
+            if outlook is None:
+                self.outside.remove_line(f"way {k}")
+            else:
+                self.outside.line(f"way {k}", outlook.points[k], color)
 
     def look(self, snapshot: Snapshot) -> None:
         """Put the cameras of all who look from on board where the camera is: x is its line of sight.
@@ -147,6 +176,7 @@ class Station:
         share: Whether other machines may come; only this one unless given.
         port: Port to listen on; the next free one where it is in use, any for 0.
         lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
+        link: What is between the operator and the vehicle at first; nothing unless given.
     """
 
     def __init__(
@@ -158,9 +188,10 @@ class Station:
         share: bool = False,
         port: int = 0,
         lost_after: float = LOST_AFTER,
+        link: AcousticLink | None = None,
     ) -> None:
         self.catalog, self.seats = catalog, Seats()
-        self.session = Session(configured(catalog, name), folder, lost_after=lost_after)
+        self.session = Session(configured(catalog, name), folder, lost_after=lost_after, link=link)
         """The scenario that is flown."""
         self.scenes = Scenes(self.session)
         """What is seen of it."""
@@ -169,6 +200,7 @@ class Station:
         self._closed = False
         self._offered: list[str] | None = None
         self._pictures = threading.Lock()
+        self._outlook: tuple[int, Outlook] | None = None
         self._render()
         self.gate = Gate(self, host=EVERYWHERE if share else LOCAL, port=free_port(port))
         """Its door."""
@@ -200,6 +232,7 @@ class Station:
                     old, self.scenes = self.scenes, Scenes(self.session)
                     self._generation += 1
                     old.close()
+                self._forget_ways(snapshot)
                 asked = self.session.inputs.now
                 try:
                     self.scenes.show(snapshot, arm=asked.arm, dragged=asked.target is not None)
@@ -208,7 +241,29 @@ class Station:
                 last = snapshot
             elif last is not None:
                 self.scenes.look(last)  # for who comes while time stands still
+            seen = self._outlook
+            self.scenes.ways(None if seen is None else seen[1])
             self._render()
+
+    def _forget_ways(self, snapshot: Snapshot) -> None:
+        """Take away where strategies lead when that time has passed, or the run."""
+        seen = self._outlook
+        if seen is not None:
+            run, outlook = seen
+            if run != snapshot.run or snapshot.t > outlook.t[-1]:
+                self._outlook = None
+
+    def _ways(self) -> dict[str, Any] | None:
+        """Where strategies lead, in words: names with colours, and the time that it took [ms]."""
+        seen = self._outlook
+        if seen is None:
+            return None
+        outlook = seen[1]
+        rows = []
+        for name, color, points, until in zip(outlook.names, WAYS, outlook.points, outlook.until, strict=True):
+            way = round(float(np.linalg.norm(points[-1] - points[0])), 2)
+            rows.append([name, [round(255 * x) for x in color], way, round(float(until - outlook.t[0]), 1)])
+        return {"ways": rows, "took": round(1e3 * outlook.took, 1)}
 
     def _render(self) -> None:
         """Make the text of the newest frame."""
@@ -217,7 +272,8 @@ class Station:
         operator = {"mode": asked.mode, "arm": asked.arm, "arm_mode": asked.arm_mode, "swing": asked.swing}
         operator |= {"axes": asked.axes, "arm_axes": asked.arm_axes, "dragged": asked.target is not None}
         frame = {"type": "frame", "t": round(snapshot.t, 3), "scene": self._generation, "hud": snapshot.hud}
-        frame |= {"status": session.status, "operator": operator}
+        frame |= {"status": session.status, "operator": operator, "ahead": self._ways()}
+        frame["ghost"] = None if snapshot.ghost is None else {"t": round(snapshot.ghost.t, 3), "hud": snapshot.ghost.hud}
         text = json.dumps(frame)[:-1]
         if text != self._frame[1]:
             self._frame = (snapshot.number, text)
@@ -280,6 +336,10 @@ class Station:
             return self._configure(message, save=kind == "save")
         elif kind == "picture":
             return self._picture()
+        elif kind == "ahead":
+            return self._look_ahead()
+        elif kind == "delay":
+            self._delay(message)
         else:
             {"start": session.start, "pause": session.pause, "step": session.step, "reset": session.reset}[kind]()
         return None
@@ -300,6 +360,31 @@ class Station:
             self.session.scale(float("inf") if value == "max" else float(value))
         except ValueError as error:
             raise Refused(f"scale: {error}") from None
+
+    def _delay(self, message: Mapping[str, Any]) -> None:
+        """Put a link between operator and vehicle, or take it away where its delay is null."""
+        values = {name: message[name] for name in ("delay", "message_time", "loss") if name in message}
+        if values["delay"] is None:
+            self.session.over(None)
+            return
+        for name, most in (("delay", FARTHEST_DELAY), ("message_time", SLOWEST_MESSAGE), ("loss", 1.0)):
+            x = values.get(name, 0.0)
+            if not isinstance(x, int | float) or isinstance(x, bool) or not 0.0 <= x <= most:
+                raise Refused(f"delay: {name} is {str(x)[:40]}, must be a number from 0 to {most:g}")
+        self.session.over(AcousticLink(**values))
+
+    def _look_ahead(self) -> dict[str, Any]:
+        """Show where strategies lead; taken away where they are shown already."""
+        if self._outlook is not None:
+            self._outlook = None
+            return {"type": "ahead"}
+        run = self.session.snapshot.run
+        try:
+            outlook = self.session.look_ahead()
+        except (ValueError, TimeoutError) as error:
+            return {"type": "ahead", "problem": f"cannot look ahead: {error}"}
+        self._outlook = (run, outlook)
+        return {"type": "ahead"}
 
     def _configure(self, message: Mapping[str, Any], *, save: bool) -> dict[str, Any]:
         """Check a changed scenario like a file; fly it, or save it."""

@@ -40,6 +40,8 @@ class Snapshot:
     """Where the tools are, in world axes [m], shape (arms, 3)."""
     hud: Mapping[str, Any] = field(default_factory=dict)
     """Numbers for the heads-up display, plain data."""
+    ghost: Snapshot | None = None
+    """Behind a link: the vehicle as it will be when a command sent now arrives; None without one."""
 
 
 class Display:

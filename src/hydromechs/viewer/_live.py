@@ -27,6 +27,8 @@ SEA_EVERY = 0.1
 """Time between two shapes of a moving sea [s]."""
 COMES = 2.0
 """Time that a browser has to take its first camera [s]."""
+LAG = 0.1
+"""Distance of what a camera looks at from what it follows, as a part of its own distance, from which on it is put right."""
 GHOST = 0.35
 """Opacity of ghosts."""
 
@@ -118,6 +120,7 @@ class LivePage(Page):
         if environment is not None and environment.waves:
             self._waves = wave_components(environment, model.world.gravity, seed)
         self._ghosts: dict[str, list[Any]] = {}
+        self._lines: dict[str, Any] = {}
         self._angles = np.zeros(len(self._propellers))
         self._t = self._sea_t = self._arrows_t = 0.0
         self._where: dict[int, tuple[float, Array]] = {}
@@ -163,6 +166,30 @@ class LivePage(Page):
             name: Name of the ghost.
         """
         for handle in self._ghosts.pop(name, []):
+            handle.remove()
+
+    def line(self, name: str, points: Array, color: tuple[float, float, float]) -> None:
+        """Show a line; one of the same name goes away.
+
+        Args:
+            name: Name of the line.
+            points: Its points in world axes [m], shape (n, 3), n > 1.
+            color: Its colour, red, green, blue, 0 to 1.
+        """
+        self.remove_line(name)
+        ends = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+        self._lines[name] = self.server.scene.add_line_segments(
+            f"{self.paths['']}/line {name}", ends, tuple(round(255 * x) for x in color), thickness=4.0, thickness_units="screen"
+        )
+
+    def remove_line(self, name: str) -> None:
+        """Take a line away; nothing happens where there is none of that name.
+
+        Args:
+            name: Name of the line.
+        """
+        handle = self._lines.pop(name, None)
+        if handle is not None:
             handle.remove()
 
     def _make_ghost(self, name: str) -> list[Any]:
@@ -230,19 +257,22 @@ class LivePage(Page):
         self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
 
     def _move_cameras(self, place: Array) -> None:
-        """Put the camera of who comes beside the body that it follows; then move it by as much as the body moves."""
-        now = time.monotonic()
+        """Keep cameras on the body that they follow, from the side and distance that their owners turned them to.
+
+        What a slow browser tells of its camera is old, but for its side and distance, which following does not change.
+        """
+        now, aim = time.monotonic(), place + self._first[1]
         for number, client in self.server.get_clients().items():
-            since, before = self._where.get(number, (now, place))
-            if now - since < COMES:  # what its browser tells of its camera may be from before
-                self._where[number] = (since, place)
+            since, before = self._where.get(number, (now, np.full(3, np.inf)))
+            camera = client.camera
+            away = self._first[0] - self._first[1] if now - since < COMES else camera.position - camera.look_at
+            lags = np.linalg.norm(camera.look_at - aim) > LAG * np.linalg.norm(away)
+            if now - since < COMES or lags or np.abs(place - before).max() > 1e-3:
                 with client.atomic():
-                    client.camera.position = place + self._first[0]
-                    client.camera.look_at = place + self._first[1]
-            elif np.abs(place - before).max() > 1e-3:
-                self._where[number] = (since, place)
-                with client.atomic():
-                    client.camera.position = client.camera.position + (place - before)  # the point looked at moves along
+                    camera.position = aim + away
+                    camera.look_at = aim
+                before = place
+            self._where[number] = (since, before)
 
 
 def _frame_of(scene: Scene, model: Model, body: int) -> int:

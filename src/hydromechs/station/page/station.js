@@ -36,6 +36,7 @@ function open() {
     else if (message.type === "frame") { frame = message; frames += 1; show(); }
     else if (message.type === "checked") problems(message.problems);
     else if (message.type === "saved") { problems([]); download(message); }
+    else if (message.type === "ahead") note(message.problem || "");
     else if (message.type === "picture") note(message.problem || `saved ${message.file}`);
   };
   link.onclose = () => { banner("the connection is lost; trying again"); setTimeout(open, 1000); };
@@ -95,8 +96,18 @@ function nextArm() {
   if (n) send({ type: "operator", arm: (frame.operator.arm + 1) % n });
 }
 
+const lookAhead = () => send({ type: "ahead" });
+function delay() {
+  if (frame.status.link) { send({ type: "delay", delay: null }); return; }
+  const value = (id) => Number($(id).value);
+  const values = { delay: value("delay-time"), message_time: value("message-time"), loss: value("loss") };
+  if (values.delay >= 0 && values.delay <= 20 && values.message_time >= 0 && values.message_time <= 20 && values.loss >= 0 && values.loss <= 1)
+    { note(""); send({ type: "delay", ...values }); }
+  else note("delay and time of a message: 0 to 20 s; loss: 0 to 1");
+}
+
 const PRESS = { Digit1: () => mode("manual"), Digit2: () => mode("speed"), Digit3: () => mode("hold"),
-  Digit4: () => armMode("joints"), Digit5: () => armMode("tool"), Digit6: swing, Digit7: nextArm,
+  Digit4: () => armMode("joints"), Digit5: () => armMode("tool"), Digit6: swing, Digit7: nextArm, Digit8: lookAhead, Digit9: delay,
   KeyC: () => grip("close"), KeyV: () => grip("open"), KeyP: toggle, Period: () => send({ type: "step" }),
   Backspace: () => send({ type: "reset" }), Space: () => { held.clear(); mode("hold"); } };
 
@@ -125,6 +136,8 @@ $("scale").onchange = (e) => send({ type: "scale", value: e.target.value === "ma
 for (const b of document.querySelectorAll("[data-mode]")) b.onclick = () => mode(b.dataset.mode);
 for (const b of document.querySelectorAll("[data-arm]")) b.onclick = () => armMode(b.dataset.arm);
 $("swing").onclick = swing;
+$("ahead").onclick = lookAhead;
+$("delay").onclick = delay;
 $("next-arm").onclick = nextArm;
 $("close-gripper").onclick = () => grip("close");
 $("open-gripper").onclick = () => grip("open");
@@ -187,6 +200,23 @@ function bar(value, saturated) {
   return `<span class="bar"><i class="${saturated ? "sat" : ""}" style="left:${value < 0 ? 50 - w : 50}%;width:${w}%"></i></span>`;
 }
 
+function ghostRows() {
+  const { ghost, status } = frame, link = status.link;
+  if (!ghost || !link) return "";
+  const g = ghost.hud, row = (name, value) => `<tr><td>${name}</td><td>${value}</td></tr>`;
+  return `<div class="warn">telemetry, ${fixed(link.age, 1)} s old${link.lost ? `; ${link.lost} messages lost` : ""}</div>
+    <div class="ghost">ghost: predicted, ${fixed(link.ahead, 1)} s from now
+    <table>${row("place", `${g.position.map((x) => fixed(x)).join("  ")} m`)}
+    ${row("depth", `${fixed(g.depth)} m`)}${row("heading", `${fixed(g.heading, 1)}°`)}${row("speed", `${fixed(g.speed)} m/s`)}
+    ${g.tools.map((x) => row(short(x[0]), `${x.slice(1).map((v) => fixed(v)).join("  ")} m`)).join("")}</table></div>`;
+}
+function aheadRows() {
+  const a = frame.ahead;
+  return a ? `<div>10 s ahead, simulated in ${fixed(a.took, 0)} ms</div>${a.ways.map((w) =>
+    `<div><span style="color:rgb(${w[1].map(Number).join(",")})">━━</span> ${escape(w[0])}: ${fixed(w[2], 1)} m away${
+      w[3] < 9.9 ? `, only to ${fixed(w[3], 1)} s` : ""}</div>`).join("")}` : "";
+}
+
 function show() {
   if (frame.scene !== scene) loadScenes();
   const { hud, status, operator } = frame;
@@ -194,6 +224,7 @@ function show() {
   const saturated = [...hud.thrusters.filter((x) => x[2]), ...hud.joints.filter((x) => x[3])].map((x) => x[0].split(".").pop());
   if (saturated.length) warnings.push(`at its limit: ${saturated.join(", ")}`);
   if (status.lost) warnings.push("nobody steers: position hold");
+  if (status.link && status.link.problem) warnings.push(status.link.problem);
   if (hud.altitude !== null && hud.altitude < 0.8) warnings.push("low altitude");
   if (status.running && status.scale !== "max" && status.factor < 0.9 * status.scale && status.factor > 0) warnings.push("slower than the clock");
   $("hud").innerHTML = `<div class="big">${escape(operator.mode)} | arm ${escape(operator.arm_mode)}${operator.swing ? " swings" : ""}</div>
@@ -207,6 +238,7 @@ function show() {
     ${hud.thrusters.map((x) => `<div>${bar(x[1], x[2])} ${short(x[0])}</div>`).join("")}
     ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}
     ${hud.grips.map((x) => `<div>${short(x[0])}: ${x[1] ? "closed" : "open"}</div>`).join("")}
+    ${ghostRows()}${aheadRows()}
     ${warnings.map((x) => `<div class="warn">${escape(x)}</div>`).join("")}`;
   $("title").textContent = status.title;
   $("who").textContent = frame.steers ? `you steer${frame.asking.length ? `; ${frame.asking[0]} asks` : ""}`
@@ -214,11 +246,13 @@ function show() {
   $("who").textContent += ` (${frame.seats} here, you are ${frame.you})`;
   $("ask").disabled = frame.steers;
   $("give").disabled = !frame.steers;
-  for (const id of ["start", "pause", "step", "reset", "scale", "picture", "swing", "next-arm", "close-gripper", "open-gripper"])
+  for (const id of ["start", "pause", "step", "reset", "scale", "picture", "ahead", "delay", "swing", "next-arm", "close-gripper", "open-gripper"])
     $(id).disabled = !frame.steers;
   $("start").classList.toggle("on", status.running);
   $("pause").classList.toggle("on", !status.running);
   $("swing").classList.toggle("on", operator.swing);
+  $("ahead").classList.toggle("on", frame.ahead !== null);
+  $("delay").classList.toggle("on", status.link !== null);
   for (const b of document.querySelectorAll("[data-mode]")) b.classList.toggle("on", b.dataset.mode === operator.mode);
   for (const b of document.querySelectorAll("[data-arm]")) b.classList.toggle("on", b.dataset.arm === operator.arm_mode);
   $("messages").textContent = [...status.messages, noted].filter(Boolean).join("\n");

@@ -1,0 +1,143 @@
+"""A vehicle that is flown over an acoustic link: what reaches it, what is heard of it, and its ghost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import SimulationDiverged
+from hydromechs.model import State
+from hydromechs.simulation import Simulation
+
+from ._channel import AcousticChannel, AcousticLink
+from ._ghost import Ghost, Telemetry
+from ._operator import Inputs, Operator
+from ._telemetry import Snapshot
+
+__all__ = ["Delayed", "DueInputs"]
+
+REFRESH = 1.0
+"""Time between two telemetries that the ghost starts from [s]; those in between are shown alone."""
+
+
+class _Told(NamedTuple):
+    """What a vehicle tells of itself: for the ghost, and for the display."""
+
+    telemetry: Telemetry
+    asked: Operator
+    """What it was flown by until then."""
+    snapshot: Snapshot
+
+
+class DueInputs(Inputs):
+    """What a ghost's pilot reads: at each tick, the message that has arrived last by then.
+
+    Args:
+        asked: What was asked for before all messages under way.
+    """
+
+    def __init__(self, asked: Operator) -> None:
+        self.asked = asked
+        """What held at the ghost's start."""
+        self.ghost: Ghost | None = None
+        """Knows the messages under way."""
+
+    def at(self, tick: int) -> Operator:
+        """What the vehicle will have been told at a tick.
+
+        Args:
+            tick: Number of the tick.
+        """
+        due = [] if self.ghost is None else [m.content for m in self.ghost.under_way if m.arrives <= tick]
+        return due[-1] if due else self.asked
+
+
+class Delayed:
+    """The two directions of a link between an operator and a vehicle, and the vehicle's ghost. A tick is one of the control.
+
+    At each tick `tell` and then, through the vehicle's inputs, `carry`; after it `predict`. With the vehicle's own scenario,
+    the ghost is where the vehicle will be to the last bit, unless commands are lost; it knows the noise of the sensors, too.
+
+    Args:
+        link: Delay, message time and loss of each direction.
+        simulation: The ghost's own, of the same scenario; its pilot reads `inputs`.
+        inputs: What that pilot reads.
+        period: Length of a tick [s].
+        state: The vehicle now.
+        snapshot: It as it is shown until telemetry comes.
+    """
+
+    def __init__(
+        self, link: AcousticLink, simulation: Simulation, inputs: DueInputs, period: float, state: State, snapshot: Snapshot
+    ) -> None:
+        self.link = link
+        """Delay, message time and loss of each direction."""
+        self.down, self.up = AcousticChannel(link, period), AcousticChannel(replace(link, seed=link.seed + 1), period)
+        self.heard = snapshot
+        """The vehicle as the last telemetry told."""
+        self.problem = ""
+        """Why the ghost stands still; empty while it moves."""
+        self._tick = round(state.t / period)
+        self._asked, self._received = inputs.asked, -1
+        self._refresh = round(REFRESH / period)
+        simulation.reset(_without_signals(state))
+        self.ghost = Ghost(simulation, period, deliver=_nothing, start=self._tick)
+        """The vehicle as it will be when a command sent now arrives."""
+        self._inputs = inputs
+        self._inputs.ghost = self.ghost
+
+    def tell(self, tick: int, state: State, snapshot: Callable[[], Snapshot]) -> None:
+        """The vehicle tells of itself, where the channel is free, and the station listens.
+
+        Args:
+            tick: Present tick.
+            state: The vehicle, before it hears of messages of this tick.
+            snapshot: Makes what is shown of it.
+        """
+        if self.up.takes(tick):
+            telemetry = Telemetry(tick, _without_signals(state), self._received)
+            self.up.send(tick, _Told(telemetry, self._asked, snapshot()))
+        for message in self.up.receive(tick):
+            told: _Told = message.content
+            self.heard = told.snapshot
+            if told.telemetry.tick - self.ghost.last >= self._refresh:
+                self.ghost.hear(told.telemetry)
+                self._inputs.asked = told.asked
+
+    def carry(self, tick: int, asked: Operator) -> Operator:
+        """Send what the operator asks for; what the vehicle has been told by now.
+
+        Args:
+            tick: Present tick.
+            asked: What the operator asks for.
+        """
+        self._tick = tick
+        self.ghost.sent(self.down.send(tick, asked))
+        for message in self.down.receive(tick):
+            self._received, self._asked = message.number, message.content
+        return self._asked
+
+    def predict(self) -> None:
+        """Let the ghost go on to the moment at which a command sent now arrives."""
+        try:
+            self.ghost.predict(self._tick + self.down.latency)
+            self.problem = ""
+        except (SimulationDiverged, ValueError) as error:  # telemetry brings it back
+            self.problem = f"the ghost stands still: {error}".splitlines()[0]
+
+    @property
+    def asked(self) -> Operator:
+        """What the vehicle is flown by."""
+        return self._asked
+
+
+def _without_signals(state: State) -> State:
+    """A state as it travels: signals are for recordings."""
+    return replace(state, signal=np.zeros(0))
+
+
+def _nothing(simulation: Simulation, content: Any) -> None:
+    """Messages reach the pilot of a ghost through its inputs."""

@@ -1,0 +1,118 @@
+"""What an operator could do now, and where it leads: strategies of the pilot, simulated ahead in coarse steps."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.integrators import is_multiple
+from hydromechs.model import State
+from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.simulation import Simulation
+
+from ._configuration import Configured
+from ._lookahead import LookAhead, SetPoint
+from ._operator import Inputs, Operator
+from ._pilot import Pilot
+
+__all__ = ["Outlook", "Strategies"]
+
+AHEAD = 10.0
+"""How far ahead [s]."""
+PERIOD = 0.2
+"""Time between two commands of the pilot that looks ahead, and between two points of a path [s]."""
+STEP = 0.01
+"""Longest step of its simulation [s]."""
+
+
+class Outlook(NamedTuple):
+    """Where strategies lead a vehicle."""
+
+    names: tuple[str, ...]
+    """Names of the n strategies."""
+    t: np.ndarray
+    """Times [s], shape (rows,)."""
+    points: np.ndarray
+    """Places of the vehicle [m], shape (n, rows, 3)."""
+    until: np.ndarray
+    """Time up to which each could be simulated [s], shape (n,)."""
+    took: float
+    """Time that it took [s]."""
+
+
+class _Held(Inputs):
+    """Inputs that stay until others are delivered."""
+
+    def __init__(self) -> None:
+        self.asked = Operator()
+
+    def at(self, tick: int) -> Operator:
+        """What is asked for, at any tick."""
+        return self.asked
+
+
+class Strategies:
+    """Where three strategies lead: to go on as now, to stop and hold, full astern.
+
+    Simulated with all of the scenario, but with the true state in place of sensors, commands every 0.2 s, and steps up to
+    10 ms, if they are not too long for a stiff part.
+
+    Args:
+        configured: The scenario that is flown.
+    """
+
+    def __init__(self, configured: Configured) -> None:
+        self.configured = configured
+        """The scenario that is flown."""
+        self._inputs = _Held()
+        step = configured.scenario.step
+        longest = next((n for n in range(math.floor(STEP / step + 1e-9), 1, -1) if is_multiple(PERIOD, n * step, n * step)), 1)
+        try:
+            self._build(longest * step)
+        except ValueError:
+            if longest == 1:
+                raise
+            self._build(step)
+
+    def _build(self, step: float) -> None:
+        simulation = self._coarse(step).simulation()
+        pilot = simulation.controller
+        assert isinstance(pilot, Pilot)
+        self._pilot = pilot
+        self._look = LookAhead(simulation, deliver=self._deliver)
+        self(simulation.state, pilot.memory, Operator())  # compiles
+
+    def _coarse(self, step: float) -> Scenario:
+        spec = self.configured.scenario.controller
+        assert isinstance(spec, ControllerSpec)
+        pilot = spec.make()
+        assert isinstance(pilot, Pilot)
+        pilot.inputs, pilot.period = self._inputs, PERIOD
+        blunt = replace(self.configured.scenario, sensors=(), navigation=None, events=(), checks=())
+        return replace(blunt, controller=pilot, step=step, record=PERIOD, duration=AHEAD)
+
+    def _deliver(self, simulation: Simulation, content: Operator) -> None:
+        self._inputs.asked = content
+
+    def __call__(self, state: State, memory: np.ndarray, asked: Operator) -> Outlook:
+        """Where the strategies lead from a state.
+
+        Args:
+            state: Where they begin; its time is rounded to a command of the pilot.
+            memory: What the pilot remembers there.
+            asked: What the operator asks for there.
+        """
+        begin = time.perf_counter()
+        ways = {
+            "go on": replace(asked, gripper="keep"),
+            "stop and hold": Operator(arm=asked.arm, arm_mode=asked.arm_mode),
+            "full astern": Operator(mode="manual", axes=(-1.0, 0, 0, 0, 0, 0), arm=asked.arm, arm_mode=asked.arm_mode),
+        }
+        start = replace(state, t=round(state.t / PERIOD) * PERIOD, memory=memory, signal=np.zeros(0))
+        paths = self._look(start, {name: SetPoint(way) for name, way in ways.items()}, AHEAD, every=PERIOD)
+        points = paths.p_WB[:, :, self._pilot.vehicle.body]
+        return Outlook(paths.names, paths.t, points, paths.until, time.perf_counter() - begin)
