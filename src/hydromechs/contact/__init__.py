@@ -4,7 +4,7 @@ from . import ground, terrain
 from ._distance import signed_distance
 from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
-from ._grip import Grip
+from ._grip import Grip, Holding
 from ._height import ground_height
 from ._law import ContactLaw, DryFriction, FrictionForce, LinearContact, Material, NonlinearContact, NormalForce
 from ._pair import Pair
@@ -20,6 +20,7 @@ __all__ = [
     "Grasp",
     "GraspRows",
     "Grip",
+    "Holding",
     "LinearContact",
     "Material",
     "NonlinearContact",

@@ -74,6 +74,15 @@ class Grasp(Component):
         """Its frames must be there, and able to move apart."""
         check_frames(model, f"grasp {self.name!r}", self.holder, self.held)
 
+    def apart(self, model: Model, kin: Any) -> float:
+        """How far what holds and what is held are from meeting, in units of its tolerance.
+
+        Args:
+            model: The mechanism.
+            kin: Its kinematics, for an observer at rest.
+        """
+        return float(max(grasp_misfit(grasp_rows(model, kin, self), self))) / max(self.tolerance, 1e-12)
+
     def inputs(self, model: Model) -> list[Slot]:
         """1 while it holds, 0 while it is open."""
         return [Slot("closed", 1.0 if self.closed else 0.0, held=True, limits=(0.0, 1.0))]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from hydromechs.model.component import Action, Component, Mobility, Mode, Now, O
 from hydromechs.spatial import cross, norm, where
 from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 
-from ._grasp import SIX, check_frames
+from ._grasp import SIX, Grasp, check_frames
 
-__all__ = ["Grip"]
+__all__ = ["Grip", "Holding"]
 
 HOLDS = 0.05
 """Strength above which what is held stays held, also out of reach."""
@@ -77,9 +78,17 @@ class Grip(Component):
 
     def _start(self, model: Model, q: Array) -> float:
         """Its strength at a configuration at the start, shape (nq,): 1 if it is closed and finds what it holds."""
-        kin = kinematics(model, q, np.zeros(model.nv))
+        return 1.0 if self.closed and self.apart(model, kinematics(model, q, np.zeros(model.nv))) < 1.0 else 0.0
+
+    def apart(self, model: Model, kin: Any) -> float:
+        """How far what holds and what is held are from each other, in units of its reach.
+
+        Args:
+            model: The mechanism.
+            kin: Its kinematics.
+        """
         a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
-        return 1.0 if self.closed and float(norm(b - a)) < self.reach else 0.0
+        return float(norm(b - a)) / self.reach
 
     def inputs(self, model: Model) -> list[Slot]:
         """1 to close, 0 to open."""
@@ -118,6 +127,10 @@ class Grip(Component):
         turning = (max(self.turning_stiffness), max(self.turning_damping), turns)
         out = [mode_of(f"grip {self.name!r}", max(self.stiffness), max(self.damping), moves)]
         return [*out, mode_of(f"turning of grip {self.name!r}", *turning)] if any(turning[:2]) else out
+
+
+Holding: TypeAlias = Grasp | Grip
+"""What holds something, firmly or not."""
 
 
 def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:

@@ -83,6 +83,15 @@ class Event:
         """What opens (0) and closes (1), by name."""
         return dict.fromkeys(self.release, 0.0) | dict.fromkeys(self.grasp, 1.0)
 
+    def closing(self, lost: float) -> list[str]:
+        """What to say of what it closes; nothing if that is nothing.
+
+        Args:
+            lost: Energy lost in the impact [J].
+        """
+        names = ", ".join(map(repr, self.grasp))
+        return [f"{names} closes; {lost:.3g} J are lost in the impact"] if names else []
+
 
 def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
     """Dimensions of the quantities that an event can watch: all that do not need the start of the run; see `quantities`."""

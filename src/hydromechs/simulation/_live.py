@@ -141,9 +141,8 @@ class LiveRun:
                 sim.set_wrench(body, wrench)
             if event.switches:
                 lost = sim._switch(event.switches)
-                if event.grasp:
-                    names = ", ".join(map(repr, event.grasp))
-                    log.say(f"t = {at.t:.6f} s: {names} closes; {lost:.3g} J are lost in the impact")
+                for text in event.closing(lost):
+                    log.say(f"t = {at.t:.6f} s: {text}")
             sim._controlled = event.control == "on" if event.control else sim._controlled
             if event.control == "off" and sim.controller is not None:  # until it is asked again, or measures
                 sim._signal = np.full(len(sim.signals), np.nan)

@@ -118,8 +118,8 @@ def rollout(
             inputs that are held.
         record: Steps from one recorded state to the next; the number of steps is a multiple of it.
         controller: Of a plant: gives commands every period, a whole number of steps.
-        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. Grasps
-            that are closed at the start close there, with an impulse, unless internal states are given: then they hold already.
+        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. What
+            is closed at the start closes there, with an impulse, unless internal states are given: then they hold already.
         memory: What the controller remembers at the start, shape (..., nm); as it says unless given.
         t: Of a plant: time at the start [s]; 0 unless given.
         parameters: Values of open parameters by name, shape (..., n); the model's for those not named.

@@ -118,7 +118,7 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
-        grasps = instances(grasps, contact.Grasp | contact.Grip, "grasps", "grasps, as contact.Grasp(...) or contact.Grip(...)")
+        grasps = instances(grasps, contact.Holding, "grasps", "grasps, as contact.Grasp(...) or contact.Grip(...)")
         others = instances(components, Component, "components", COMPONENTS)
         acting = dict(
             thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),

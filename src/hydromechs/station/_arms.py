@@ -37,15 +37,15 @@ class ArmSpeeds(NamedTuple):
     """Speed of a tool [m/s]."""
 
 
-def tool_frames(model: Model, grasps: Sequence[contact.Grasp | contact.Grip]) -> list[str]:
+def tool_frames(model: Model, holdings: Sequence[contact.Holding]) -> list[str]:
     """Names of the frames that are tools: those that hold something, and those whose name ends with "tool".
 
     Args:
         model: The mechanism.
-        grasps: What can be held.
+        holdings: What can be held.
     """
     named = [name for name in model.frames if name.rpartition(".")[2].endswith("tool")]
-    return list(dict.fromkeys([*(g.holder for g in grasps), *named]))
+    return list(dict.fromkeys([*(g.holder for g in holdings), *named]))
 
 
 def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float) -> list[Arm]:
@@ -58,17 +58,17 @@ def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float)
         period: Time between two commands [s].
     """
     model, parts = simulation.model, simulation.plant.components
-    grasps = [c for c in parts if isinstance(c, contact.Grasp | contact.Grip)]
+    holdings = [c for c in parts if isinstance(c, contact.Holding)]
     servos = {c.joint for c in parts if isinstance(c, JointDrive) and isinstance(c.drive, drives.Servo)}
     out: list[Arm] = []
-    for frame in tool_frames(model, grasps):
+    for frame in tool_frames(model, holdings):
         chain, above = [], model.locate(frame).body
         while above >= 0 and above != body:
             chain.append(model.body_names[above])
             above = model.parent[above]
         joints = [name for name in chain[::-1] if name in servos]
         if above == body and joints and all(arm.joints != joints for arm in out):
-            own = [g for g in grasps if g.holder == frame or model.locate(g.holder).body == model.locate(frame).body]
+            own = [g for g in holdings if g.holder == frame or model.locate(g.holder).body == model.locate(frame).body]
             out.append(Arm(simulation, frame, joints, own, speeds, period))
     return out
 
@@ -80,7 +80,7 @@ class Arm:
         simulation: The simulation that it is in.
         frame: Name of the tool's frame.
         joints: Names of its joints, base first.
-        grasps: What its gripper can hold.
+        holdings: What its gripper can hold.
         speeds: What a full deflection means.
         period: Time between two commands [s].
     """
@@ -90,11 +90,11 @@ class Arm:
         simulation: Simulation,
         frame: str,
         joints: list[str],
-        grasps: list[contact.Grasp | contact.Grip],
+        holdings: list[contact.Holding],
         speeds: ArmSpeeds,
         period: float,
     ) -> None:
-        self.frame, self.joints, self.grasps, self.speeds, self.period = frame, joints, grasps, speeds, period
+        self.frame, self.joints, self.holdings, self.speeds, self.period = frame, joints, holdings, speeds, period
         self.model = simulation.model
         self._loop = ToolLoop(simulation, frame, joints, ("x", "y", "z"), STIFFNESS, 2.0 * speeds.joint, period)
         travel, time, cycles = SWING
@@ -198,23 +198,14 @@ class Arm:
             asked: "close" or "open".
             q: The true configuration, shape (nq,): jaws meet things, not estimates.
         """
-        if not self.grasps:
+        if not self.holdings:
             return {}, f"{self.frame} has no gripper"
         if asked == "open":
-            return {f"{g.name}.closed": 0.0 for g in self.grasps}, f"{self.frame} opens"
+            return {f"{g.name}.closed": 0.0 for g in self.holdings}, f"{self.frame} opens"
         kin = dynamics.kinematics(self.model, q, np.zeros(self.model.nv))
-        apart = {g.name: _apart(self.model, kin, g) for g in self.grasps}
+        apart = {g.name: g.apart(self.model, kin) for g in self.holdings}
         name = min(apart, key=lambda n: apart[n])
         if apart[name] > 1.0:
-            held = next(g.held for g in self.grasps if g.name == name)
+            held = next(g.held for g in self.holdings if g.name == name)
             return {}, f"{self.frame} closes on nothing: {held} is out of reach"
-        return {f"{name}.closed": 1.0}, f"{self.frame} closes on {next(g.held for g in self.grasps if g.name == name)}"
-
-
-def _apart(model: Model, kin: dynamics.Kinematics, grasp: contact.Grasp | contact.Grip) -> float:
-    """Distance between what holds and what is held, in units of what can be bridged."""
-    if isinstance(grasp, contact.Grasp):
-        misfit = contact.grasp_misfit(contact.grasp_rows(model, kin, grasp), grasp)
-        return float(max(misfit)) / max(grasp.tolerance, 1e-12)
-    (a, p_a, _), (b, p_b, _) = model.locate(grasp.holder), model.locate(grasp.held)
-    return float(np.linalg.norm(kin.p_WB[b] + kin.R_WB[b] @ p_b - kin.p_WB[a] - kin.R_WB[a] @ p_a)) / grasp.reach
+        return {f"{name}.closed": 1.0}, f"{self.frame} closes on {next(g.held for g in self.holdings if g.name == name)}"

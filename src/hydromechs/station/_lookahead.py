@@ -145,7 +145,7 @@ class LookAhead:
         return [_Row(*one) for one in zip(worlds.q, worlds.v, start.t + sim.step_size * worlds.good, strict=True)]
 
     def _held(self, start: State, strategy: Mapping[str, float]) -> State:
-        """The start with a strategy's commands and held inputs; a grasp that it closes or opens does so here."""
+        """The start with a strategy's commands and held inputs; what it closes or opens does so here."""
         self.simulation.reset(start)
         self.simulation.command = strategy
         return self.simulation.state

@@ -288,7 +288,7 @@ class Station:
     def enter(self, seat: str) -> dict[str, Any]:
         """Somebody opens the page: who they are, what can be chosen, what can be moved."""
         name = self.seats.join(seat)
-        arms = [{"frame": arm.frame, "joints": arm.joints, "gripper": bool(arm.grasps)} for arm in self.session.pilot.arms]
+        arms = [{"frame": arm.frame, "joints": arm.joints, "gripper": bool(arm.holdings)} for arm in self.session.pilot.arms]
         return {"you": name, "scenarios": self.offered, "arms": arms, "axes": AXES}
 
     @property

@@ -64,7 +64,7 @@ class Display:
             if isinstance(c, JointDrive) and c.joint in actuators
         ]
         self._terrain = tuple(terrain)
-        self._grips = [c.name for c in parts if isinstance(c, contact.Grasp | contact.Grip)]
+        self._grips = [c.name for c in parts if isinstance(c, contact.Holding)]
         self._down = np.array(self.model.world.down, dtype=float)
 
     def snapshot(self, number: int, run: int) -> Snapshot:
