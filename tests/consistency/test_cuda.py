@@ -52,7 +52,8 @@ def programs(model):
 
 def models():
     trees = [library.random_tree(np.random.default_rng(200 + k), max_bodies=5) for k in range(12)]
-    return [library.load(name) for name in library.names()] + trees
+    ours = [library.load(name) for name in library.names()]
+    return [model for model in ours if model.nv <= 24] + trees
 
 
 def worlds(model, program, dtype=np.float64):
