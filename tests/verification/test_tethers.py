@@ -145,6 +145,15 @@ def test_energy_audit_closes_while_it_sways_lies_and_is_hauled_in(hung):
     assert hauled == pytest.approx(worked, rel=0.1)  # 8 masses, error of order 1/n²
 
 
+def test_a_run_goes_on_from_its_state_to_the_last_bit(hung, tmp_path):
+    start = hung.reset()
+    whole = hung.run(0.4).state
+    assert hung.reset() == start
+    hm.save_state(hung.run(0.2).state, tmp_path / "state.json")
+    hung.state = hm.load_state(tmp_path / "state.json")
+    assert hung.run(0.2).state == whole
+
+
 def test_a_winch_stops_at_its_limits(hung):
     sim = hung
     sim.reset()
