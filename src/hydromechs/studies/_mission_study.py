@@ -36,7 +36,7 @@ def angles(recording: xarray.Dataset, body: str) -> tuple[Array, Array]:
 
 
 def navigation_error(recording: xarray.Dataset) -> float:
-    """Distance of the filter's position from the true one while control is on, rms [m]."""
+    """Distance of the position of the filter from the true one, while it runs, rms [m]."""
     off = np.stack([samples_of(recording, f"signal.navigation.error_{x}") for x in "xyz"])
     squares = np.sum(off * off, axis=0)
     return float(np.sqrt(np.mean(squares[np.isfinite(squares)])))
