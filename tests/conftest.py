@@ -1,6 +1,22 @@
 """Settings for all tests: reproducible hypothesis runs, no time limits per example (the machine may be busy)."""
 
 import hypothesis
+import pytest
+
+from hydromechs.viewer._pictures import FLAGS, chromium
 
 hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("hydromechs")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium without a window; tests that need one are skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'hydromechs[dev]'")
+    program = chromium()
+    if program is None:
+        pytest.skip("there is no Chromium on this machine; .ci/run installs it")
+    with playwright.sync_playwright() as p:
+        opened = p.chromium.launch(executable_path=program, args=list(FLAGS[1:]))
+        yield opened
+        opened.close()

@@ -25,8 +25,8 @@ OURS = {
 
 
 def test_quick_dynamics_as_json(run):
-    pytest.importorskip("pinocchio")
-    pytest.importorskip("mujoco")
+    pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'hydromechs[dev]'")
+    pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")
     status, out, err = run("bench", "dynamics", "--model", "bluerov2_heavy_alpha5", "--quick", "--json")
     assert (status, err) == (0, "")
     report = json.loads(out)
@@ -84,7 +84,7 @@ def test_gpu_without_one(run):
 
 
 def test_gpu_quick(run):
-    cupy = pytest.importorskip("cupy")
+    cupy = pytest.importorskip("cupy", reason="needs a GPU and CuPy: pip install 'hydromechs[cuda]'")
     if not cupy.cuda.is_available():
         pytest.skip("no GPU")
     status, out, err = run("bench", "gpu", "--quick", "--json")
@@ -121,8 +121,8 @@ def test_simulation_bench_runs_and_reports(run):
 
 
 def test_trees_bench_runs_and_reports(run):
-    pytest.importorskip("pinocchio")
-    pytest.importorskip("mujoco")
+    pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'hydromechs[dev]'")
+    pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")
     status, out, err = run("bench", "trees", "--quick", "--json")
     assert (status, err) == (0, "")
     report = json.loads(out)

@@ -322,7 +322,7 @@ def test_arguments():
 @pytest.mark.parametrize("package", ["torch", "jax"])
 def test_arrays_of_other_libraries(package):
     """Their arrays go in without a copy, and results go back by DLPack."""
-    module = pytest.importorskip(package)
+    module = pytest.importorskip(package, reason=f"needs {package} on a machine with a GPU")
     x = np.random.default_rng(2).normal(size=(40, 3)).astype(np.float32)
     kernel = CudaKernel(trace(waves, dict(x=(3,)), name="waves"), "float32")
     if package == "torch":

@@ -496,7 +496,7 @@ def test_what_a_look_ahead_refuses(midway):
 
 
 def test_a_look_ahead_on_another_engine_is_refused_at_once(midway):
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")
     sim = hm.hybrid.Hybrid(engine="mujoco").simulation(midway.plant, step=STEP)
     with pytest.raises(ValueError, match=r"mujoco.* holds one world"):
         LookAhead(sim)

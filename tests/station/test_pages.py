@@ -7,20 +7,8 @@ import numpy as np
 import pytest
 
 from hydromechs.station import Station
-from hydromechs.viewer._pictures import FLAGS, chromium
 
-PROGRAM = chromium()
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no chromium on this machine")
 SIZE = {"width": 640, "height": 320}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as p:
-        program = p.chromium.launch(executable_path=PROGRAM, args=list(FLAGS[1:]))
-        yield program
-        program.close()
 
 
 @pytest.fixture(scope="module")

@@ -12,23 +12,11 @@ import pytest
 import hydromechs as hm
 from hydromechs import contact, viewer
 from hydromechs.hydro import RegularWave
-from hydromechs.viewer._pictures import FLAGS, chromium
 
-PROGRAM = chromium()
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no chromium on this machine")
 SIZE = {"width": 640, "height": 300}
 CANVAS = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
   done(document.querySelector('canvas[data-engine]').toDataURL('image/png')))))"""
 """Gives the picture on the canvas, right after it is drawn."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as p:
-        program = p.chromium.launch(executable_path=PROGRAM, args=list(FLAGS[1:]))
-        yield program
-        program.close()
 
 
 @pytest.fixture(scope="module")
