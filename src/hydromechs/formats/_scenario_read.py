@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
-from hydromechs.contact.ground import MATERIALS, generated, read_table
+from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_table
 from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
@@ -20,7 +20,7 @@ from hydromechs.hydro import Environment
 from hydromechs.model import Model
 from hydromechs.scenario import ModelStart, Scenario, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
-from hydromechs.values import is_path
+from hydromechs.values import field_texts, is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
@@ -430,28 +430,26 @@ class _Reader:
             )
             self._add(Fault(path, f"{dotted(path)} {words}"))
             return False
-        if "heights" in fields:
-            return True
+        for axis in "xy" if file is None else "":
+            if axis not in fields:
+                remedy = f"add it: {field_texts(HeightField)[axis]}"
+                self._add(Fault((*path, axis), f"{dotted(path)}: the key {axis!r} is missing; {remedy}", remedy=remedy))
+        if "heights" in fields or (file is None and not fields.keys() >= {"x", "y"}):
+            return fields.keys() >= {"x", "y"}
         try:
             if made is not None:
                 fields["x"], fields["y"], heights = generated(fields["x"], fields["y"], made)
             else:
-                grid = read_table(self.folder / file)
-                heights = grid.heights
-                for axis, own in (("x", grid.x), ("y", grid.y)):
-                    fields[axis] = fields[axis] if own is None else own.tolist()
+                grid = grid_on_lines(read_table(self.folder / file), file, fields.get("x"), fields.get("y"))
+                fields["x"], fields["y"], heights = np.array(grid.x).tolist(), np.array(grid.y).tolist(), grid.heights
+        except FieldError as e:
+            where = (*path, e.name) if e.name in ("x", "y") else (*path, *sources, e.name)
+            self._add(Fault(where, f"{dotted(where)} {e.said}", e.value, e.must))
+            return False
         except ValueError as e:
             self._add(Fault((*path, *sources), f"{dotted((*path, *sources))}: {e}", file or str(made)))
             return False
         fields["heights"] = heights.tolist()
-        for axis, n in zip("xy", heights.shape, strict=True):
-            ends = fields[axis]
-            if len(ends) == 2 and n > 2:
-                fields[axis] = np.linspace(ends[0], ends[1], n).tolist()
-            elif len(ends) != n:
-                words = f"{axis} has {len(ends)} numbers, must have {n}, one for each height in {file!r}, or its two ends"
-                self._add(Fault((*path, axis), f"{dotted(path)}: {words}"))
-                return False
         return True
 
     def _thrusters(self, file: Any) -> list[Thruster]:

@@ -8,7 +8,9 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
+from ._place_slips import turned_slip
 from ._placement import Mdh, Origin
+from ._slips import limits_slip
 from ._steps import (
     BallStep,
     FreeStep,
@@ -52,10 +54,12 @@ __all__ = [
     "drag",
     "dry_faults",
     "joints",
+    "limits_slip",
     "motion_subspace",
     "shapes",
     "transformation",
     "tree_faults",
+    "turned_slip",
     "visual",
     "world_faults",
 ]
