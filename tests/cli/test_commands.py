@@ -78,7 +78,7 @@ def test_info_of_a_scenario_is_that_of_each_model_at_its_start(run, scenario, tm
     assert (status, err) == (0, "")
     rows = [line.strip().split(maxsplit=3) for line in out.splitlines()]
     assert [row[3] for row in rows if row[:3] == ["centre", "of", "mass"]] == ["(0, 0, 0.1) m", "(1.1, 2, 30) m"]
-    assert [row for row in rows if row[:1] == ["mass"]] == [["mass", "100", "kg"]] * 2
+    assert [row for row in rows if row[:2] == ["mass", "100"]] == [["mass", "100", "kg"]] * 2
     assert [row[0] for row in rows if row in (["high"], ["low"])] == ["high", "low"]
     assert "at the start of the scenario" in out
 

@@ -132,8 +132,8 @@ def test_points_bring_their_own_grid(folder):
         assert read(folder, FIELD, ("x: [0, 2], y: [0, 3], file: seabed.npy", f"{same}, file: bay.xyz")) == bay
     line = FIELD.count("\n")
     for other, words in (
-        ("x: [0, 4], ", "x is [0.0, 4.0], but 'bay.xyz' has points from 0 to 1 m; leave x out"),
-        ("y: [2, 4], ", "y is [2.0, 4.0], but 'bay.xyz' has points from 2 to 3 m; leave y out"),
+        ("x: [0, 4], ", "x is [0.0, 4.0], but 'bay.xyz' has points from 0 to 1 m; leave x and y out"),
+        ("y: [2, 4], ", "y is [2.0, 4.0], but 'bay.xyz' has points from 2 to 3 m; leave x and y out"),
         ("x: [0, 0.4, 1], ", "x is [0.0, 0.4, 1.0], but 'bay.xyz' has points from 0 to 1 m"),
     ):
         said = faults(folder, ("x: [0, 2], y: [0, 3], file: seabed.npy", f"{other}file: bay.xyz"), text=FIELD)

@@ -110,7 +110,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
             raise FieldError(axis, ends, has)
         told: Any = own if ends is None else np.linspace(ends[0], ends[-1], n) if len(ends) == 2 else np.array(ends)
         if own is not None and not np.allclose(told, own, rtol=0.0, atol=SAME * float(np.ptp(own))):
-            raise FieldError(axis, ends, f"but {file!r} has points from {own[0]:g} to {own[-1]:g} m; leave {axis} out")
+            raise FieldError(axis, ends, f"but {file!r} has points from {own[0]:g} to {own[-1]:g} m; leave x and y out")
         lines.append(told)
     return HeightGrid(grid.heights, lines[0], lines[1])
 
