@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from hydromechs.values import plain
 
 from . import added_mass, drag
@@ -128,7 +126,8 @@ def _size(body: Body) -> float:
         lengths.append(math.cbrt(body.hydro.volume))
     for thing in (*body.shapes, *_added(body), *_drag(body)):
         for name, times in (("radius", 2.0), ("axes", 2.0), ("length", 1.0), ("size", 1.0)):
-            lengths.append(times * float(np.max(getattr(thing, name, 0.0))))
+            value = getattr(thing, name, 0.0)
+            lengths.append(times * (max(value) if isinstance(value, tuple) else value))
         if isinstance(thing, drag.Cylinder | added_mass.Cylinder):
             lengths.append(math.dist(thing.start, thing.end))
     return max(lengths)
