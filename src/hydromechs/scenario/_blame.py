@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops
 from hydromechs.contact import Pair
@@ -21,6 +22,8 @@ __all__ = ["REFUSED", "building_faults", "owner_of", "place_of"]
 
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError)
 """Errors with which a part refuses what it is given."""
+MAPPED = ("drives", "friction", "stops")
+"""What is given by the names of joints."""
 
 
 def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
@@ -71,22 +74,19 @@ def building_faults(scenario: Scenario) -> list[Fault]:
     Args:
         scenario: The scenario; its names are good.
     """
-    try:
-        _build(scenario, {})
-    except ModelError as e:
-        return [Fault(("models", _model_of(scenario, fault)), fault.text) for fault in e.faults]
-    except REFUSED as e:
-        return [Fault(("models", 0), words_of(e))]
-    out, given = [], dict[str, Any]()
-    for path, key, value in _parts(scenario):
-        old = given.get(key, {} if isinstance(value, dict) else ())
-        trial = given | {key: old | value if isinstance(value, dict) else (*old, value)}
-        trial |= {"material": scenario.material} if key == "collisions" else {}
-        try:
-            _build(scenario, trial)
-            given = trial
-        except REFUSED as e:
-            out.append(Fault(path, words_of(e)))
+    alone = _refusal(scenario, [])
+    if isinstance(alone, ModelError):
+        return [Fault(("models", _model_of(scenario, fault)), fault.text) for fault in alone.faults]
+    if alone is not None:
+        return [Fault(("models", 0), words_of(alone))]
+    out, parts = [], _parts(scenario)
+    while (error := _refusal(scenario, parts)) is not None:
+        good, bad = 0, len(parts)  # the first `good` can be built, the first `bad` cannot
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            found = _refusal(scenario, parts[:middle])
+            good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
+        out.append(Fault(parts.pop(bad - 1).path, words_of(error)))
     return out
 
 
@@ -96,21 +96,41 @@ def _model_of(scenario: Scenario, fault: Fault) -> int:
     return owner_of(scenario, scenario.model.bodies[fault.path[1]].name)[0] if numbered else 0
 
 
-def _parts(scenario: Scenario) -> list[tuple[tuple[Any, ...], str, Any]]:
-    """Path in the scenario, argument of `components_of` and value of each part that makes components."""
-    out: list[tuple[tuple[Any, ...], str, Any]] = []
+class _Part(NamedTuple):
+    """A part of a scenario that makes components."""
+
+    path: tuple[Any, ...]
+    """Where it stands in the scenario."""
+    key: str
+    """Argument of `components_of` that it belongs to."""
+    value: Any
+    """What it is: an item of a list, or a pair of a name and what it has."""
+
+
+def _parts(scenario: Scenario) -> list[_Part]:
+    """All parts, in the order in which they refer to each other."""
+    out = []
     for key in ("thrusters", "drives", "friction", "stops", "terrain", "touching", "collisions", "external"):
-        for i, item in enumerate(getattr(scenario, key)):
-            named = key in ("drives", "friction", "stops")
-            out.append(((key, item[0] if named else i), key, dict([item]) if named else item))
+        items = getattr(scenario, key)
+        out += [_Part((key, item[0] if key in MAPPED else i), key, item) for i, item in enumerate(items)]
     for key in ("grasps", "tethers", "components"):
         items = [(i, c) for i, c in enumerate(getattr(scenario, key)) if isinstance(c, Component)]
-        out += [((key, i), "components", c) for i, c in items]
+        out += [_Part((key, i), "components", c) for i, c in items]
     return out
 
 
-def _build(scenario: Scenario, given: dict[str, Any]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        acting = components_of(scenario.model, **given)
-        Plant(model=scenario.model, environment=scenario.environment, components=acting, seed=scenario.seed)
+def _refusal(scenario: Scenario, parts: Sequence[_Part]) -> Exception | None:
+    """The error with which a plant of these parts alone is refused; None where it can be built."""
+    given: dict[str, Any] = {}
+    for part in parts:
+        given.setdefault(part.key, []).append(part.value)
+    given |= {key: dict(given[key]) for key in MAPPED if key in given}
+    given |= {"material": scenario.material} if "collisions" in given else {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            acting = components_of(scenario.model, **given)
+            Plant(model=scenario.model, environment=scenario.environment, components=acting, seed=scenario.seed)
+    except REFUSED as e:
+        return e
+    return None
