@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops
@@ -74,19 +74,20 @@ def building_faults(scenario: Scenario) -> list[Fault]:
     Args:
         scenario: The scenario; its names are good.
     """
-    alone = _refusal(scenario, [])
+    alone = _refusal(_plant, scenario, [])
     if isinstance(alone, ModelError):
         return [Fault(("models", _model_of(scenario, fault)), fault.text) for fault in alone.faults]
     if alone is not None:
         return [Fault(("models", 0), words_of(alone))]
     out, parts = [], _parts(scenario)
-    while (error := _refusal(scenario, parts)) is not None:
-        good, bad = 0, len(parts)  # the first `good` can be built, the first `bad` cannot
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            found = _refusal(scenario, parts[:middle])
-            good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
-        out.append(Fault(parts.pop(bad - 1).path, words_of(error)))
+    for build in (_acting, _plant):  # what can be seen without a plant costs little
+        while (error := _refusal(build, scenario, parts)) is not None:
+            good, bad = 0, len(parts)  # the first `good` can be built, the first `bad` cannot
+            while bad - good > 1:
+                middle = (good + bad) // 2
+                found = _refusal(build, scenario, parts[:middle])
+                good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
+            out.append(Fault(parts.pop(bad - 1).path, words_of(error)))
     return out
 
 
@@ -119,18 +120,30 @@ def _parts(scenario: Scenario) -> list[_Part]:
     return out
 
 
-def _refusal(scenario: Scenario, parts: Sequence[_Part]) -> Exception | None:
-    """The error with which a plant of these parts alone is refused; None where it can be built."""
+def _acting(scenario: Scenario, parts: Sequence[_Part]) -> tuple[Component, ...]:
+    """The components that parts make."""
     given: dict[str, Any] = {}
     for part in parts:
         given.setdefault(part.key, []).append(part.value)
     given |= {key: dict(given[key]) for key in MAPPED if key in given}
     given |= {"material": scenario.material} if "collisions" in given else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return components_of(scenario.model, **given)
+
+
+def _plant(scenario: Scenario, parts: Sequence[_Part]) -> Plant:
+    """The plant of parts alone."""
+    acting = _acting(scenario, parts)
+    return Plant(model=scenario.model, environment=scenario.environment, components=acting, seed=scenario.seed)
+
+
+def _refusal(
+    build: Callable[[Scenario, Sequence[_Part]], object], scenario: Scenario, parts: Sequence[_Part]
+) -> Exception | None:
+    """The error with which something is not built; None where it is."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            acting = components_of(scenario.model, **given)
-            Plant(model=scenario.model, environment=scenario.environment, components=acting, seed=scenario.seed)
+        build(scenario, parts)
     except REFUSED as e:
         return e
     return None
