@@ -48,6 +48,9 @@ class OwnJoint(Joint):
     quaternion: ClassVar[int | None] = None
     """Where a unit quaternion starts in its coordinates; None where there is none."""
 
+    stands_in: ClassVar[bool] = False
+    """Whether it only stands for a class that is named and has not been imported: nothing of its motion is judged."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super(OwnJoint, cls).__init_subclass__(**options)
         if "kind" not in vars(cls):
