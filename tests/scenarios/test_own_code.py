@@ -36,7 +36,7 @@ duration: 2
 def folder(tmp_path):
     """A scenario with the two components of the documentation beside it."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
-    classes = [re.split(r"\n(?=buoy = |prop = )", block)[0] for block in blocks]
+    classes = [re.split(r"\n(?=buoy = |prop = |law = )", block)[0] for block in blocks]
     (tmp_path / "own.py").write_text(
         "from __future__ import annotations\n" + "\n".join(classes) + "\nopen('ran', 'w').close()\n"
     )

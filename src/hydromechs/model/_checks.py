@@ -205,7 +205,7 @@ def _own_joint(c: _Collector, path: tuple, joint: OwnJoint) -> None:
             _limits(c, path, joint.limits, joint.initial_q[0], joint.unit)
         else:
             c.add(
-                (*path, "limits"), f"joint limits {plain(joint.limits)} are given, but it has {joint.nq} coordinates, not one"
+                (*path, "limits"), f"joint limits are {plain(joint.limits)}, but it has {joint.nq} coordinates; leave them out"
             )
     if joint.quaternion is not None:
         length = float(np.linalg.norm(joint.initial_q[joint.quaternion : joint.quaternion + 4]))

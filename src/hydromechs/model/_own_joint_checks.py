@@ -72,7 +72,7 @@ class _Checked:
         if not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0.0:
             raise _Disagreement(f"R of pose(q) {self.where} is no rotation: R Rᵀ must be 1, and det R = 1")
         S = self._subspace(q)
-        self._chart(u, v)
+        self._centre(u, v)
         for k, unit in enumerate(np.eye(n)):
             self._agree(
                 f"column {k} of subspace(q)",
@@ -88,18 +88,25 @@ class _Checked:
             "the rate of subspace(q)",
             (ahead - behind) / (2 * STEP),
         )
+        self._chart(u, v)
         size = np.linalg.norm(S, axis=0)
         if not size.all() or np.linalg.svd(S / size, compute_uv=False)[-1] < 1e-9:
             raise _Disagreement(
                 f"the columns of subspace(q) {self.where} are not independent, so its acceleration is undefined"
             )
 
-    def _chart(self, u: Array, v: Array) -> None:
+    def _centre(self, u: Array, v: Array) -> None:
+        """Whether the chart is one around q."""
         joint, q, n = self.joint, self.q, self.joint.nv
         self._agree("retract(q, 0)", self._retract(q, np.zeros(n)), "q", q)
         there = self._retract(q, u)
         self._agree("difference(q, retract(q, u))", self._shape("difference", joint.difference(q, there), (n,)), "u", u)
         self._agree("chart_rate(q, 0, v)", self._shape("chart_rate", joint.chart_rate(q, np.zeros(n), v), (n,)), "v", v)
+
+    def _chart(self, u: Array, v: Array) -> None:
+        """Whether rates in the chart are those of the motion."""
+        joint, q, n = self.joint, self.q, self.joint.nv
+        there = self._retract(q, u)
         rate = self._shape("chart_rate(q, u, v)", joint.chart_rate(there, u, v), (n,))
         ahead, behind = (self._pose(self._retract(q, u + s * STEP * rate)) for s in (1.0, -1.0))
         self._agree(
@@ -117,7 +124,7 @@ class _Checked:
     def _pose(self, q: Array) -> tuple[Array, Array]:
         given: Any = self.joint.pose(q)
         if not isinstance(given, tuple | list) or len(given) != 2:
-            raise _Disagreement(f"pose(q) gives {given!r}, must give axes R (3, 3) and origin p (3,)")
+            raise _Disagreement(f"pose(q) gives a {type(given).__name__}, must give axes R (3, 3) and origin p (3,)")
         return self._shape("R of pose(q)", given[0], (3, 3)), self._shape("p of pose(q)", given[1], (3,))
 
     def _subspace(self, q: Array) -> Array:
