@@ -64,6 +64,7 @@ def test_a_model_file_names_a_joint(folder):
         3,
     )
     assert pickle.loads(pickle.dumps(model)) == model
+    assert hm.load("./rail.yaml") == model  # the same class, as long as the file is the same
     hm.save(model, "copy.yaml")
     assert 'type: "rail.py:EllipticRail"' in Path("copy.yaml").read_text()
     again = hm.load("./copy.yaml")
@@ -72,6 +73,16 @@ def test_a_model_file_names_a_joint(folder):
     )
     spec = loads(MODEL, folder=folder)
     assert loads(dumps(spec)).bodies == spec.bodies
+
+
+def test_it_can_be_a_part_of_a_composition(folder):
+    own = re.search(r"    joint:\n(.*?)    inertia", MODEL, flags=re.S)[1]
+    part = "        - " + own.strip().replace("\n      ", "\n          ") + "\n        - {type: revolute}\n"
+    Path("rail.yaml").write_text(MODEL.replace(own, "      type: composite\n      parts:\n" + part))
+    model = hm.load("./rail.yaml")
+    assert [p.kind for p in model.bodies[0].joint.parts] == ["EllipticRail", "revolute"]
+    hm.save(model, "copy.yaml")
+    assert [p.kind for p in hm.load("./copy.yaml").bodies[0].joint.parts] == ["EllipticRail", "revolute"]
 
 
 def test_a_scenario_runs_it_when_it_is_run(folder):

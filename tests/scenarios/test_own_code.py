@@ -186,7 +186,7 @@ def test_run_without_code_refuses(folder, monkeypatch):
     result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])
     assert result.exit_code != 0 and not Path("ran").exists()
     assert "runs Python code" in str(result.exception or result.output)
-    loader = "hydromechs.model._code_call:_module_of_file"
+    loader = "hydromechs.model._code_call:module_afresh"
     (folder / "sly.yaml").write_text(
         re.sub(
             r"components:.*?commands",

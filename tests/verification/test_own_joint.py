@@ -291,7 +291,7 @@ def test_rolled():
     rolled = hm.compile(long, form="rolled")
     floats = np.array([hm.forward_dynamics(long, *x) for x in zip(q, v, tau, strict=True)])
     np.testing.assert_allclose(rolled.forward_dynamics(q, v, tau), floats, rtol=0, atol=1e-12 * np.abs(floats).max())
-    with pytest.raises(hm.UnsupportedFeature, match="Halving: numbers of joints of this class differ"):
+    with pytest.raises(hm.UnsupportedFeature, match="pose of joint type Halving cannot be traced.*rolled form"):
         bodies = [hm.Body(name=f"b{k}", joint=Halving(a=1.0 + k), inertia=donor(k).inertia) for k in range(2)]
         hm.compile(hm.Model(bodies=bodies), form="rolled").forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
 
@@ -402,6 +402,15 @@ def test_it_acts_like_other_joints():
         np.testing.assert_allclose(dyn.forward_dynamics([0.4], [1.0], [0.0], parameters={"b.joint.a": a}), expected, rtol=1e-12)
     for engine in ("mujoco", "dart", "bullet"):
         assert "joint 'b' is a EllipticRail, a type of your own" in hm.hybrid.Hybrid(engine=engine).faults(held_plant(model))[0]
+
+
+def test_what_cannot_be_traced_is_named():
+    model = one(
+        changed(Halving, pose=lambda self, q: (np.eye(3), np.array([math.sqrt(self.a) * float(q[0]), 0.0, 0.0])))(a=4.0)
+    )
+    assert hm.mass_matrix(model, [0.1])[0, 0] == pytest.approx(4.0 * MASS)
+    with pytest.raises(hm.UnsupportedFeature, match=r"pose of joint type Halving cannot be traced.*np.cos"):
+        hm.compile(model).mass_matrix([0.1])
 
 
 def held_plant(model):

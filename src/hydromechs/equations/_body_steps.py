@@ -15,9 +15,8 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Program, Symbol, symbols
 from hydromechs.dynamics import Bias
-from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import Motion
-from hydromechs.model import Hydro, OpenStep, World, added_mass
+from hydromechs.model import Hydro, World, added_mass
 from hydromechs.spatial import Path, cross
 from hydromechs.values import Array
 
@@ -144,7 +143,7 @@ class JointSteps:
         self.parent = symbols("parent", (record.size,))
         V, a_fg, pose = record.read(self.parent)
         v, V = (np.zeros(joint.nv), np.zeros(6)) if rest else (self.v, V)
-        self.body = _kinematics(joint, self.q, v, V, pose)
+        self.body = dynamics.body_kinematics(joint.steps, self.q, v, V, pose)
         self.own = record.row(self.body.V, self.body.path.rotate(a_fg), self.body.R_WB, self.body.p_WB)
         self.carry = _Carry(self.numbers)
         steps, self.phi, bias = self.carry.hold(
@@ -209,19 +208,6 @@ class JointSteps:
         given = {"numbers": self.numbers, "carry": self._carried, "load": load, "load_above": above}
         results = {"tau_found": self.phi.T @ load, "load_above": above + self.path.force_back(load)}
         return compiler.program_between("load", given, results)
-
-
-def _kinematics(joint: JointOf, q: Array, v: Array, V: Array, pose: tuple[Array, Array] | None) -> dynamics.BodyKinematics:
-    """Kinematics across a joint of open numbers; raises `UnsupportedFeature` for a user's own that needs them as numbers."""
-    try:
-        return dynamics.body_kinematics(joint.steps, q, v, V, pose)
-    except (TypeError, AttributeError) as e:
-        own = [step.kind.__name__ for step in joint.steps if isinstance(step, OpenStep)]
-        if not own:
-            raise
-        words = f"numbers of joints of this class differ, so that they are inputs of the program in the rolled form: {e}"
-        remedy = "use NumPy functions on its fields, give all the same numbers, or compile with form='specialised'"
-        raise UnsupportedFeature(f"{own[0]}: {words}; {remedy}") from e
 
 
 def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:

@@ -20,12 +20,34 @@ from hydromechs.values import nearest
 
 from ._code_look import call_faults, code_fault
 
-__all__ = ["CodeError", "called", "named_code"]
+__all__ = ["PREFIX", "CodeError", "called", "module_kept", "named_code"]
+
+PREFIX = "hydromechs_code_"
+"""What names of modules begin with that are files somewhere."""
 
 
-def _module_of_file(path: str) -> Any:
-    """The module in a file, run afresh."""
-    name = f"hydromechs_code_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
+def module_afresh(path: str) -> Any:
+    """The module in a file, run afresh.
+
+    Args:
+        path: The file.
+    """
+    return _module(path, hashlib.sha256(path.encode()).hexdigest()[:12])
+
+
+def module_kept(path: str) -> Any:
+    """The module in a file, the same one as long as the file is: its classes are the same for all who name them.
+
+    Args:
+        path: The file.
+    """
+    found = hashlib.sha256(f"{path}\0{Path(path).read_text(encoding='utf-8')}".encode()).hexdigest()[:12]
+    return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
+
+
+def _module(path: str, key: str) -> Any:
+    """The module in a file, run and kept under a key."""
+    name = f"{PREFIX}{key}"
     if not Path(path).is_file():
         raise FileNotFoundError(path)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -45,7 +67,13 @@ class CodeError(ValueError):
     """What is wrong with code that is named, in words."""
 
 
-def named_code(reference: str, what: str, known: Mapping[str, Callable[..., Any]], file: str) -> Callable[..., Any]:
+def named_code(
+    reference: str,
+    what: str,
+    known: Mapping[str, Callable[..., Any]],
+    file: str,
+    module_of: Callable[[str], Any] = module_afresh,
+) -> Callable[..., Any]:
     """The class or function that a reference names, imported; raises `CodeError`.
 
     Args:
@@ -53,6 +81,7 @@ def named_code(reference: str, what: str, known: Mapping[str, Callable[..., Any]
         what: What it should be, as "controller".
         known: Names of the library.
         file: What paths are relative to, for the message.
+        module_of: Gives the module in a file.
     """
     if reference in known:
         return known[reference]
@@ -60,7 +89,7 @@ def named_code(reference: str, what: str, known: Mapping[str, Callable[..., Any]
     if not colon:
         raise CodeError(code_fault(reference, what, known) or "cannot be found")
     try:
-        found = _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)
+        found = module_of(module) if module.endswith(".py") else importlib.import_module(module)
     except FileNotFoundError:
         raise CodeError(f"there is no file {module!r}; its path is relative to {file}") from None
     except Exception as e:  # code of a user's own

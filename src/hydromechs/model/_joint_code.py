@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from hydromechs.values import Array
 
 from . import joints
 from ._body import Body
-from ._code_call import CodeError, called, named_code
+from ._code_call import PREFIX, CodeError, called, module_kept, named_code
 from ._code_look import JOINT, class_constants, joint_fault, parameter_faults
 from ._model import Model
 
@@ -93,7 +94,7 @@ class JointSpec(joints.OwnJoint):
 
     def make(self) -> joints.OwnJoint:
         """The joint; imports its code and raises `CodeError` where that is not good."""
-        target = named_code(self.type, "joint", {}, "the model file")
+        target = named_code(self.type, "joint", {}, "the model file", module_kept)
         if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)):
             raise CodeError(JOINT.format(self.type, repr(target)))
         given = {name: getattr(self, name) for name in COMMON}
@@ -117,7 +118,7 @@ class JointSpec(joints.OwnJoint):
         if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__ or getattr(module, kind.__name__, None) is not kind:
             raise UnsupportedFeature(f"{kind.__name__} cannot be imported by a name; put it into a module to save it")
         source = kind.__module__
-        if source.startswith("hydromechs_code_"):
+        if source.startswith(PREFIX):
             source = str(getattr(module, "__file__", source))
         own = {f.name: getattr(joint, f.name) for f in fields(joint) if f.init and f.name not in COMMON}
         common = {name: getattr(joint, name) for name in COMMON}
@@ -184,4 +185,6 @@ def run_joint_code(model: Model) -> Model:
         bodies.append(replace(body, joint=joint))
     if faults:
         raise ModelError(model.name, faults)
-    return replace(model, bodies=tuple(bodies))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when the model was read
+        return replace(model, bodies=tuple(bodies))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import UnsupportedFeature
 from hydromechs.spatial import Turn, ldl, motion_cross
 from hydromechs.values import Array, NotNegative, Pair, Row, convert_fields
 
@@ -171,6 +172,20 @@ class _Own(MovingStep):
     __slots__ = ()
     joint: OwnJoint
 
+    def _asked(self, name: str, *given: Array) -> Any:
+        """What a method of the joint gives; raises `UnsupportedFeature` where it needs numbers and gets symbols."""
+        try:
+            return getattr(self.joint, name)(*given)
+        except (TypeError, AttributeError) as e:
+            if all(np.asarray(x).dtype != object for x in given):
+                raise
+            remedy = "use NumPy functions, as np.cos(q[0]), and hydromechs.spatial.where for branches"
+            if isinstance(self, OpenStep):
+                remedy += ", also on its fields, which are inputs of the rolled form; or compile with form='specialised'"
+            raise UnsupportedFeature(
+                f"the method {name} of joint type {self.joint.kind} cannot be traced: {e}; {remedy}"
+            ) from e
+
     @property
     def nq(self) -> int:  # type: ignore[override]
         """Number of its coordinates."""
@@ -193,16 +208,16 @@ class _Own(MovingStep):
 
     def transformation(self, q: Array) -> Turn:
         """The pose of the body."""
-        R, p = self.joint.pose(q)
+        R, p = self._asked("pose", q)
         return Turn(_plain(R), _plain(p))
 
     def subspace(self, q: Array) -> Array:
         """As the joint says."""
-        return _plain(self.joint.subspace(q))
+        return _plain(self._asked("subspace", q))
 
     def subspace_rate(self, q: Array, v: Array) -> Array:
         """As the joint says."""
-        return _plain(self.joint.subspace_rate(q, v))
+        return _plain(self._asked("subspace_rate", q, v))
 
     def subspace_changes(self, q: Array) -> Array:
         """dS/dt for one velocity at a time."""
@@ -224,15 +239,15 @@ class _Own(MovingStep):
 
     def retract(self, q: Array, u: Array) -> Array:
         """As the joint says."""
-        return _plain(self.joint.retract(q, u))
+        return _plain(self._asked("retract", q, u))
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
         """As the joint says."""
-        return _plain(self.joint.chart_rate(q, u, v))
+        return _plain(self._asked("chart_rate", q, u, v))
 
     def difference(self, q: Array, q_other: Array) -> Array:
         """As the joint says."""
-        return _plain(self.joint.difference(q, q_other))
+        return _plain(self._asked("difference", q, q_other))
 
 
 class _OwnFields(NamedTuple):
