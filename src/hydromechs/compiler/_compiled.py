@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -221,6 +222,7 @@ class Compiled(MachineCode):
         return outs
 
 
+@cache
 def _version(package: str) -> str:
     """Version of a package from its metadata, which needs no import, or else from the package itself."""
     try:
