@@ -196,8 +196,17 @@ def _own_joint(c: _Collector, path: tuple, joint: OwnJoint) -> None:
     if not is_dataclass(joint) or "__dataclass_fields__" not in vars(type(joint)):
         c.add(path, f"{_dotted(path)}: {type(joint).__name__} must be a dataclass: write @dataclass(frozen=True) before it")
         return
+    many = f"{joint.kind} has {joint.nq} coordinates and {joint.nv} velocities"
+    if joint.nq < 1 or not 1 <= joint.nv <= 6:
+        c.add(path, f"{_dotted(path)}: {many}, must have 1 to 6 velocities")
+    elif joint.adds and joint.nq != joint.nv:
+        c.add(path, f"{_dotted(path)}: {many}; write its chart, retract, chart_rate and difference")
     for name, n in (("position", joint.nq), ("velocity", joint.nv)):
         row = getattr(joint, name)
+        if not isinstance(row, tuple):
+            call = "call OwnJoint.__post_init__(self) in its __post_init__"
+            c.add((*path, name), f"{_dotted((*path, name))} is {row!r}, must be a tuple; {call}")
+            return
         if row and len(row) != n:
             c.add((*path, name), f"{_dotted((*path, name))} has {len(row)} numbers, must have {n}")
     if joint.limits is not None:

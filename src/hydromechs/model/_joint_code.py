@@ -43,7 +43,10 @@ class JointSpec(joints.OwnJoint):
 
     @cached_property
     def _constants(self) -> dict[str, Any]:
-        return class_constants(self.type, ("neutral_q", "velocities", "quaternion", "unit"))
+        found = class_constants(self.type, ("neutral_q", "velocities", "quaternion", "unit"))
+        rows = isinstance(found.get("neutral_q", ()), tuple | list)
+        counts = all(type(found.get(name, 0)) is int for name in ("velocities", "quaternion"))
+        return found if rows and counts and found.get("unit", "m") in ("rad", "m") else {}
 
     @property
     def kind(self) -> str:  # type: ignore[override]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.spatial import (
+    TURN_SERIES,
     Path,
     Screw,
     Shift,
@@ -18,6 +19,7 @@ from hydromechs.spatial import (
     quaternion_matrix,
     quaternion_product,
     turn_between,
+    turning_rate,
     where,
 )
 from hydromechs.values import Array, Scalar
@@ -36,10 +38,8 @@ __all__ = [
     "transformation",
 ]
 
-SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0)
-"""(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; cut off, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
 SMALL = 0.0625
-"""θ² below which the series of `SERIES` is exact to rounding."""
+"""θ² below which the series of `TURN_SERIES` is exact to rounding."""
 UNIT = np.eye(6)
 BALL_BRACKETS = np.array([[cross(a, b) for b in np.eye(3)] for a in np.eye(3)]).transpose(2, 0, 1)
 FREE_BRACKETS = np.array([[motion_cross(a, b) for b in UNIT] for a in UNIT]).transpose(2, 0, 1)
@@ -253,7 +253,7 @@ class FreeStep(_Place, MovingStep):
         d = quaternion_matrix(q[3:]).T @ (q_other[:3] - q[:3])
         square = phi @ phi
         series: Scalar = 0.0
-        for coefficient in reversed(SERIES):
+        for coefficient in reversed(TURN_SERIES):
             series = series * square + coefficient
         c = where(square < SMALL, series, (1.0 - half_cot) / (square + 1e-300))
         across = cross(phi, d)
@@ -270,19 +270,6 @@ class FreeStep(_Place, MovingStep):
     def difference(self, q: Array, q_other: Array) -> Array:
         """The way in the axes before the joint, and the shorter turn."""
         return np.concatenate([q_other[:3] - q[:3], turn_between(q[3:], q_other[3:])[0]])
-
-
-def turning_rate(u: Array, w: Array) -> Array:
-    """Rate of the exponential coordinates u of an orientation that turns with ω, shape (3,).
-
-    u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the derivative of the exponential map.
-    """
-    square = u @ u
-    c = SERIES[-1]
-    for coefficient in reversed(SERIES[:-1]):
-        c = c * square + coefficient
-    across = cross(u, w)
-    return w + 0.5 * across + c * cross(u, across)
 
 
 def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
