@@ -78,7 +78,7 @@ def info(source: str, console: Console, *, sources: bool = False) -> None:
     if source not in names() and (source in scenario_names() or is_scenario_file(source)):
         scenario = load_scenario(source)
         print_scenario_info(scenario, console, sources=sources)
-        print_commands(scenario.known_plant, scenario.start.q, console)
+        print_commands(scenario.known_plant, scenario.known_start.q, console)
     else:
         print_info(load(source), console, sources=sources)
 
@@ -196,7 +196,7 @@ def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
 
 def _joint(joint: joints.Joint | joints.Composite) -> str:
     parts = joint.parts if isinstance(joint, joints.Composite) else (joint,)
-    return "+".join(type(part).__name__.lower() for part in parts)
+    return "+".join(part.kind for part in parts)
 
 
 def _drag(data: Hydro | HydroModel | None) -> str:

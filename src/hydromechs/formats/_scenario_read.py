@@ -97,6 +97,8 @@ def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
         path: The file; it has no faults by itself.
     """
     document = parse(Path(path).read_text(encoding="utf-8"))
+    if "hydromechs_scenario" not in document.data:
+        return [replace(fault, line=document.line(fault.path)) for fault in faults]
     return _Reader(document, str(path), Path(path).parent, None, None).told(faults)
 
 

@@ -8,6 +8,8 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
+from ._moving import MovingStep
+from ._own_joint import OpenStep, OwnStep, opened
 from ._place_slips import turned_slip
 from ._placement import Mdh, Origin
 from ._slips import limits_slip
@@ -38,7 +40,10 @@ __all__ = [
     "JointPart",
     "Mdh",
     "Model",
+    "MovingStep",
+    "OpenStep",
     "Origin",
+    "OwnStep",
     "Place",
     "PrismaticStep",
     "RevoluteStep",
@@ -56,6 +61,7 @@ __all__ = [
     "joints",
     "limits_slip",
     "motion_subspace",
+    "opened",
     "shapes",
     "transformation",
     "tree_faults",

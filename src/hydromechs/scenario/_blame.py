@@ -94,7 +94,7 @@ def building_faults(scenario: Scenario) -> list[Fault]:
 def _model_of(scenario: Scenario, fault: Fault) -> int:
     """Number of the model in which a fault of all models as one lies."""
     numbered = len(fault.path) > 1 and isinstance(fault.path[1], int)
-    return owner_of(scenario, scenario.model.bodies[fault.path[1]].name)[0] if numbered else 0
+    return owner_of(scenario, scenario.known_model.bodies[fault.path[1]].name)[0] if numbered else 0
 
 
 class _Part(NamedTuple):
@@ -129,13 +129,13 @@ def _acting(scenario: Scenario, parts: Sequence[_Part]) -> tuple[Component, ...]
     given |= {"material": scenario.material} if "collisions" in given else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return components_of(scenario.model, **given)
+        return components_of(scenario.known_model, **given)
 
 
 def _plant(scenario: Scenario, parts: Sequence[_Part]) -> Plant:
     """The plant of parts alone."""
     acting = _acting(scenario, parts)
-    return Plant(model=scenario.model, environment=scenario.environment, components=acting, seed=scenario.seed)
+    return Plant(model=scenario.known_model, environment=scenario.environment, components=acting, seed=scenario.seed)
 
 
 def _refusal(

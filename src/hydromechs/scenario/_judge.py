@@ -14,6 +14,7 @@ from hydromechs.errors import ModelError, ScenarioError, words_of
 from hydromechs.hydro import Environment, wave_components
 from hydromechs.integrators import method_named
 from hydromechs.model import Fault
+from hydromechs.model.code import named_joints
 from hydromechs.model.component import Now, StillWater
 from hydromechs.simulation import CommandRanges, Plant, size_faults, stiff_parts, unmet
 from hydromechs.spatial import rotation_between
@@ -53,7 +54,7 @@ def environment_faults(scenario: Scenario) -> list[Fault]:
     for i, wave in enumerate(environment.waves):
         try:
             alone = Environment(waves=(wave,), water_depth=environment.water_depth)
-            wave_components(alone, scenario.model.world.gravity, scenario.seed)
+            wave_components(alone, scenario.known_model.world.gravity, scenario.seed)
         except (ValueError, ArithmeticError) as e:
             out.append(Fault(("environment", "waves", i), f"environment.waves.{i}: {e}"))
     return out
@@ -67,7 +68,10 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         scenario: The scenario.
         plant: What it simulates, as far as that is known without running code.
     """
-    out = [*_command_faults(scenario, plant), *_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
+    out = _command_faults(scenario, plant)
+    if any(named_joints(start.model) for start in scenario.models):
+        return out  # where its bodies are is not known yet
+    out += [*_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
     return [*out, *_tether_faults(scenario, plant), *_grasp_faults(scenario, plant)]
 
 
@@ -94,10 +98,11 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
         scenario: The scenario.
     """
     try:
+        named = any(named_joints(start.model) for start in scenario.models)
         if not scenario.code:
             sim = scenario.simulation()
             plant, method = sim.plant, sim.method
-        elif scenario.engine is None and not any(isinstance(c, ComponentSpec) for c in scenario.components):
+        elif scenario.engine is None and not named and not any(isinstance(c, ComponentSpec) for c in scenario.components):
             plant, method = scenario.plant, method_named(scenario.integrator)
         else:
             return []
