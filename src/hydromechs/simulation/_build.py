@@ -25,6 +25,8 @@ STOP_FREQUENCY = 2.0 * math.pi * 5.0
 """Natural frequency of stops that the model gives limits for but no stiffness [rad/s]."""
 STOP_DAMPING = 0.7
 """Their damping ratio."""
+STOP_RATE = 800.0
+"""Highest rate of their dampers against the inertia that a joint feels with all others free [1/s]."""
 STICK_FREQUENCY = 2.0 * math.pi * 40.0
 """Highest natural frequency of the stick phase where the model gives Coulomb friction only [rad/s]."""
 FRICTION_RATE = 800.0
@@ -149,16 +151,22 @@ def _felt_inertia(model: Model, driven: Mapping) -> dict[str, float]:
 
 
 def _stops(model: Model, given: Mapping, driven: Mapping) -> list[JointStops]:
-    """Stops as given, or soft ones at the model's limits."""
-    out, inertia = [], None
+    """Stops as given, or soft ones at the model's limits.
+
+    Soft ones have the frequency `STOP_FREQUENCY` with all other joints held. In a long chain whose other joints are free, a
+    joint feels a small part of that inertia; where its stop would be faster than `STOP_RATE`, it is softer.
+    """
+    out, inertia, felt = [], None, {}
     for name, part in model.joint_parts.items():
         found = given.get(name)
         limits = None if name in given else _limits(part)
         if limits is not None:
             if inertia is None:
                 inertia = np.diag(np.array(equations.mass_matrix(model, model.initial().q), dtype=float))
+                felt = _felt_inertia(model, driven)
             geared = driven[name].armature if name in driven else 0.0
             m = float(inertia[part.v].max()) + geared
+            m = min(m, felt[name] * STOP_RATE / (2.0 * STOP_DAMPING * STOP_FREQUENCY))
             found = drives.Stops(
                 lower=limits[0],
                 upper=limits[1],
