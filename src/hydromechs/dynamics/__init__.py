@@ -1,7 +1,7 @@
 """Dynamics of forests of rigid bodies. It knows nothing of water: it takes added inertias and wrenches per body."""
 
 from ._articulated_body import articulated_body, rigid_bias, velocity_force
-from ._chart import chart_rate, difference, retract
+from ._chart import chart_rate, chart_rate_steps, difference, retract, retract_steps
 from ._closed_chain import (
     ClosedChains,
     Holding,
@@ -74,6 +74,7 @@ __all__ = [
     "body_jacobians",
     "body_kinematics",
     "chart_rate",
+    "chart_rate_steps",
     "closed_chain_dynamics",
     "condition_numbers",
     "coriolis_matrix",
@@ -107,6 +108,7 @@ __all__ = [
     "passed_on",
     "potential_energy",
     "retract",
+    "retract_steps",
     "rigid_bias",
     "rigid_inverse_dynamics",
     "rigid_star_dynamics",

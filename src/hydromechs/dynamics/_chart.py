@@ -6,13 +6,16 @@ map, the position of a free joint moves in world axes. Every step of an integrat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from hydromechs.model import BallStep, FreeStep, HelicalStep, Model, PrismaticStep, RevoluteStep, SlideStep
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between
 from hydromechs.values import Array
 
-__all__ = ["chart_rate", "difference", "retract"]
+__all__ = ["chart_rate", "chart_rate_steps", "difference", "retract", "retract_steps"]
 
 SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0)
 """(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; cut off, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
@@ -26,8 +29,19 @@ def retract(model: Model, q: Array, u: Array) -> Array:
         q: Configuration at the centre of the chart, shape (nq,).
         u: Coordinates, shape (nv,).
     """
+    return retract_steps(model.steps, q, u)
+
+
+def retract_steps(joints: Sequence[Sequence[Any]], q: Array, u: Array) -> Array:
+    """As `retract`, of some joints, each given by its steps.
+
+    Args:
+        joints: Steps of each joint.
+        q: Configuration at the centre of the chart, shape (nq,).
+        u: Coordinates, shape (nv,).
+    """
     out = list(q)
-    for steps in model.steps:
+    for steps in joints:
         for step in steps:
             match step:
                 case RevoluteStep() | PrismaticStep() | HelicalStep() | SlideStep():
@@ -54,8 +68,20 @@ def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
         u: Its coordinates, shape (nv,).
         v: Velocity, shape (nv,).
     """
+    return chart_rate_steps(model.steps, q, u, v)
+
+
+def chart_rate_steps(joints: Sequence[Sequence[Any]], q: Array, u: Array, v: Array) -> Array:
+    """As `chart_rate`, of some joints, each given by its steps.
+
+    Args:
+        joints: Steps of each joint.
+        q: Configuration q ⊕ u itself, shape (nq,).
+        u: Its coordinates, shape (nv,).
+        v: Velocity, shape (nv,).
+    """
     out = list(v)
-    for steps in model.steps:
+    for steps in joints:
         for step in steps:
             match step:
                 case BallStep():

@@ -107,12 +107,21 @@ def snake(
 
 
 def umbilical(
-    n: int, *, length: float = 100.0, diameter: float = 0.02, mass_per_length: float = 0.4, coefficient: float = 1.1
+    n: int,
+    *,
+    length: float = 100.0,
+    diameter: float = 0.02,
+    mass_per_length: float = 0.4,
+    coefficient: float = 1.1,
+    bending_stiffness: float = 2.0,
+    torsion_stiffness: float = 1.0,
+    damping: float = 0.002,
 ) -> Model:
     """A hanging umbilical: `n` equal straight segments on ball joints, the first on the world. World NED; it hangs at zero.
 
-    It has weight, buoyancy, added mass and strip drag, no bending stiffness: that of a bending stiffness EI is a servo of the
-    stiffness n EI / length in each joint. Frame "end" is its lower end.
+    It has weight, buoyancy, added mass, strip drag, and stiffness in bending and torsion: springs EI n/length and GJ n/length
+    in the joints, twice that in the first, which stands for half a segment up to the end that is clamped. It does not stretch.
+    Frame "end" is its lower end.
 
     Args:
         n: Number of segments, named "segment1" (the upper one) to "segment<n>".
@@ -120,20 +129,27 @@ def umbilical(
         diameter: Outer diameter [m].
         mass_per_length: Mass in air [kg/m].
         coefficient: Drag coefficient across [-].
+        bending_stiffness: EI [N·m²]; 0 for none.
+        torsion_stiffness: GJ [N·m²]; 0 for none.
+        damping: Moment per rate of curvature and of twist [N·m²·s].
     """
     n = whole(n, "n", least=1)
     length, radius = positive(length, "length"), 0.5 * positive(diameter, "diameter")
+    EI, GJ = not_negative(bending_stiffness, "bending_stiffness"), not_negative(torsion_stiffness, "torsion_stiffness")
+    damping = not_negative(damping, "damping")
     part = length / n
     middle = Origin((0.5 * part, 0.0, 0.0), ALONG_X.rpy)
     look = visual.Capsule(radius=radius, length=part, origin=middle, color=(0.95, 0.45, 0.10))
     bodies: list[Body] = []
     for k in range(n):
         placement = Origin((part, 0.0, 0.0)) if k else Origin((0.0, 0.0, 0.0), (0.0, -math.pi / 2, 0.0))
+        per = 1.0 / part if k else 2.0 / part
+        spring = joints.Ball(placement=placement, stiffness=(GJ * per, EI * per, EI * per), damping=damping * per)
         bodies.append(
             Body(
                 name=f"segment{k + 1}",
                 parent=bodies[-1].name if bodies else None,
-                joint=joints.Ball(placement=placement),
+                joint=spring,
                 inertia=_cylinder(positive(mass_per_length, "mass_per_length") * part, radius, part),
                 hydro=_water(radius, part, coefficient),
                 frames=(Frame("end", Origin((part, 0.0, 0.0))),) if k == n - 1 else (),

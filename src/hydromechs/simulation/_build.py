@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs import equations
-from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
+from hydromechs.actuation import ElasticJoints, ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
 from hydromechs.contact import Material, contact_pairs, terrain
 from hydromechs.errors import FieldError
 from hydromechs.lines import Tether
@@ -89,15 +89,22 @@ def components_of(
                 f"nothing can touch terrain {solid.name!r}: give a body a shape with contact, or name frames in touching",
                 stacklevel=3,
             )
+    springs = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
     return (
         *thrusters,
         *(JointDrive(joint=name, drive=drive) for name, drive in _ordered(model, given["drives"])),
         *_friction(model, given["friction"], given["drives"]),
+        *([ElasticJoints(joints=springs)] if springs else []),
         *_stops(model, given["stops"], given["drives"]),
         *pairs,
         *(ExternalWrench(body=name) for name in external),
         *components,
     )
+
+
+def _elastic(part: JointPart) -> bool:
+    """Whether a joint has a spring."""
+    return isinstance(part.joint, joints.Ball) and any(part.joint.stiffness)
 
 
 def _ordered(model: Model, given: Mapping) -> list[tuple]:
@@ -116,9 +123,10 @@ def _friction(model: Model, given: Mapping, driven: Mapping) -> list[JointFricti
     out, m = [], None
     for name, part in model.joint_parts.items():
         found, rotor = given.get(name), 0.0
-        if name not in given and not isinstance(part.joint, joints.Free) and (part.joint.damping or part.joint.friction):
+        viscous = 0.0 if isinstance(part.joint, joints.Free) or _elastic(part) else part.joint.damping  # with its spring
+        if name not in given and not isinstance(part.joint, joints.Free) and (viscous or part.joint.friction):
             m = _felt_inertia(model, driven) if m is None else m
-            found, rotor = _model_friction(part.joint.damping, part.joint.friction, m[name])
+            found, rotor = _model_friction(viscous, part.joint.friction, m[name])
         if found is not None:
             out.append(JointFriction(joint=name, friction=found, armature=rotor))
     return out
