@@ -143,8 +143,6 @@ def test_a_step_that_is_too_long_for_the_springs_is_refused():
     sim = hm.Simulation(model, step=1e-2, record=0.1)
     (text,) = step_faults(sim.plant, model.neutral()[0], RungeKutta4(), 1e-2)
     assert f"springs of ball joints is too stiff for a step of 0.01 s with rk4: it moves at {fastest:.3g} 1/s" in text
-    with pytest.raises(ValueError, match="springs of ball joints is too stiff"):
-        sim.run(0.1)
 
 
 def test_ball_joints_alone_can_have_springs():

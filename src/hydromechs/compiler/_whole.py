@@ -185,9 +185,9 @@ class _Loops:
     def call(self, callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
         """Results of a call."""
         given = [self.place(x) for x in arrays]
-        results = [Whole(_At(self.array(a.size), 0), a.shape) for a in callee.outputs]
-        self.put(callee, [*given, *(y.source for y in results)])  # type: ignore[misc]  # all of them are somewhere
-        return results
+        places = [_At(self.array(a.size), 0) for a in callee.outputs]
+        self.put(callee, [*given, *places])
+        return [Whole(at, a.shape) for at, a in zip(places, callee.outputs, strict=True)]
 
 
 def _leaves(x: Any, found: dict[tuple[_At, bool], int]) -> None:

@@ -56,18 +56,19 @@ class _Mobility:
             return 0.0
         if self.model.nv <= DENSE:
             return float(np.linalg.eigvalsh(root[:, None] * self.inverse * root)[-1])
-        accelerate = self._accelerations()
         x, value = np.random.default_rng(0).normal(size=self.model.nv) * (root > 0.0), 0.0
         for _ in range(POWERS):
             x = x / np.linalg.norm(x)
-            y = root * accelerate(root * x)
+            y = root * self._accelerated(root * x)
             x, value = y, float(x @ y)
         return SURE * value
 
-    def _accelerations(self) -> Callable[[Array], Array]:
+    @cached_property
+    def _accelerated(self) -> Callable[[Array], Array]:
         """M⁻¹ times a vector, by loops over the bodies."""
-        model, still = self.model, np.zeros(self.model.nv)
-        tree = equations.RolledTree(model, self.plant.armature)
+        model, still, rolled = self.model, np.zeros(self.model.nv), self.plant.rolled
+        same = rolled is not None and model is self.plant.model
+        tree = rolled.tree if rolled is not None and same else equations.RolledTree(model, self.plant.armature)
         inputs = (Argument("q", (model.nq,)), Argument("v", (model.nv,)), Argument("tau", (model.nv,)))
         code = Compiled(
             Recipe("accelerations", None, inputs, (Argument("vdot", (model.nv,)),), None, tree.forward_dynamics), 1, 1
