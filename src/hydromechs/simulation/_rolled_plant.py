@@ -41,8 +41,10 @@ def rolled_plant(plant: Plant) -> RolledPlant | None:
     against = [what for what, there in reasons.items() if there]
     if plant.form == "rolled" and against:
         raise UnsupportedFeature(f"{plant.model.name}: a plant with {' and '.join(against)} cannot be rolled; leave form out")
-    form = "specialised" if against else equations.form_of(plant.model, plant.form, ())
-    return RolledPlant(plant) if form == "rolled" else None
+    if plant.form not in (None, "specialised", "rolled"):
+        raise ValueError(f"form is {plant.form!r}, must be 'specialised' or 'rolled', or left out")
+    large = plant.form is None and plant.model.nb >= equations.LARGE and not against
+    return RolledPlant(plant) if large or plant.form == "rolled" else None
 
 
 class RolledPlant:
