@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -46,6 +47,8 @@ class Recipe(NamedTuple):
     """Makes the loop that is compiled in place of a trace; None for a trace."""
     alone: Callable[..., Any] | None = None
     """The same function written so that one world alone is faster, as with parts of it on lanes; None for the same."""
+    seldom: bool = False
+    """Called so seldom that the time of compiling counts more than that of running."""
 
     def program(self) -> Program | Rolled:
         """Trace it, or make the loop."""
@@ -125,8 +128,10 @@ class MachineCode(abc.ABC):
                 identity += " alone" if lanes == 1 and r.alone is not None else ""
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 kind = type(self).__name__
-                key = fingerprint(source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, *target(), *versions)
-                code = cached(key, lambda: object_code(self._text(lanes)))
+                key = fingerprint(
+                    source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *target(), *versions
+                )
+                code = cached(key, lambda: object_code(self._text(lanes), r.seldom))
                 self._code[lanes] = LoadedCode(code, self._arguments, lanes)
             return self._code[lanes]
 
@@ -237,6 +242,7 @@ class Compiled(MachineCode):
         return outs
 
 
+@cache
 def _version(package: str) -> str:
     """Version of a package from its metadata, which needs no import, or else from the package itself."""
     try:

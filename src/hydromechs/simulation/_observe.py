@@ -261,4 +261,4 @@ def observer(plant: Plant, motion: Callable[..., PointMotion], loops: Callable[.
     outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
     identity = None if plant.identity is None else f"{plant.identity} observe"
     rolled = None if loops is None else lambda: loops(arguments, outputs)
-    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, rolled), 1, 1)
+    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, rolled, seldom=True), 1, 1)
