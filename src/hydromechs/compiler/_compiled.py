@@ -48,7 +48,7 @@ class Recipe(NamedTuple):
     alone: Callable[..., Any] | None = None
     """The same function written so that one world alone is faster, as with parts of it on lanes; None for the same."""
     seldom: bool = False
-    """Called so seldom that the time of compiling counts more than that of running."""
+    """Called so seldom that for single calls the time of compiling counts more than that of running."""
 
     def program(self) -> Program | Rolled:
         """Trace it, or make the loop."""
@@ -131,7 +131,7 @@ class MachineCode(abc.ABC):
                 key = fingerprint(
                     source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *target(), *versions
                 )
-                code = cached(key, lambda: object_code(self._text(lanes), r.seldom))
+                code = cached(key, lambda: object_code(self._text(lanes), r.seldom and lanes == 1))
                 self._code[lanes] = LoadedCode(code, self._arguments, lanes)
             return self._code[lanes]
 

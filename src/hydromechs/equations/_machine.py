@@ -140,7 +140,7 @@ class CompiledEquations:
         uniform = all(a.name in FLUID and a.shape == (3,) for a in extra)
         branched = self.form == "branches" and not variant and name == "forward_dynamics" and uniform
         alone = partial(_on_lanes, self.model) if branched else None
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, alone)
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, alone, equation.seldom)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(

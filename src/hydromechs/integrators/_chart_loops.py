@@ -1,8 +1,7 @@
-"""The chart of a large mechanism, joint after joint in a loop: see `dynamics.retract` and `dynamics.chart_rate`."""
+"""The chart of a large mechanism, step after step in a loop: see `dynamics.retract` and `dynamics.chart_rate`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Place, Rolled, Stage, Sweep
 from hydromechs.model import Model
+from hydromechs.model.joints import OwnJoint
 
 __all__ = ["chart_rate_loop", "retract_loop"]
 
@@ -20,7 +20,7 @@ def retract_loop(model: Model) -> Rolled:
     Args:
         model: The mechanism.
     """
-    return _loop(model, "retract", dynamics.retract_steps, ("q", "u"), "q")
+    return _loop(model, "retract", ("q", "u"), "q")
 
 
 def chart_rate_loop(model: Model) -> Rolled:
@@ -29,32 +29,29 @@ def chart_rate_loop(model: Model) -> Rolled:
     Args:
         model: The mechanism.
     """
-    return _loop(model, "chart_rate", dynamics.chart_rate_steps, ("q", "u", "v"), "u")
+    return _loop(model, "chart_rate", ("q", "u", "v"), "u")
 
 
-def _loop(model: Model, name: str, function: Callable[..., Any], inputs: tuple[str, ...], like: str) -> Rolled:
-    """A function of the steps of each joint, and of its part of the arrays; the result is shaped as one of these."""
+def _loop(model: Model, name: str, inputs: tuple[str, ...], like: str) -> Rolled:
+    """A method of all moving steps, of their parts of the arrays; the result is shaped as one of these."""
     kinds: dict[Any, int] = {}
-    stages = []
-    rows = []
-    for steps, q, v in zip(model.steps, model.q_slices, model.v_slices, strict=True):
-        if q.stop == q.start:
-            continue
-        moving = tuple(s._replace(iq=s.iq - q.start, iv=s.iv - v.start) for s in steps if hasattr(s, "iq"))
-        key = tuple((type(s), s.iq, s.iv) for s in moving)
+    programs, rows = [], []
+    for step in dynamics.moving_steps(model):
+        own = getattr(step, "joint", None)  # of a user's own joint, whose chart may depend on its numbers
+        key = (type(step), id(own) if isinstance(own, OwnJoint) else None)
         if key not in kinds:
             kinds[key] = len(kinds)
-            sizes = {x: (q.stop - q.start if x == "q" else v.stop - v.start,) for x in inputs}
-
-            def one(_moving: tuple = moving, **given: Any) -> Any:
-                return function((_moving,), *given.values())
-
-            stages.append(compiler.trace(one, sizes, name=name, outputs=("out",)))
-        rows.append((q.start, v.start, kinds[key]))
+            sizes = {x: (step.nq if x == "q" else step.nv,) for x in inputs}
+            method = getattr(step, name)
+            traced = compiler.trace(
+                lambda _m=method, **given: np.asarray(_m(*given.values())), sizes, name=name, outputs=("out",)
+            )
+            programs.append(traced)
+        rows.append((step.iq, step.iv, kinds[key]))
     column = {"q": "q", "u": "v", "v": "v"}
     places = (*(Place(x, column[x]) for x in inputs), Place("out", column[like]))
     shapes = {"q": (model.nq,), "u": (model.nv,), "v": (model.nv,)}
-    stage = Stage(tuple(stages), (places,) * len(stages), "kind" if len(stages) > 1 else None)
+    stage = Stage(tuple(programs), (places,) * len(programs), "kind" if len(programs) > 1 else None)
     return Rolled(
         name,
         tuple(Argument(x, shapes[x]) for x in inputs),
