@@ -270,9 +270,19 @@ def trees_random() -> str:
 
 
 def trees_forms() -> str:
-    """One walker in all forms."""
-    rows = [(t["form"], _us(t, "minimum_ns"), f"{t['compile_s']:.2f}") for t in report("trees")["forms"]["times"]]
-    return table(("", "µs", "first result, s"), rows)
+    """Walkers in all forms."""
+    rows = []
+    for f in report("trees")["forms"]:
+        times = (f"{_us(t, 'minimum_ns')} ({t['compile_s']:.2f})" for t in f["times"])
+        rows.append((f"`{f['model']}`", f["bodies"], f["degrees_of_freedom"], *times, _us(f, "dry_ns"), _us(f, "mujoco_ns")))
+    heads = ("", "bodies", "degrees of freedom", "specialised", "rolled", "legs on lanes", "the same, dry", "MuJoCo, dry")
+    return table(heads, rows)
+
+
+def trees_papers() -> str:
+    """Run times of the papers, and ours."""
+    rows = [(r["what"], r["time"], f"{_us(r, 'ours_ns')} µs", r["source"]) for r in report("trees")["papers"]]
+    return table(("", "papers", "ours", "source"), rows)
 
 
 def trees_goals() -> str:
@@ -525,7 +535,7 @@ TABLES: dict[str, Callable[[], str]] = {
         counts_papers, counts_real, counts_closed_chains, counts_star_steps, counts_star_sizes, counts_closed_form,
         counts_decoupled,
         dynamics_machine, dynamics_times, dynamics_chains, dynamics_compile, dynamics_goals,
-        trees_machine, trees_chains, trees_random, trees_forms, trees_goals,
+        trees_machine, trees_chains, trees_random, trees_forms, trees_papers, trees_goals,
         gpu_machine, gpu_kernels, gpu_runs, papers_machine, papers_table_5, papers_table_6, papers_lanes,
         hybrid_lemmas, hybrid_eq_51, hybrid_limits, hybrid_convergence, hybrid_long,
         missions_engines, missions_seeds, missions_speed,

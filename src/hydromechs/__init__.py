@@ -71,6 +71,8 @@ _LATER = {
     # what acts on a mechanism
     "Action": ".model.component",
     "Component": ".model.component",
+    "InJoints": ".model.component",
+    "Law": ".model.component",
     "Output": ".model.component",
     "Slot": ".model.component",
     # water and actuators
@@ -106,7 +108,9 @@ __all__ = [
     "Frame",
     "Hydro",
     "HydroModel",
+    "InJoints",
     "Inertia",
+    "Law",
     "Mdh",
     "Model",
     "ModelError",

@@ -128,3 +128,45 @@ def test_faults():
     mixed = BranchesOnLanes(dataclasses.replace(unequal, bodies=(*unequal.bodies[:-1], slide)))
     with pytest.raises(UnsupportedFeature, match="branches differ in more than numbers"):
         mixed.forward_dynamics(*unequal.neutral(), np.zeros(unequal.nv))
+
+
+def legs_and_a_boom() -> hm.Model:
+    """Three legs of two links, a tail of one and a fixed plate: the body carries more than its equal branches."""
+    model = library.star(3, 2)
+    chain = library.serial_chain(1, seed=7)
+    tail = dataclasses.replace(chain.bodies[1], name="tail", parent="vehicle")
+    plate = dataclasses.replace(chain.bodies[1], name="plate", parent="vehicle", joint=hm.joints.Fixed())
+    return hm.Model(name="with_tail", bodies=(*model.bodies[:3], tail, plate, *model.bodies[3:]), world=model.world)
+
+
+def test_compiled_models_have_equal_branches_on_lanes_where_one_state_is_evaluated():
+    """Chosen by itself for branches of two bodies and more; batches, programs and derivatives are the specialised ones."""
+    model = legs_and_a_boom()
+    dyn = hm.compile(model, lanes=4)
+    assert dyn.form == "branches" and "branches" in repr(dyn)
+    rng = np.random.default_rng(2)
+    q = np.array([hm.integrate(model, model.neutral()[0], rng.normal(size=model.nv), 0.5) for _ in range(3)])
+    v, tau = rng.normal(size=(2, 3, model.nv))
+    given = dict(fluid_velocity=(0.2, -0.1, 0.3), fluid_acceleration=(0.1, 0.0, 0.2))
+    batch = dyn.forward_dynamics(q, v, tau, **given)
+    for k in range(3):
+        want = hm.forward_dynamics(model, q[k], v[k], tau[k], **given)
+        one = dyn.forward_dynamics(q[k], v[k], tau[k], **given)
+        for got in (one, batch[k]):
+            np.testing.assert_allclose(got, want, rtol=0, atol=2000 * EPS * np.abs(want).max())
+    recipe = dyn._compiled("forward_dynamics").recipe
+    assert recipe.alone is not None and dyn._compiled("forward_dynamics", variant="specialised").recipe.alone is None
+    assert not dyn.program("forward_dynamics").calls
+
+
+def test_forms_of_models():
+    assert hm.compile(library.load("aquarobot")).form == "branches"
+    assert hm.compile(library.load("aquarobot"), form="specialised").form == "specialised"
+    for name in ("tiburon_titan2", "dante", "puma560"):  # a chain, legs of one body, no free base
+        assert hm.compile(library.load(name)).form == "specialised"
+    star = library.star(2, 2)
+    assert hm.compile(star, parameters=["vehicle.inertia.mass"]).form == "specialised"
+    with pytest.raises(UnsupportedFeature, match="has branches of 6 bodies"):
+        hm.compile(library.serial_chain(6), form="branches")
+    with pytest.raises(ValueError, match="form is 'branches', must be 'specialised' or 'rolled'"):
+        hm.Plant(model=star, form="branches")

@@ -190,7 +190,7 @@ def test_rollouts_on_lanes_are_the_same():
 
 def test_refused_by_name():
     chain = library.serial_chain(1)
-    with pytest.raises(ValueError, match="form is 'round', must be 'specialised' or 'rolled'"):
+    with pytest.raises(ValueError, match="form is 'round', must be 'specialised', 'rolled' or 'branches'"):
         hm.compile(chain, form="round")
     with pytest.raises(UnsupportedFeature, match=r"open parameters \(link1.inertia.mass\) need form='specialised'"):
         hm.compile(chain, form="rolled", parameters=["link1.inertia.mass"])

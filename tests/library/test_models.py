@@ -489,8 +489,8 @@ def test_oberon_hangs_down_at_zero():
     np.testing.assert_allclose(p, [forward, -0.5 + 0.00015, up], atol=1e-12)
 
 
-LARGE = {"aquarobot", "dual_arm_redundant"}
-"""Long to compile; aquarobot runs in its scenario, the other is dual_arm_rov with a joint more in each arm."""
+LARGE = {"aquarobot", "dual_arm_redundant", "snake"}
+"""Long to compile; aquarobot and the snake run in their scenarios, the other is dual_arm_rov with a joint more in each arm."""
 
 
 @pytest.mark.parametrize("name", sorted(set(library.names()) - LARGE))

@@ -10,8 +10,8 @@ from hydromechs.gnc import HoldPose
 from hydromechs.hydro import FreeSurface
 from hydromechs.model import added_mass, joints
 
-ELSEWHERE = {"aquarobot_rubble", "tethered_rov"}
-"""Long to compile; test_walking.py resumes the one, test_tethers.py a smaller tether."""
+ELSEWHERE = {"aquarobot_rubble", "snake_swim", "tethered_rov"}
+"""Long to compile; test_walking.py and test_swimming.py resume the first two, test_tethers.py a smaller tether."""
 
 
 @pytest.mark.parametrize("name", sorted(set(library.scenario_names()) - ELSEWHERE))

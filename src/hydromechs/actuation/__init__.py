@@ -3,6 +3,7 @@
 from . import drives
 from ._allocation import Allocation, Allocator, allocate, allocation_matrix
 from ._curves import ForceCurve, ideal_curve, linear_curve, t200_curve
+from ._elastic import ElasticJoints
 from ._external import ExternalWrench
 from ._joints import JointDrive, JointFriction, JointStops
 from ._thruster import Thruster
@@ -10,6 +11,7 @@ from ._thruster import Thruster
 __all__ = [
     "Allocation",
     "Allocator",
+    "ElasticJoints",
     "ExternalWrench",
     "ForceCurve",
     "JointDrive",

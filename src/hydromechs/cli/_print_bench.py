@@ -121,22 +121,21 @@ def print_trees(report: dict[str, Any], console: Console) -> None:
             times = (us(t, f"{key}_ns") for key in ("one", "dry", "pinocchio", "mujoco"))
             table.add_row(str(t["bodies"]), str(t["degrees_of_freedom"]), *times, f"{t['compile_s']:.2f}")
         console.print(table)
-    f = report["forms"]
-    console.print(
-        Text(f"\n{f['model']}: {f['bodies']} bodies, {f['degrees_of_freedom']} degrees of freedom, one lane in water")
-    )
-    table = table_of("", ">µs", ">first result\ns")
-    for row in f["times"]:
-        table.add_row(row["form"], us(row, "minimum_ns"), f"{row['compile_s']:.2f}")
+    console.print(Text("\nWalkers, one state at a time, µs, and in brackets seconds to the first result"))
+    table = table_of("", ">bodies", ">freedoms", ">specialised", ">rolled", ">legs on lanes", ">the same\ndry", ">MuJoCo\ndry")
+    for f in report["forms"]:
+        times = (f"{us(row, 'minimum_ns')} ({row['compile_s']:.2f})" for row in f["times"])
+        sizes = (str(f["bodies"]), str(f["degrees_of_freedom"]))
+        table.add_row(f["model"], *sizes, *times, us(f, "dry_ns"), us(f, "mujoco_ns"))
     console.print(table)
     for name in report["missing"]:
         console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
     for name, difference in report["relative_difference_to_ours_dry"].items():
         console.print(Text(f"{name}: differs from ours dry by {difference:.1e} of the largest acceleration"))
-    console.print(Text("\nOne evaluation in the papers, on an SGI Indigo² with a 150 MHz MIPS R4400"))
-    table = table_of("", "", "")
+    console.print(Text(f"\nOne evaluation in the papers, on an {report['papers_machine']}, and ours"))
+    table = table_of("", ">papers", ">ours, µs", "source")
     for row in report["papers"]:
-        table.add_row(row["what"], row["time"], row["source"])
+        table.add_row(row["what"], row["time"], us(row, "ours_ns"), row["source"])
     console.print(table)
     print_targets(report, console)
 

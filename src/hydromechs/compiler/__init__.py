@@ -41,6 +41,9 @@ _LATER = {  # each back end alone: machine code from the cache needs no CasADi, 
     "symbols": "._symbol",
     "trace": "._trace",
     "vjp_program": "._derivative",
+    "Whole": "._whole",
+    "scattered": "._whole",
+    "trace_whole": "._whole",
 }
 
 __all__ = [
@@ -65,6 +68,7 @@ __all__ = [
     "Stage",
     "Sweep",
     "Symbol",
+    "Whole",
     "c_header",
     "c_identifier",
     "c_source",
@@ -79,10 +83,12 @@ __all__ = [
     "merge",
     "native_lanes",
     "program_between",
+    "scattered",
     "solve",
     "solve_semidefinite",
     "symbols",
     "trace",
+    "trace_whole",
     "vjp_program",
 ]
 

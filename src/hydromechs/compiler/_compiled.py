@@ -45,6 +45,8 @@ class Recipe(NamedTuple):
     """Text that, with the package's source, determines the program; None if only the trace itself does."""
     rolled: Callable[[], Rolled] | None = None
     """Makes the loop that is compiled in place of a trace; None for a trace."""
+    alone: Callable[..., Any] | None = None
+    """The same function written so that one world alone is faster, as with parts of it on lanes; None for the same."""
     seldom: bool = False
     """Called so seldom that for single calls the time of compiling counts more than that of running."""
 
@@ -52,12 +54,19 @@ class Recipe(NamedTuple):
         """Trace it, or make the loop."""
         if self.rolled is not None:
             return self.rolled()
+        return self._traced(self.function)
+
+    def program_alone(self) -> Program | Rolled:
+        """The same for one world at a time."""
+        return self.program() if self.alone is None else self._traced(self.alone)
+
+    def _traced(self, function: Callable[..., Any] | None) -> Program:
         from ._trace import trace  # CasADi is not needed for code from the cache
 
-        if self.function is None:
+        if function is None:
             raise TypeError(f"{self.name} has no function to trace")
         shapes = {a.name: a.shape for a in self.inputs}
-        program = trace(self.function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
+        program = trace(function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
         for said, found in zip(self.outputs, program.outputs, strict=True):  # buffers have the sizes that the recipe says
             if said.shape != found.shape:
                 raise ValueError(f"{self.name}: {said.name} has shape {found.shape}, must have {said.shape}")
@@ -78,6 +87,7 @@ class MachineCode(abc.ABC):
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
         self._sizes = [a.size for a in (*recipe.inputs, *recipe.outputs)]
         self._program = program
+        self._alone: Program | Rolled | None = None
         self._code: dict[int, LoadedCode] = {}
         self._workers: Workers | None = None
         self._lock = threading.RLock()  # several threads may ask for the same code at once; it is made once
@@ -92,6 +102,15 @@ class MachineCode(abc.ABC):
                 self._program = self.recipe.program()
             return self._program
 
+    def program_on(self, lanes: int) -> Program | Rolled:
+        """What is compiled for a number of lanes."""
+        if lanes > 1 or self.recipe.alone is None:
+            return self.program
+        with self._lock:
+            if self._alone is None:
+                self._alone = self.recipe.program_alone()
+            return self._alone
+
     @property
     def traced(self) -> Program:
         """The program, of what is no loop."""
@@ -105,7 +124,8 @@ class MachineCode(abc.ABC):
         with self._lock:
             if lanes not in self._code:
                 r = self.recipe
-                identity = r.identity if r.identity is not None else self.program.hash
+                identity = r.identity if r.identity is not None else self.program_on(lanes).hash
+                identity += " alone" if lanes == 1 and r.alone is not None else ""
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 kind = type(self).__name__
                 key = fingerprint(
@@ -165,7 +185,7 @@ class Compiled(MachineCode):
         return len(self._sizes)
 
     def _text(self, lanes: int) -> str:
-        return llvm_text(self.program, lanes)
+        return llvm_text(self.program_on(lanes), lanes)
 
     def single(self) -> Callable[..., int]:
         """The fastest call: float64 arrays of exact shape, results last; returns 0, or does nothing and returns 1."""

@@ -10,14 +10,19 @@ A step whose result is not finite is not taken: the world stays where it was, an
 
 from __future__ import annotations
 
+from ._llvm_rolled import aligned
 from ._llvm_solve import WIDE, Loops
 from ._llvm_text import Module
 from ._program import Program
+from ._rolled import Rolled
 
 __all__ = ["march_text"]
 
+ON_STACK = 8192
+"""Numbers of an array above which it is on the heap: stacks of threads are small."""
 
-def march_text(program: Program, n_state: int, lanes: int) -> str:
+
+def march_text(program: Program | Rolled, n_state: int, lanes: int) -> str:
     """The IR of a march.
 
     Args:
@@ -44,9 +49,15 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
     def pointer() -> str:
         return t.new(f"inttoptr i64 {number()} to ptr")
 
+    blocks: list[str] = []
+
     def buffer(size: int) -> str:
+        entries = max(1, -(-size // several)) * several
+        if entries * lanes > ON_STACK:
+            blocks.append(t.new(f"call ptr @malloc(i64 {entries * lanes * 8 + 64})"))
+            return aligned(t, blocks[-1])
         t.fresh += 1
-        t.head.append(f"  %b{t.fresh} = alloca [{max(1, -(-size // several)) * several} x {T}], align 64")
+        t.head.append(f"  %b{t.fresh} = alloca [{entries} x {T}], align 64")
         return f"%b{t.fresh}"
 
     steps, stride = number(), number()
@@ -132,6 +143,8 @@ def march_text(program: Program, n_state: int, lanes: int) -> str:
             for part, (array, apart), n in zip(state, ends, sizes, strict=False):
                 copy(part, lane, array, t.new(f"mul i64 {w}, {apart}"), str(n), out=True)
             copy(done, lane, good, w, "1", out=True)
+    for block in blocks:
+        t.put(f"call void @free(ptr {block})")
     body = "\n".join([*t.head, *t.lines])
     text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {{\n{body}\n  ret void\n}}\n"
     reduction = f"declare double @llvm.vector.reduce.fadd.v{WIDE}f64(double, <{WIDE} x double>)"

@@ -16,7 +16,7 @@ from ._llvm_solve import Loops
 from ._program import Program
 from ._rolled import NUMBERS, ROW, Place, Rolled, Stage, Sweep
 
-__all__ = ["rolled_module", "rolled_text"]
+__all__ = ["aligned", "rolled_module", "rolled_text"]
 
 
 AHEAD = 6
@@ -64,7 +64,7 @@ def rolled_text(name: str, rolled: Rolled, module: Functions) -> str:
     entry = 8 * module.lanes
     block = t.new(f"call ptr @malloc(i64 {begin * entry + 64})") if begin else ""
     if begin:
-        first = _aligned(t, block)
+        first = aligned(t, block)
         for key, at in places.items():
             arrays[key] = t.new(f"getelementptr inbounds {module.type}, ptr {first}, i64 {at}")
     for a in rolled.outputs:
@@ -79,7 +79,7 @@ def rolled_text(name: str, rolled: Rolled, module: Functions) -> str:
     return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
 
 
-def _aligned(t: Loops, block: str) -> str:
+def aligned(t: Loops, block: str) -> str:
     """The first address in a block of memory that a vector's whole line of cache begins at."""
     address = t.new(f"ptrtoint ptr {block} to i64")
     above = t.new(f"add i64 {address}, 63")
@@ -125,7 +125,7 @@ def _ask_ahead(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[st
     for stage in sweep.stages:
         for program, places in zip(stage.programs, stage.places, strict=True):
             for a, p in zip(program.inputs, places, strict=False):
-                if p.array == NUMBERS and p.column is not None:
+                if p.array == NUMBERS and p.column not in (None, ROW):
                     sizes[p.column] = max(sizes.get(p.column, 0), a.size)
     for column, size in sizes.items():
         k = t.new(f"add i64 {start}, {rolled.columns.index(column)}")
@@ -153,11 +153,19 @@ def _stage(t: Loops, stage: Stage, values: dict[str, str], arrays: dict[str, str
 
 
 def _step(
-    t: Loops, program: Program, places: Sequence[Place], values: dict[str, str], arrays: dict[str, str], module: Functions
+    t: Loops,
+    program: Program | Rolled,
+    places: Sequence[Place],
+    values: dict[str, str],
+    arrays: dict[str, str],
+    module: Functions,
 ) -> None:
     """A call with the addresses of the row's arguments."""
-    shared = tuple(p.array == NUMBERS for p in places[: len(program.inputs)]) if module.lanes > 1 else ()
-    name = module.step(program, shared)
+    if isinstance(program, Rolled):
+        name = module.name(program)
+    else:
+        shared = tuple(p.array == NUMBERS for p in places[: len(program.inputs)]) if module.lanes > 1 else ()
+        name = module.step(program, shared)
     pointers = []
     for p in places:
         kind = "double" if p.array == NUMBERS else module.type
@@ -208,7 +216,7 @@ def _worlds(rolled: Rolled, name: str, lanes: int) -> str:
     else:
         sizes = [max(1, a.size) * 8 * lanes for a in arguments]
         block = t.new(f"call ptr @malloc(i64 {sum(sizes) + 64})")
-        first = _aligned(t, block)
+        first = aligned(t, block)
         packed = [t.new(f"getelementptr inbounds i8, ptr {first}, i64 {sum(sizes[:k])}") for k in range(len(sizes))]
         last = t.new("sub i64 %end, 1")
 

@@ -12,6 +12,7 @@ from hydromechs.values import Array
 from ._compiled import MachineCode, Recipe
 from ._llvm_march import march_text
 from ._program import Program
+from ._rolled import Rolled
 
 __all__ = ["BoundMarch", "March", "MarchResult"]
 
@@ -41,7 +42,7 @@ class March(MachineCode):
         program: The program, if it is made already.
     """
 
-    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | None = None) -> None:
+    def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         super().__init__(recipe, lanes, threads, program)
         self.n_state = len(recipe.outputs)
         self.share = SMALL_MARCH
@@ -51,7 +52,7 @@ class March(MachineCode):
         return 0
 
     def _text(self, lanes: int) -> str:
-        return march_text(self.traced, self.n_state, lanes)
+        return march_text(self.program, self.n_state, lanes)
 
     def __call__(
         self,

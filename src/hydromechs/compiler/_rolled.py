@@ -43,8 +43,9 @@ class Place(NamedTuple):
 class Stage:
     """One of several programs for each row."""
 
-    programs: tuple[Program, ...]
-    """By kind. They may read and write the same place: all of a program's reads come before its writes."""
+    programs: tuple[Program | Rolled, ...]
+    """By kind. They may read and write the same place: all of a program's reads come before its writes.
+    A loop among them runs in a sweep that runs once."""
     places: tuple[tuple[Place, ...], ...]
     """For each program, where its inputs and then its outputs are."""
     column: str | None = None
@@ -96,7 +97,10 @@ class Rolled:
             lines.append(f"sweep backward {sweep.backward} once {sweep.once} cleared {self.cleared}")
             for stage in sweep.stages:
                 lines.append(f"stage {stage.column}")
-                lines += [f"{places}\n{program}" for program, places in zip(stage.programs, stage.places, strict=True)]
+                lines += [
+                    f"{places}\n{program.hash if isinstance(program, Rolled) else program}"
+                    for program, places in zip(stage.programs, stage.places, strict=True)
+                ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

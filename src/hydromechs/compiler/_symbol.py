@@ -20,6 +20,7 @@ from hydromechs.values import Array, Scalar
 from ._operations import KINDS, Kind
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._rolled import Rolled
+from ._whole import Whole, call_whole
 
 __all__ = ["TAPE", "Site", "Symbol", "applied", "call", "call_on_lanes", "column", "solve", "solve_semidefinite", "symbols"]
 
@@ -224,6 +225,8 @@ def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
     for a, x in zip(program.inputs, arrays, strict=True):
         if np.shape(x) != a.shape:
             raise ValueError(f"{program.name}: {a.name} must have shape {a.shape}, got {np.shape(x)}")
+    if any(isinstance(x, Whole) for x in arrays):
+        return call_whole(program, arrays)  # type: ignore[return-value]  # arrays to the function that is traced
     return _called(program, list(arrays)) if _has_symbols(arrays) else list(program(*arrays))
 
 

@@ -4,7 +4,7 @@ The legs of a walker and the arms of a vehicle have the same joints and other nu
 which branches differ are inputs, one set for each lane, and those that all share are folded into the code. An evaluation is
 
     inward     all branches on lanes: kinematics, forces of the water, articulated inertia and force at the base,
-    base       once: the sum over branches, and the base's acceleration,
+    base       once: the sum over branches, and the acceleration of the base and of what else it carries,
     outward    all branches on lanes: accelerations of the joints.
 """
 
@@ -27,7 +27,7 @@ from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import forces_on_bodies
-from ._kinds import same
+from ._kinds import acting_on, same
 
 __all__ = ["BranchesOnLanes"]
 
@@ -65,10 +65,13 @@ class BranchesOnLanes:
         joint = model.bodies[0].joint
         if (joint.nq, joint.nv) != (7, 6):
             raise UnsupportedFeature(f"the base of {model.name} has no free joint; on lanes go the branches of a mobile base")
-        self.base = Model(name="base", bodies=(model.bodies[0],), world=model.world)
-        """The carrying body alone."""
         self.groups = _branches(model)
-        """Indices of the bodies of each branch."""
+        """Indices of the bodies of each branch that is on lanes."""
+        on_lanes = {i for group in self.groups for i in group}
+        self.trunk = [i for i in range(model.nb) if i not in on_lanes]
+        """Indices of all other bodies, the carrying one first."""
+        self.base = Model(name="base", bodies=tuple(model.bodies[i] for i in self.trunk), world=model.world)
+        """The carrying body with what it carries besides."""
         self.branches = tuple(
             Model(name="branch", bodies=(model.bodies[0], *(model.bodies[i] for i in group)), world=model.world)
             for group in self.groups
@@ -78,6 +81,13 @@ class BranchesOnLanes:
         own = [body.name for body in model.bodies if not isinstance(body.hydro, Hydro | None)]
         if own:
             raise UnsupportedFeature(f"body {own[0]!r} has hydrodynamics of its own; on lanes there is the built-in one only")
+
+    def check(self) -> None:
+        """Raise `UnsupportedFeature` where branches differ in more than numbers."""
+        _ = self._differing
+        for bodies in zip(*self.groups, strict=True):
+            things = [acting_on(self.model, i).water for i in bodies]
+            same([None if water is None else _elements(water) for water in things], lambda values: 0.0)
 
     def forward_dynamics(
         self,
@@ -99,23 +109,26 @@ class BranchesOnLanes:
         """
         q, v, tau, u_f, a_f = (np.asarray(a) for a in (q, v, tau, fluid_velocity, fluid_acceleration))
         base, gravity, n = self.base, self.model.world.gravity_vector, len(self.groups)
-        kin = dynamics.kinematics(base, q[: base.nq], v[: base.nv], u_f if self.model.wet else np.zeros(3))
+        own_q = [k for i in self.trunk for k in _range(self.model.q_slices[i])]
+        own_v = [k for i in self.trunk for k in _range(self.model.v_slices[i])]
+        kin = dynamics.kinematics(base, q[own_q], v[own_v], u_f if self.model.wet else np.zeros(3))
         a_fg = dynamics.world_vector(base, kin, a_f - gravity)
         bias, inertia, force = self._forces(base, kin, a_fg)
 
         at_q = np.array([[k for i in g for k in _range(self.model.q_slices[i])] for g in self.groups])
         at_v = np.array([[k for i in g for k in _range(self.model.v_slices[i])] for g in self.groups])
-        q_own = q[at_q] + self._offsets[:, base.nq :]
+        q_own = q[at_q] + self._offsets[:, 7:]
         seen, beta, carry = self._inward(q_own, v[at_v], tau[at_v], _all(kin.V[0], n), _all(a_fg[0], n))
         I, F = inertia[0], force[0]
         for k in range(n):
             I = I + _full(seen[k])
             F = F + beta[k]
-        got = inward(base, kin, bias, tau[: base.nv], {0: I}, {0: F}, members=[0])
-        vdot_0, a = outward(base, kin, bias, got.gains, got.parts, {-1: world_acceleration(base)}, members=[0])
+        known = dict(enumerate(inertia)) | {0: I}, dict(enumerate(force)) | {0: F}
+        got = inward(base, kin, bias, tau[own_v], *known, members=range(base.nb))
+        vdot_0, a = outward(base, kin, bias, got.gains, got.parts, {-1: world_acceleration(base)}, members=range(base.nb))
         (vdot,) = self._outward(q_own, _all(a[0], n), carry)
         out = np.concatenate([vdot_0, np.ravel(vdot)])
-        order = np.argsort(np.concatenate([np.arange(base.nv), at_v.ravel()]))
+        order = np.argsort(np.concatenate([own_v, at_v.ravel()]))
         return out[order]
 
     # -- one branch for all -------------------------------------------------------------------------------------------------
@@ -197,7 +210,7 @@ class BranchesOnLanes:
 
 
 def _branches(model: Model) -> list[list[int]]:
-    """Bodies of each branch of body 0, in order."""
+    """Bodies of each branch of body 0 that goes on lanes, in order: the most branches whose bodies follow each other alike."""
     if model.parent.count(-1) != 1:
         raise UnsupportedFeature(f"{model.name} has several roots; branches on lanes need one body that carries all others")
     groups: dict[int, list[int]] = {}
@@ -205,13 +218,17 @@ def _branches(model: Model) -> list[list[int]]:
     for i, parent in list(enumerate(model.parent))[1:]:
         branch_of[i] = i if parent == 0 else branch_of[parent]
         groups.setdefault(branch_of[i], []).append(i)
-    for first in groups:
+    shapes: dict[tuple[int, ...], list[list[int]]] = {}
+    for first, group in groups.items():
         if model.bodies[first].joint.nv == 0:
-            raise UnsupportedFeature(f"body {model.bodies[first].name!r} is fixed to the base; join it to the base first")
-    if len({len(g) for g in groups.values()}) != 1 or len(groups) < 2:
+            continue  # moves as the base does
+        place = {0: -1, **{i: k for k, i in enumerate(group)}}
+        shapes.setdefault(tuple(place[model.parent[i]] for i in group), []).append(group)
+    most = max(shapes.values(), key=lambda found: (len(found), len(found[0])), default=[])
+    if len(most) < 2:
         sizes = ", ".join(str(len(g)) for g in groups.values()) or "no"
         raise UnsupportedFeature(f"{model.name} has branches of {sizes} bodies; on lanes go two or more of the same shape")
-    return list(groups.values())
+    return most
 
 
 def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
@@ -257,6 +274,15 @@ def _unpacked(shape: Any, carry: Array) -> Any:
     if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], list):
         return np.array([carry[x] if isinstance(x, int) else x for x in shape[1]]).reshape(shape[0])
     return tuple(_unpacked(part, carry) for part in shape) if isinstance(shape, tuple) else shape
+
+
+def _elements(water: Any) -> Any:
+    """Of a body's hydrodynamics, what must be the same in all branches: its kinds of elements, and which numbers are 0."""
+    if isinstance(water, np.ndarray):
+        return tuple(bool(x) for x in water.ravel().tolist())
+    if isinstance(water, tuple):
+        return (type(water).__name__, *(_elements(part) for part in water))
+    return bool(water) if isinstance(water, float | int | np.floating) else str(water)
 
 
 def _range(s: slice) -> range:

@@ -1,4 +1,4 @@
-"""How the equations of a model are compiled: straight-line code of all bodies, or a loop over them."""
+"""How the equations of a model are compiled: straight-line code of all bodies, a loop over them, or branches on lanes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Literal, TypeAlias
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model
 
+from ._branches_on_lanes import BranchesOnLanes
+
 __all__ = ["LARGE", "ROLLED", "Form", "form_of"]
 
-Form: TypeAlias = Literal["specialised", "rolled"]
-"""How equations are compiled."""
+Form: TypeAlias = Literal["specialised", "rolled", "branches"]
+"""How equations are compiled: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
+of one state at a time has equal branches side by side on lanes."""
 LARGE = 40
 """Bodies from which trees are rolled unless the caller says otherwise: LLVM takes seconds for straight-line code of more."""
 
@@ -24,14 +27,28 @@ def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
 
     Args:
         model: The mechanism.
-        form: What the caller wants; None if that is left to its size.
+        form: What the caller wants; None if that is left to its size and shape.
         parameters: Names of numbers that stay open.
     """
-    if form not in (None, "specialised", "rolled"):
-        raise ValueError(f"form is {form!r}, must be 'specialised' or 'rolled', or left out")
-    if form == "rolled" and parameters:
+    if form not in (None, "specialised", "rolled", "branches"):
+        raise ValueError(f"form is {form!r}, must be 'specialised', 'rolled' or 'branches', or left out")
+    if form in ("rolled", "branches") and parameters:
         raise UnsupportedFeature(
             f"{model.name}: open parameters ({', '.join(parameters)}) need form='specialised'; "
-            "a rolled program has the numbers of its bodies in a table"
+            "other programs have the numbers of their bodies in a table"
         )
-    return form or ("rolled" if model.nb >= LARGE and not parameters else "specialised")
+    if form == "branches":
+        BranchesOnLanes(model).check()
+    if form is not None or parameters:
+        return form or "specialised"
+    return "rolled" if model.nb >= LARGE else "branches" if _branched(model) else "specialised"
+
+
+def _branched(model: Model) -> bool:
+    """Whether one state at a time is faster with branches on lanes: from two equal ones with two bodies on."""
+    try:
+        star = BranchesOnLanes(model)
+        star.check()
+    except UnsupportedFeature:
+        return False
+    return len(star.groups[0]) >= 2

@@ -17,6 +17,7 @@ from hydromechs.model import Model
 from hydromechs.values import Array
 
 from ._arguments import model_of
+from ._branches_on_lanes import BranchesOnLanes
 from ._form import ROLLED, Form, form_of
 from ._identity import identity_of
 from ._parameters import parameter_value, with_parameters
@@ -63,7 +64,7 @@ class CompiledEquations:
         self.parameters = {name: parameter_value(self.model, name) for name in parameters}
         """Names and values of the parameters that stayed inputs."""
         self.form: Form = form_of(self.model, form, parameters)
-        """How the equations of motion are compiled: "specialised" or "rolled"."""
+        """How the equations of motion are compiled: "specialised", "rolled" or "branches"."""
         # code of a user's own, in a class or a handler, can only be known by its trace
         self._identity = identity_of(self.model)
         self._made: dict[tuple, Compiled] = {}
@@ -72,7 +73,7 @@ class CompiledEquations:
     def __repr__(self) -> str:
         opened = f", open: {', '.join(self.parameters)}" if self.parameters else ""
         size = f"{self.model.nb} bodies, {self.model.nv} degrees of freedom"
-        form = ", rolled" if self.form == "rolled" else ""
+        form = f", {self.form}" if self.form != "specialised" else ""
         return f"<{type(self).__name__} of {self.model.name}: {size}; lanes {self.lanes}, threads {self.threads}{form}{opened}>"
 
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
@@ -136,7 +137,10 @@ class CompiledEquations:
         outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
         identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop else ''}"
         rolled = partial(_rolled, self.model, name, extra) if loop else None
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, equation.seldom)
+        uniform = all(a.name in FLUID and a.shape == (3,) for a in extra)
+        branched = self.form == "branches" and not variant and name == "forward_dynamics" and uniform
+        alone = partial(_on_lanes, self.model) if branched else None
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, alone, equation.seldom)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(
@@ -290,6 +294,11 @@ class CompiledEquations:
             return results[0] if single else tuple(results)
 
         return function
+
+
+def _on_lanes(model: Model, **arrays: Array) -> Array:
+    """Accelerations with equal branches side by side."""
+    return BranchesOnLanes(model).forward_dynamics(**arrays)
 
 
 def _rolled(model: Model, name: str, extra: tuple[Argument, ...]) -> Rolled:

@@ -12,6 +12,7 @@ from ._pack import Pack
 from ._pose_control import FollowPath, HoldPose
 from ._reference import JointMotion, Waypoints
 from ._registry import CONTROLLERS
+from ._serpenoid import Serpenoid
 from ._speed_control import LqrSpeed, SpeedLoop
 from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
 from ._task_priority import TaskPriority, prioritised
@@ -40,6 +41,7 @@ __all__ = [
     "Navigated",
     "Navigation",
     "Pack",
+    "Serpenoid",
     "SpeedLoop",
     "TaskPriority",
     "Together",

@@ -9,6 +9,7 @@ from ._cartesian import CartesianMotion
 from ._joint_control import ComputedTorque, JointControl
 from ._pose_control import FollowPath, HoldPose
 from ._reference import JointMotion
+from ._serpenoid import Serpenoid
 from ._speed_control import LqrSpeed
 from ._speed_path import LqrFollowPath, LqrHoldPose
 from ._task_priority import TaskPriority
@@ -30,6 +31,7 @@ CONTROLLERS: dict[str, type[Controller]] = {
     "task_priority": TaskPriority,
     "carry_load": CarryLoad,
     "walk": Walk,
+    "serpenoid": Serpenoid,
     "together": Together,
 }
 """Controllers of the library by name."""

@@ -27,6 +27,8 @@ _LATER = {  # compile with CasADi and LLVM
     "FixedSteps": "._fixed_steps",
     "ImplicitSteps": "._implicit_steps",
     "Stepper": "._stepper",
+    "chart_rate_loop": "._chart_loops",
+    "retract_loop": "._chart_loops",
     "sample_times": "._adaptive",
 }
 
@@ -56,6 +58,7 @@ __all__ = [
     "System",
     "block_named",
     "block_step",
+    "chart_rate_loop",
     "corrector_weights",
     "dense_output",
     "embedded_step",
@@ -66,6 +69,7 @@ __all__ = [
     "next_multiple",
     "predictor_weights",
     "reached",
+    "retract_loop",
     "rounding",
     "sample_times",
     "slack",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from hydromechs import compiler, dynamics
-from hydromechs.compiler import Argument, Compiled, March, Recipe
+from hydromechs.compiler import Argument, Compiled, March, Recipe, Rolled
 from hydromechs.model import Model
 from hydromechs.values import Array, Scalar
 
+from ._chart_loops import chart_rate_loop, retract_loop
 from ._integrator import Integrator, OneStep, Propagator
 from ._methods import System, embedded_step, implicit_part
 
@@ -33,6 +35,8 @@ class Stepper:
         threads: Threads that share worlds.
         counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); all unless given.
         differentiable: The derivative without calls, for its Jacobian: a call counts as constant there; itself unless given.
+        loops: Makes the derivative of a large system as loops; steps are then loops over the entries of its state, too. None to
+            trace `derivative`.
     """
 
     def __init__(
@@ -49,11 +53,12 @@ class Stepper:
         threads: int,
         counted: np.ndarray | None = None,
         differentiable: Callable[..., Array] | None = None,
+        loops: Callable[[], Rolled] | None = None,
     ) -> None:
         self.model, self.derivative, self.nz, self.inputs, self.method = model, derivative, nz, inputs, method
         self.name, self.identity, self.lanes, self.threads = name, identity, lanes, threads
         self.counted = np.ones(self.n) if counted is None else counted
-        self.differentiable = differentiable or derivative
+        self.differentiable, self.loops = differentiable or derivative, loops
 
     @property
     def n(self) -> int:
@@ -69,10 +74,30 @@ class Stepper:
         return None if self.identity is None else f"{self.identity} {what} {self.method!r}"
 
     @cached_property
-    def derivative_program(self) -> compiler.Program:
-        """ẏ as a program."""
+    def derivative_program(self) -> compiler.Program | Rolled:
+        """ẏ as a program, or as loops."""
+        if self.loops is not None:
+            return self.loops()
         shapes = {"t": (), "q": (self.model.nq,), "y": (self.n,), **{a.name: a.shape for a in self.inputs}}
         return compiler.trace(self.derivative, shapes, name=f"{self.name}_derivative", outputs=("ydot",))
+
+    @cached_property
+    def _retract(self) -> Rolled:
+        return retract_loop(self.model)
+
+    @cached_property
+    def _chart_rate(self) -> Rolled:
+        return chart_rate_loop(self.model)
+
+    def _recipe(
+        self, name: str, one: Callable[..., Any], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], what: str
+    ) -> Recipe:
+        """How to make the program of a step, or its loops."""
+
+        def loops() -> Rolled:
+            return compiler.trace_whole(one, inputs, outputs, name=name)
+
+        return Recipe(name, one, inputs, outputs, self._key(what), None if self.loops is None else loops)
 
     @cached_property
     def jacobian_program(self) -> compiler.Program:
@@ -103,24 +128,29 @@ class Stepper:
             lambda t, q, y: compiler.call(self.derivative_program, t, q, y, *held)[0],
             lambda t, q, y: self._jacobian(t, q, y, *held),
             compiler.solve,
-            lambda q, u: dynamics.retract(model, q, u),
-            lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
+            self._moved if self.loops is None else lambda q, u: compiler.call(self._retract, q, u)[0],
+            self._rate if self.loops is None else lambda q, v: compiler.call(self._chart_rate, q, np.zeros(model.nv), v)[0],
             self.booked,
         )
+
+    def _moved(self, q: Array, u: Array) -> Array:
+        return dynamics.retract(self.model, q, u)
+
+    def _rate(self, q: Array, v: Array) -> Array:
+        return dynamics.chart_rate(self.model, q, np.zeros(self.model.nv), v)
 
     @property
     def reference(self) -> Callable[[dict[str, Array]], System]:
         """inputs → System in plain NumPy, uncompiled: for checks."""
-        model = self.model
 
         def system(inputs: dict[str, Array]) -> System:
             return System(
-                model.nv,
+                self.model.nv,
                 lambda t, q, y: self.differentiable(t=t, q=q, y=y, **inputs),
                 lambda t, q, y: self.jacobian_program(t, q, y[: self.n - self.booked], *inputs.values())[0],
                 np.linalg.solve,
-                lambda q, u: dynamics.retract(model, q, u),
-                lambda q, v: dynamics.chart_rate(model, q, np.zeros(model.nv), v),
+                self._moved,
+                self._rate,
                 self.booked,
             )
 
@@ -142,7 +172,7 @@ class Stepper:
             return n + 1.0, q, x
 
         arguments = (Argument("n", ()), *self._state, Argument("h", ()), Argument("offset", ()), *self.inputs)
-        recipe = Recipe(f"{self.name}_step", one, arguments, (Argument("n", ()), *self._state), self._key("march"))
+        recipe = self._recipe(f"{self.name}_step", one, arguments, (Argument("n", ()), *self._state), "march")
         return March(recipe, self.lanes, self.threads)
 
     @cached_property
@@ -177,7 +207,7 @@ class Stepper:
             Argument("error", (self.n,)),
             Argument("stages", (7, self.n)),
         )
-        return Compiled(Recipe(f"{self.name}_embedded", one, arguments, outputs, self._key("embedded")), 1, 1)
+        return Compiled(self._recipe(f"{self.name}_embedded", one, arguments, outputs, "embedded"), 1, 1)
 
     @cached_property
     def propagator(self) -> Propagator:

@@ -26,8 +26,10 @@ __all__ = [
     "Component",
     "Constraint",
     "FrameNow",
+    "InJoints",
     "JointForce",
     "JointNow",
+    "Law",
     "Mobility",
     "Mode",
     "Now",
@@ -206,6 +208,9 @@ class Mobility(Protocol):
 
     def joint(self, dofs: slice) -> float:
         """Maximum acceleration per force in a joint [1/kg or 1/(kg·m²)]."""
+
+    def together(self, k: Array) -> float:
+        """Largest eigenvalue of M⁻¹ diag(k), with a stiffness or damping of each degree of freedom, shape (nv,)."""
 
     def point(self, body: int, p: Array) -> float:
         """Maximum acceleration per force at a point of a body, p in its axes [1/kg]."""
@@ -439,3 +444,50 @@ class Component(abc.ABC):
     def notes(self) -> Sequence[str]:
         """What a run should mention of it, as what was assumed; nothing unless overridden."""
         return ()
+
+
+class Law(NamedTuple):
+    """What acts in one joint of many."""
+
+    tau: Array
+    """Force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
+    energy: Scalar
+    """Energy stored there [J]."""
+    power: Scalar
+    """As of `Action` [W]."""
+
+
+class InJoints(Component):
+    """A component that acts alike in many joints of one type. Simulations of large trees run its law in a loop."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def joint_names(self, model: Model) -> Sequence[str]:
+        """Names of the joints, one or more, all with the same numbers of coordinates."""
+
+    @abc.abstractmethod
+    def numbers(self, model: Model) -> Array:
+        """Numbers in which the joints differ, shape (joints, n)."""
+
+    @abc.abstractmethod
+    def law(self, q: Array, v: Array, numbers: Array) -> Law:
+        """What acts in a joint, in NumPy operations.
+
+        Args:
+            q: Its position, shape (nq,).
+            v: Its velocity, shape (nv,).
+            numbers: Its numbers, shape (n,).
+        """
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """The law in all joints."""
+        names, forces = self.joint_names(now.model), []
+        energy: Scalar = 0.0
+        power: Scalar = 0.0
+        for name, numbers in zip(names, self.numbers(now.model), strict=True):
+            joint = now.joint(name)
+            does = self.law(joint.q, joint.v, numbers)
+            forces.append(joint.force(does.tau))
+            energy, power = energy + does.energy, power + does.power
+        return Action(joint_forces=tuple(forces), energy=energy, power=power)

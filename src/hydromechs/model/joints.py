@@ -5,7 +5,8 @@ transformations and moving ones (`MovingStep`: `RevoluteStep`, `PrismaticStep`, 
 `OwnStep` of a user's class), which name their places in the configuration `q` and the velocity `v`. A composition is one joint
 with several moving steps and one motion subspace.
 
-Damping, friction and limits act in simulations, as friction and stops; forward dynamics takes the joint force as given.
+Damping, friction, stiffness and limits act in simulations, as friction, springs and stops; forward dynamics takes the joint
+force as given.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from ._steps import BallStep, FreeStep, HelicalStep, PrismaticStep, RevoluteStep
 
 __all__ = ["Ball", "Composite", "Fixed", "Free", "Helical", "Joint", "OwnJoint", "Prismatic", "Revolute"]
 
+Stiffness = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
+"""Stiffness about three axes."""
 Angle = Annotated[float, Bound(above=0.0, below=math.pi)]
 """An angle between 0 and π."""
 
@@ -121,6 +124,8 @@ class Ball(Joint):
     """Viscous friction, data for joint drives [N·m·s/rad]."""
     friction: NotNegative = 0.0
     """Coulomb friction, data for joint drives [N·m]."""
+    stiffness: Stiffness = (0.0, 0.0, 0.0)
+    """Of a spring about x, y and z of the body to its zero orientation, not below 0 [N·m/rad], shape (3,)."""
     limit: Angle | None = None
     """Largest angle by which it can turn from its zero orientation, above 0 and below π [rad]; none if left out."""
 

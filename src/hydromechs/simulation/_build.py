@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs import equations
-from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
+from hydromechs.actuation import ElasticJoints, ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
 from hydromechs.contact import Material, contact_pairs, terrain
 from hydromechs.errors import FieldError
 from hydromechs.lines import Tether
@@ -25,6 +25,8 @@ STOP_FREQUENCY = 2.0 * math.pi * 5.0
 """Natural frequency of stops that the model gives limits for but no stiffness [rad/s]."""
 STOP_DAMPING = 0.7
 """Their damping ratio."""
+STOP_RATE = 800.0
+"""Highest rate of their dampers against the inertia that a joint feels with all others free [1/s]."""
 STICK_FREQUENCY = 2.0 * math.pi * 40.0
 """Highest natural frequency of the stick phase where the model gives Coulomb friction only [rad/s]."""
 FRICTION_RATE = 800.0
@@ -87,15 +89,22 @@ def components_of(
                 f"nothing can touch terrain {solid.name!r}: give a body a shape with contact, or name frames in touching",
                 stacklevel=3,
             )
+    springs = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
     return (
         *thrusters,
         *(JointDrive(joint=name, drive=drive) for name, drive in _ordered(model, given["drives"])),
         *_friction(model, given["friction"], given["drives"]),
+        *([ElasticJoints(joints=springs)] if springs else []),
         *_stops(model, given["stops"], given["drives"]),
         *pairs,
         *(ExternalWrench(body=name) for name in external),
         *components,
     )
+
+
+def _elastic(part: JointPart) -> bool:
+    """Whether a joint has a spring."""
+    return isinstance(part.joint, joints.Ball) and any(part.joint.stiffness)
 
 
 def _ordered(model: Model, given: Mapping) -> list[tuple]:
@@ -114,9 +123,10 @@ def _friction(model: Model, given: Mapping, driven: Mapping) -> list[JointFricti
     out, m = [], None
     for name, part in model.joint_parts.items():
         found, rotor = given.get(name), 0.0
-        if name not in given and not isinstance(part.joint, joints.Free) and (part.joint.damping or part.joint.friction):
+        viscous = 0.0 if isinstance(part.joint, joints.Free) or _elastic(part) else part.joint.damping  # with its spring
+        if name not in given and not isinstance(part.joint, joints.Free) and (viscous or part.joint.friction):
             m = _felt_inertia(model, driven) if m is None else m
-            found, rotor = _model_friction(part.joint.damping, part.joint.friction, m[name])
+            found, rotor = _model_friction(viscous, part.joint.friction, m[name])
         if found is not None:
             out.append(JointFriction(joint=name, friction=found, armature=rotor))
     return out
@@ -149,16 +159,22 @@ def _felt_inertia(model: Model, driven: Mapping) -> dict[str, float]:
 
 
 def _stops(model: Model, given: Mapping, driven: Mapping) -> list[JointStops]:
-    """Stops as given, or soft ones at the model's limits."""
-    out, inertia = [], None
+    """Stops as given, or soft ones at the model's limits.
+
+    Soft ones have the frequency `STOP_FREQUENCY` with all other joints held. In a long chain whose other joints are free, a
+    joint feels a small part of that inertia; where its stop would be faster than `STOP_RATE`, it is softer.
+    """
+    out, inertia, felt = [], None, {}
     for name, part in model.joint_parts.items():
         found = given.get(name)
         limits = None if name in given else _limits(part)
         if limits is not None:
             if inertia is None:
                 inertia = np.diag(np.array(equations.mass_matrix(model, model.initial().q), dtype=float))
+                felt = _felt_inertia(model, driven)
             geared = driven[name].armature if name in driven else 0.0
             m = float(inertia[part.v].max()) + geared
+            m = min(m, felt[name] * STOP_RATE / (2.0 * STOP_DAMPING * STOP_FREQUENCY))
             found = drives.Stops(
                 lower=limits[0],
                 upper=limits[1],

@@ -43,11 +43,11 @@ def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[
         constraints: All constraints, open ones too.
     """
     tree: dict[int, int] = {}  # of each degree of freedom: the outermost body that carries it and moves
+    roots: list[int] = []
     for i, dofs in enumerate(model.v_slices):
-        root = i
-        while model.parent[root] >= 0 and model.moves[model.parent[root]]:
-            root = model.parent[root]
-        tree |= dict.fromkeys(range(model.nv)[dofs], root)
+        parent = model.parent[i]
+        roots.append(roots[parent] if parent >= 0 and model.moves[parent] else i)
+        tree |= dict.fromkeys(range(model.nv)[dofs], roots[i])
     groups: list[tuple[set[int], list[int]]] = []
     for k, c in enumerate(constraints):
         trees, members = {tree[d] for d in (range(model.nv) if c.dofs is None else c.dofs)}, [k]

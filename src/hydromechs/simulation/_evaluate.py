@@ -5,7 +5,7 @@ One function of the plant, the time, the state and the inputs; what of it is nee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +18,10 @@ from hydromechs.values import Array, Scalar
 from ._body_instant import energies_of, water_on_body, weight_of
 from ._constraints import Response, constrained
 from ._plant import Plant
-from ._rolled_plant import WATER_FORCES, Mechanics, RolledPlant
+from ._rolled_plant import WATER_FORCES
 from ._water import PointMotion, Water, fluid_at
 
-__all__ = ["WATER_FORCES", "Evaluation", "derivative", "evaluate", "inertia_matrix"]
+__all__ = ["WATER_FORCES", "Acted", "Evaluation", "acted", "derivative", "evaluate", "inertia_matrix"]
 
 
 class Evaluation(NamedTuple):
@@ -64,6 +64,85 @@ class Evaluation(NamedTuple):
     """Of weight and buoyancy, zero at the world's origin; of weight alone where waves move the free surface [J]."""
 
 
+class Mechanics(NamedTuple):
+    """How the mechanism moves under given forces; see `Evaluation`."""
+
+    vdot: Array
+    """v̇, shape (nv,)."""
+    forces: dict[str, Array]
+    """Wrenches of water and weight by label, shape (nb, 6)."""
+    added_mass: Array
+    """M_A of each body, shape (nb, 6, 6)."""
+    acceleration: Array
+    """Derivative of the numbers in the velocity of each body, shape (nb, 6)."""
+    kinetic_body: Scalar
+    """Of the bodies and geared rotors [J]."""
+    kinetic_fluid: Scalar
+    """Of the water that moves with the bodies [J]."""
+    potential: Scalar
+    """Of weight and buoyancy [J]."""
+    constraint_wrench: Array
+    """Of all constraints on each body, shape (nb, 6)."""
+    constraint_free: Array
+    """See `Evaluation`, shape (ng,)."""
+    constraint_pivot: Array
+    """See `Evaluation`, shape (ng,)."""
+
+
+class Acted(NamedTuple):
+    """What components do in one instant."""
+
+    actions: list[Action]
+    """As they say."""
+    power: dict[str, Scalar]
+    """Power by cause [W]; those of the water are still 0."""
+    pushed: dict[str, list[Array]]
+    """Wrenches on bodies by label, shape (6,) each."""
+    joint: list[Scalar]
+    """Joint forces, one for each degree of freedom."""
+    rates: list[Scalar]
+    """Rates of the internal states."""
+    elastic: Scalar
+    """Energy stored in components [J]."""
+
+
+def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int] | None = None) -> Acted:
+    """What components do in one instant.
+
+    Args:
+        plant: What is simulated.
+        now: The instant.
+        z: Internal states, shape (nz,).
+        inputs: As `plant.layout` has them, shape (nu,).
+        which: Numbers of the components; all unless given.
+    """
+    layout, nv = plant.layout, now.model.nv
+    numbers = range(len(plant.components)) if which is None else which
+    actions = [plant.components[k].act(now, *layout.of_component(k, z, inputs)) for k in numbers]
+    _check_armature(plant, numbers, actions)
+    out = Acted(
+        actions,
+        dict.fromkeys(layout.causes, 0.0),
+        {label: [np.zeros(6) for _ in range(now.model.nb)] for label in plant.labels},
+        [0.0] * nv,
+        [],
+        0.0,
+    )
+    for k, action in zip(numbers, actions, strict=True):
+        c = plant.components[k]
+        for body, F in action.forces:
+            out.pushed[c.label][body] = out.pushed[c.label][body] + F
+        for dofs, tau in action.joint_forces:
+            for i, x in zip(range(nv)[dofs], tau, strict=True):
+                out.joint[i] = out.joint[i] + x
+        if c.cause in out.power:
+            out.power[c.cause] = out.power[c.cause] + _power(action, now.kin, now.v)
+        out.rates.extend(action.rates[s.name] for s in c.states(now.model))
+        if action.energy is not None:
+            out = out._replace(elastic=out.elastic + action.energy)
+    return out
+
+
 def derivative(
     plant: Plant,
     t: Scalar,
@@ -73,7 +152,6 @@ def derivative(
     z: Array,
     inputs: Array,
     motion: Callable[..., PointMotion] = fluid_at,
-    rolled: RolledPlant | None = None,
 ) -> Array:
     """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
@@ -86,10 +164,9 @@ def derivative(
         z: Internal states, shape (nz,).
         inputs: As `plant.layout` has them, shape (nu,).
         motion: Motion of the water at a point, see `fluid_at`.
-        rolled: As in `evaluate`.
     """
     here = dynamics.retract(plant.model, q, u)
-    e = evaluate(plant, t, here, v, z, inputs, motion, rolled)
+    e = evaluate(plant, t, here, v, z, inputs, motion)
     return np.concatenate([dynamics.chart_rate(plant.model, here, u, v), e.vdot, e.zdot])
 
 
@@ -101,7 +178,6 @@ def evaluate(
     z: Array,
     inputs: Array,
     motion: Callable[..., PointMotion] = fluid_at,
-    rolled: RolledPlant | None = None,
 ) -> Evaluation:
     """Forces, accelerations, rates, powers and energies of one instant.
 
@@ -113,46 +189,23 @@ def evaluate(
         z: Internal states, shape (nz,).
         inputs: As `plant.layout` has them, shape (nu,).
         motion: Motion of the water at a point, see `fluid_at`.
-        rolled: The loops over the bodies of a large tree, which are called; None to compute body after body here.
     """
-    layout, model = plant.layout, plant.opened(inputs)
+    model = plant.opened(inputs)
     nb = model.nb
-    kin = dynamics.kinematics(model, q, v) if rolled is None else rolled.kinematics(q, v)
+    kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin.p_WB, inputs, motion)
     now = Now(model, t, q, v, kin, water)
-    actions = [c.act(now, *layout.of_component(k, z, inputs)) for k, c in enumerate(plant.components)]
-
-    _check_armature(plant, actions)
-
-    # forces and powers of components
-    power: dict[str, Scalar] = dict.fromkeys(layout.causes, 0.0)
-    pushed = {label: [np.zeros(6) for _ in range(nb)] for label in plant.labels}
-    joint = [0.0] * model.nv
-    rates: list[Scalar] = []
-    elastic: Scalar = 0.0
-    for c, action in zip(plant.components, actions, strict=True):
-        for body, F in action.forces:
-            pushed[c.label][body] = pushed[c.label][body] + F
-        for dofs, tau in action.joint_forces:
-            for i, x in zip(range(model.nv)[dofs], tau, strict=True):
-                joint[i] = joint[i] + x
-        if c.cause in power:
-            power[c.cause] = power[c.cause] + _power(action, kin, v)
-        rates += [action.rates[s.name] for s in c.states(model)]
-        if action.energy is not None:
-            elastic = elastic + action.energy
+    done = acted(plant, now, z, inputs)
+    pushed, power = done.pushed, done.power
 
     # accelerations
     wrench = np.stack([sum((rows[i] for rows in pushed.values()), np.zeros(6)) for i in range(nb)])
-    tau, outputs = np.array(joint), [dict(action.record) for action in actions]
-    if rolled is None:
-        moved = _mechanics(plant, model, now, water, actions, outputs, tau, wrench, power)
-    else:
-        moved = rolled.mechanics(now, water, tau, wrench, power)
+    tau, outputs = np.array(done.joint), [dict(action.record) for action in done.actions]
+    moved = _mechanics(plant, model, now, water, done.actions, outputs, tau, wrench, power)
     velocity = water.velocity
     return Evaluation(
         vdot=moved.vdot,
-        zdot=np.array([*rates, *power.values()]),
+        zdot=np.array([*done.rates, *power.values()]),
         tau=tau,
         forces={**moved.forces, **{label: np.stack(rows) for label, rows in pushed.items()}},
         added_mass=moved.added_mass,
@@ -163,7 +216,7 @@ def evaluate(
         constraint_free=moved.constraint_free,
         constraint_pivot=moved.constraint_pivot,
         fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),
-        elastic_energy=elastic,
+        elastic_energy=done.elastic,
         kinetic_energy_body=moved.kinetic_body,
         kinetic_energy_fluid=moved.kinetic_fluid,
         potential_energy=moved.potential,
@@ -224,9 +277,10 @@ def _added_masses(model: Model, motions: Sequence[hydro.Motion] | None) -> list[
     return [hydro.added_mass(body, motion) for body, motion in zip(model.bodies, motions, strict=True)]
 
 
-def _check_armature(plant: Plant, actions: Sequence[Action]) -> None:
+def _check_armature(plant: Plant, numbers: Collection[int], actions: Sequence[Action]) -> None:
     """Rotors must be as at the start: what a change of their inertia would do to the motion is not in the equations."""
-    for c, action, first in zip(plant.components, actions, plant.first_actions, strict=True):
+    for k, action in zip(numbers, actions, strict=True):
+        c, first = plant.components[k], plant.first_actions[k]
         now, then = ([np.asarray(inertia) for _, inertia in a.armature] for a in (action, first))
         if len(now) != len(then) or any(x.dtype == object or x != y for x, y in zip(now, then, strict=True)):
             raise ValueError(

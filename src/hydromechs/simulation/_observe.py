@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from hydromechs import compiler
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import Argument, Compiled, Recipe, Rolled
 from hydromechs.model.component import Output
 from hydromechs.recording import STORED_ENERGIES, Variable
 from hydromechs.spatial import quaternion_from_matrix
@@ -15,10 +15,9 @@ from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
 from ._plant import DIMENSIONS, Plant
-from ._rolled_plant import RolledPlant
 from ._water import PointMotion, fluid_at
 
-__all__ = ["coordinates", "observed", "observer", "quantities", "quaternions", "schema"]
+__all__ = ["component_outputs", "coordinates", "observed", "observer", "quantities", "quaternions", "schema"]
 
 AXES: dict[str, tuple[str, ...]] = {
     "xyz": ("x", "y", "z"),
@@ -187,11 +186,10 @@ def observed(
     z: Array,
     inputs: Array,
     motion: Callable[..., PointMotion] = fluid_at,
-    rolled: RolledPlant | None = None,
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
-    e = evaluate(plant, t, q, v, z, inputs, motion, rolled)
+    e = evaluate(plant, t, q, v, z, inputs, motion)
     kin = e.now.kin
     out = {
         "tau": e.tau,
@@ -206,14 +204,26 @@ def observed(
         "constraint_pivot": e.constraint_pivot,
         **{name: np.asarray(getattr(e, name)) for name in STORED_ENERGIES},
     }
+    return out | component_outputs(plant, range(len(plant.components)), e.outputs)
+
+
+def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapping[str, Scalar | Array]]) -> dict[str, Array]:
+    """What components record, by name, as the recording has it.
+
+    Args:
+        plant: What is simulated.
+        which: Numbers of the components.
+        outputs: What each of them says.
+    """
+    out: dict[str, Array] = {}
     entries = _entries(plant)
     for name, (kind, o) in _outputs(plant).items():
         none = np.nan if o.dtype.startswith("float") else 0.0
         empty = np.full(len(o.labels), none) if o.labels else none
         rows: dict[str, Scalar | Array] = dict.fromkeys(entries[kind], empty)
-        for c, recorded in zip(plant.components, e.outputs, strict=True):
+        for k, recorded in zip(which, outputs, strict=True):
             if name in recorded:
-                names = c.entries(model)
+                names = plant.components[k].entries(plant.model)
                 values = np.reshape(np.asarray(recorded[name]), (len(names), *([len(o.labels)] if o.labels else [])))
                 rows |= zip(names, values, strict=True)
         out[name] = np.stack([np.asarray(x) for x in rows.values()])
@@ -229,8 +239,14 @@ def quaternions(R: np.ndarray, before: np.ndarray | None) -> np.ndarray:
     return q * np.cumprod(flips, axis=0)[..., None]
 
 
-def observer(plant: Plant, motion: Callable[..., PointMotion]) -> Compiled:
-    """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants."""
+def observer(plant: Plant, motion: Callable[..., PointMotion], loops: Callable[..., Rolled] | None = None) -> Compiled:
+    """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants.
+
+    Args:
+        plant: What is simulated.
+        motion: Motion of the water at a point, see `fluid_at`.
+        loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
+    """
     model, layout = plant.model, plant.layout
     nv, names = model.nv, coordinates(plant)
     shapes: dict[str, tuple[int, ...]] = {"R_WB": (model.nb, 3, 3)}
@@ -239,9 +255,10 @@ def observer(plant: Plant, motion: Callable[..., PointMotion]) -> Compiled:
     arguments = tuple(Argument(name, shape) for name, shape in sizes.items())
 
     def function(t: Scalar, q: Array, x: Array, inputs: Array) -> tuple[Array, ...]:
-        found = observed(plant, t, q, x[:nv], x[nv:], inputs, motion, plant.rolled)
+        found = observed(plant, t, q, x[:nv], x[nv:], inputs, motion)
         return tuple(found[name] for name in shapes)
 
     outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
     identity = None if plant.identity is None else f"{plant.identity} observe"
-    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, seldom=True), 1, 1)
+    rolled = None if loops is None else lambda: loops(arguments, outputs)
+    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, rolled, seldom=True), 1, 1)

@@ -12,6 +12,7 @@ from hydromechs.integrators import Integrator, Stepper
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import derivative
+from ._looped import LoopedPlant
 from ._observe import observer
 from ._plant import Plant
 from ._stiffness import StepChecks
@@ -57,14 +58,17 @@ class PlantPrograms:
         return PointMotion(*compiler.call(self._water, *given))
 
     @cached_property
+    def looped(self) -> LoopedPlant | None:
+        """The plant as loops, if it is compiled that way."""
+        rolled = self.plant.rolled
+        return None if rolled is None else LoopedPlant(self.plant, rolled, lambda: self._water, self.motion)
+
+    @cached_property
     def stepper(self) -> Stepper:
         """The plant's derivative with the integrator."""
         plant, nv = self.plant, self.plant.model.nv
 
         def ydot(t: Scalar, q: Array, y: Array, inputs: Array) -> Array:
-            return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion, plant.rolled)
-
-        def differentiable(t: Scalar, q: Array, y: Array, inputs: Array) -> Array:
             return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion)
 
         layout = plant.layout
@@ -80,10 +84,10 @@ class PlantPrograms:
             lanes=self.lanes,
             threads=self.threads,
             counted=np.array([1.0] * (2 * nv + layout.nz - booked) + [0.0] * booked),
-            differentiable=differentiable,
+            loops=None if self.looped is None else self.looped.derivative,
         )
 
     @cached_property
     def observer(self) -> Compiled:
         """All that is recorded, of (t, q, x, inputs)."""
-        return observer(self.plant, self.motion)
+        return observer(self.plant, self.motion, None if self.looped is None else self.looped.observed)

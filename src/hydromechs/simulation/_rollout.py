@@ -5,17 +5,26 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs import compiler, dynamics, equations
-from hydromechs.compiler import Argument, Compiled
+from hydromechs.compiler import Argument, Compiled, Rolled
 from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
 from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
-from hydromechs.integrators import Integrator, Point, Stepper, method_named, rounding, slack, whole_steps
+from hydromechs.integrators import (
+    Integrator,
+    Point,
+    Stepper,
+    chart_rate_loop,
+    method_named,
+    retract_loop,
+    rounding,
+    slack,
+    whole_steps,
+)
 from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 from hydromechs.values import Array, Scalar, finite, nearest, positive, whole
 
@@ -297,26 +306,32 @@ def _stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepp
             return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
 
         arguments = tuple(Argument(name, shape_of(name, model)) for name in names)
-        loop = cache(lambda: equations.RolledTree(model).forward_dynamics(arguments[1:]))
 
-        def ydot_rolled(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
-            here, v = dynamics.retract(model, q, y[: model.nv]), y[model.nv :]
-            (vdot,) = compiler.call(loop(), here, v, *inputs.values())
-            return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
+        def loops() -> Rolled:
+            retract, chart = retract_loop(model), chart_rate_loop(model)
+            dynamic = equations.RolledTree(model).forward_dynamics(arguments[1:])
+
+            def ydot_rolled(t: Any, q: Any, y: Any, **inputs: Any) -> Any:
+                (here,) = compiler.call(retract, q, y[: model.nv])
+                (vdot,) = compiler.call(dynamic, here, y[model.nv :], *inputs.values())
+                return np.concatenate([*compiler.call(chart, here, y[: model.nv], y[model.nv :]), vdot])
+
+            given = (Argument("t", ()), Argument("q", (model.nq,)), Argument("y", (2 * model.nv,)), *arguments)
+            return compiler.trace_whole(ydot_rolled, given, (Argument("ydot", (2 * model.nv,)),), name="derivative")
 
         rolled, identity = dyn.form == "rolled", identity_of(model)
         opened_too = tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
         return Stepper(
             model,
-            ydot_rolled if rolled else ydot,
+            ydot,
             0,
             (*arguments, *opened_too),
             method,
             name="rollout",
             identity=f"{identity} rolled" if rolled and identity is not None else identity,
-            differentiable=ydot,
             lanes=dyn.lanes,
             threads=dyn.threads,
+            loops=loops if rolled else None,
         )
 
     return dyn.kept(("rollout", method, names), make)

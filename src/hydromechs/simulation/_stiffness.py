@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from hydromechs import dynamics, equations
+from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.integrators import Integrator, Point
 from hydromechs.model import Model
 from hydromechs.model.component import Component, Mode
@@ -17,6 +20,12 @@ from ._plant import Plant
 __all__ = ["StepChecks", "runaway", "step_faults", "step_limit", "stiff_modes", "stiff_parts"]
 
 
+DENSE = 600
+"""Degrees of freedom up to which the inertia matrix is inverted."""
+POWERS = 60
+"""Steps of the power method above."""
+SURE = 1.05
+"""What its result is multiplied by: it comes from below."""
 KEPT = 1000
 """Steps and parameters that are remembered as good."""
 
@@ -25,12 +34,47 @@ class _Mobility:
     """How easily a plant's mechanism moves at a configuration."""
 
     def __init__(self, plant: Plant, model: Model, q: Array) -> None:
-        self.model = model
-        self.kin = dynamics.kinematics(model, np.asarray(q), np.zeros(model.nv))
-        M = np.array(equations.mass_matrix(model, q), dtype=float)
-        if plant.armature is not None:
-            M = M + np.diag(plant.armature)
-        self.inverse = np.linalg.inv(M) if model.nv else M
+        self.plant, self.model, self.q = plant, model, np.asarray(q)
+
+    @cached_property
+    def kin(self) -> dynamics.Kinematics:
+        """At rest."""
+        return dynamics.kinematics(self.model, self.q, np.zeros(self.model.nv))
+
+    @cached_property
+    def inverse(self) -> Array:
+        """M⁻¹, shape (nv, nv)."""
+        M = np.array(equations.mass_matrix(self.model, self.q), dtype=float)
+        if self.plant.armature is not None:
+            M = M + np.diag(self.plant.armature)
+        return np.linalg.inv(M) if self.model.nv else M
+
+    def together(self, k: Array) -> float:
+        """Largest eigenvalue of M⁻¹ diag(k)."""
+        root = np.sqrt(k)
+        if not root.any():
+            return 0.0
+        if self.model.nv <= DENSE:
+            return float(np.linalg.eigvalsh(root[:, None] * self.inverse * root)[-1])
+        x, value = np.random.default_rng(0).normal(size=self.model.nv) * (root > 0.0), 0.0
+        for _ in range(POWERS):
+            x = x / np.linalg.norm(x)
+            y = root * self._accelerated(root * x)
+            x, value = y, float(x @ y)
+        return SURE * value
+
+    @cached_property
+    def _accelerated(self) -> Callable[[Array], Array]:
+        """M⁻¹ times a vector, by loops over the bodies."""
+        model, still, rolled = self.model, np.zeros(self.model.nv), self.plant.rolled
+        same = rolled is not None and model is self.plant.model
+        tree = rolled.tree if rolled is not None and same else equations.RolledTree(model, self.plant.armature)
+        inputs = (Argument("q", (model.nq,)), Argument("v", (model.nv,)), Argument("tau", (model.nv,)))
+        code = Compiled(
+            Recipe("accelerations", None, inputs, (Argument("vdot", (model.nv,)),), None, tree.forward_dynamics), 1, 1
+        )
+        (rest,) = code([self.q, still, still])
+        return lambda tau: code([self.q, still, tau])[0] - rest
 
     def joint(self, dofs: slice) -> float:
         """Maximum acceleration per force in a joint."""

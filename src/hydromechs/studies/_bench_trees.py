@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs import compiler
-from hydromechs.equations import BranchesOnLanes, Form
+from hydromechs.equations import Form
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.model import Model
 
@@ -26,16 +27,16 @@ __all__ = ["measure_trees"]
 KINDS = ("revolute", "prismatic", "ball")
 """Joints of the random trees."""
 PAPERS = (
-    (
-        "vehicle with an arm of 6 links, dry, fixed base / dry / in water",
-        "0.30 / 0.38 / 0.52 ms",
-        "McMillan, Orin, McGhee 1995",
-    ),
-    ("vehicle with an arm of 6 links in water", "0.7 ms [0.68, 0.73]", "McMillan 1994, Table 20"),
-    ("walker of six legs with four links each in water", "2.6 ms [2.5, 2.8]", "McMillan 1994, Table 20"),
-    ("Aquarobot, 28 bodies, 45 degrees of freedom, in water", "2.6 ms", "McMillan, Orin, McGhee 1996"),
+    ("arm of 6 links on a fixed base, dry", "0.30 ms", "McMillan, Orin and McGhee 1995", "arm fixed dry"),
+    ("vehicle with an arm of 6 links, dry", "0.38 ms", "McMillan, Orin and McGhee 1995", "arm dry"),
+    ("vehicle with an arm of 6 links, in water", "0.52 ms", "McMillan, Orin and McGhee 1995", "arm"),
+    ("the same, another program", "0.7 ms [0.68, 0.73]", "McMillan 1994, Table 20", "arm"),
+    ("walker of six legs with four links each, in water", "2.6 ms [2.5, 2.8]", "McMillan 1994, Table 20", "star_6x4_wet"),
+    ("Aquarobot with pads and boom, in water", "2.6 ms", "McMillan, Orin and McGhee 1996", "aquarobot"),
 )
-"""Run times that the papers give for one evaluation on an SGI Indigo² with a 150 MHz MIPS R4400."""
+"""Run times that the papers give for one evaluation, all on `PAPERS_MACHINE`, and what of ours is beside."""
+PAPERS_MACHINE = "SGI Indigo² with a 150 MHz MIPS R4400"
+"""The machine that the papers name."""
 LONGEST = 300
 """Links of the longest chain that other codes get: the memory that Pinocchio sets aside and the time of MuJoCo's factorisation
 grow with the cube of a chain's length; for 300 links Pinocchio takes 2 GB."""
@@ -51,7 +52,9 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
     rounds = 2 if quick else 15
     sizes = (4, 8) if quick else (10, 100, 300, 1000, 5000)
     chains, missing, differences = _chains(sizes, rounds, quick)
-    forms = _forms(star(2, 2) if quick else star(6, 4), rounds, 64 if quick else 2048)
+    walkers = (star(2, 2),) if quick else (star(6, 4), hm.load("aquarobot"), hm.load("osu_hexapod"))
+    forms = [_forms(model, rounds, 64 if quick else 2048) for model in walkers]
+    papers = _papers(forms, {} if quick else _arms(), rounds)
     trees = [] if quick else [_tree(n, rounds) for n in (30, 200)]
     return {
         "command": "hydromechs bench trees",
@@ -62,10 +65,11 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
         "chains": chains,
         "trees": trees,
         "forms": forms,
-        "papers": [dict(zip(("what", "time", "source"), row, strict=True)) for row in PAPERS],
+        "papers": papers,
+        "papers_machine": PAPERS_MACHINE,
         "missing": missing,
         "relative_difference_to_ours_dry": differences,
-        "targets": [t | {"held": None} if quick else t for t in _targets(chains)],
+        "targets": [t | {"held": None} if quick else t for t in (*_targets(chains), *_walker_targets(forms, papers))],
     }
 
 
@@ -176,27 +180,57 @@ def _tree(bodies: int, rounds: int) -> dict[str, Any]:
 
 def _forms(model: Model, rounds: int, n: int) -> dict[str, Any]:
     """One walker as straight-line code, as a loop over its bodies, and with its legs on lanes; one state at a time."""
-    legs = BranchesOnLanes(model)
-    shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
-    begin = time.process_time()
-    program = compiler.trace(legs.forward_dynamics, shapes, name="legs", outputs=("vdot",))
-    recipe = compiler.Recipe("legs", None, program.inputs, program.outputs, None)
-    on_lanes = compiler.Compiled(recipe, 1, 1, program=program)
-    states = list(random_states(model, n))
-    on_lanes(states)
-    seconds = {"legs on lanes": time.process_time() - begin}
-    rows = [Row("legs on lanes", "", True, lambda: on_lanes(states), n)]
-    forms: tuple[Form, ...] = ("specialised", "rolled")
+    forms: tuple[Form, ...] = ("specialised", "rolled", "branches")
+    seconds: dict[str, float] = {}
+    rows: list[Row] = []
     for form in forms:
         row, seconds[form] = _ours(form, model, n, 1, form)
         rows.append(row)
+    dry = dry_model(model)
+    rows.append(_ours("dry", dry, n, 1, "branches")[0])
+    with suppress(ModuleNotFoundError):
+        rows.append(Row("mujoco", "", False, partial(_repeat, _mujoco(dry)[0], max(2, n // 10)), max(2, n // 10)))
     times = measure(rows, rounds, time.process_time)
     return {
         "model": model.name,
         "bodies": model.nb,
         "degrees_of_freedom": model.nv,
-        "times": [{"form": key, "minimum_ns": times[key]["minimum_ns"], "compile_s": seconds[key]} for key in times],
+        "in_water": model.wet,
+        "times": [{"form": form, "minimum_ns": times[form]["minimum_ns"], "compile_s": seconds[form]} for form in forms],
+        "dry_ns": times["dry"]["minimum_ns"],
+        "mujoco_ns": times["mujoco"]["minimum_ns"] if "mujoco" in times else None,
     }
+
+
+def _arms() -> dict[str, Model]:
+    """The papers' vehicle with an arm, with general numbers."""
+    return {
+        "arm fixed dry": serial_chain(6, base="fixed", wet=False),
+        "arm dry": serial_chain(6, wet=False),
+        "arm": serial_chain(6),
+    }
+
+
+def _papers(forms: list[dict[str, Any]], arms: dict[str, Model], rounds: int) -> list[dict[str, Any]]:
+    """The papers' times with ours beside, in the fastest form, one state at a time."""
+    rows = [_ours(name, model, 2048, 1, "specialised")[0] for name, model in arms.items()]
+    found = {key: x["minimum_ns"] for key, x in measure(rows, rounds, time.process_time).items()} if rows else {}
+    found |= {f["model"]: min(x["minimum_ns"] for x in f["times"]) for f in forms}
+    return [{"what": w, "time": t, "source": s, "ours_ns": found.get(key)} for w, t, s, key in PAPERS]
+
+
+def _walker_targets(forms: list[dict[str, Any]], papers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The goals for Aquarobot: 2 µs where the vehicle with an arm takes 0.3 µs, and four times as fast as MuJoCo."""
+    walker = next((f for f in forms if f["model"] == "aquarobot"), None)
+    if walker is None:
+        return []
+    arm = next(row["ours_ns"] for row in papers if row["what"] == "vehicle with an arm of 6 links, in water")
+    best = min(x["minimum_ns"] for x in walker["times"]) / arm
+    ratio = None if walker["mujoco_ns"] is None else walker["mujoco_ns"] / walker["dry_ns"]
+    return [
+        target("Aquarobot in water over the vehicle with an arm of 6 links", "< 6.7", best, best < 2.0 / 0.3),
+        target("Aquarobot dry, faster than MuJoCo mj_forward", "≥ 4", ratio, None if ratio is None else ratio >= 4.0),
+    ]
 
 
 def _targets(chains: list[dict[str, Any]]) -> list[dict[str, Any]]:

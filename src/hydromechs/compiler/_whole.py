@@ -1,0 +1,293 @@
+"""Arrays as wholes: a function of long arrays becomes a list of loops over their entries and of calls, not straight-line code.
+
+`trace_whole` calls a function with `Whole` arrays, as `trace` does with arrays of symbols. Sums and products stand until an
+array is needed: then one loop computes all of its entries. So the step of an integrator is the same function for a state of ten
+numbers and of ten thousand, and its code is as long for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._program import Argument, Program
+from ._rolled import ROW, Place, Rolled, Stage, Sweep
+
+__all__ = ["Whole", "call_whole", "scattered", "trace_whole"]
+
+OPEN: ContextVar[_Loops | None] = ContextVar("loops", default=None)
+"""What is being traced."""
+
+
+class _Operation(NamedTuple):
+    """An operation on entries."""
+
+    name: str
+    """Name of the method that computes it, as __add__."""
+    operands: tuple[Any, ...]
+    """Wholes and numbers."""
+
+
+class _At(NamedTuple):
+    """A stretch of an array in memory."""
+
+    array: str
+    """Its name."""
+    start: int
+    """Number of its first entry there."""
+
+
+class Whole:
+    """An array of a function that is traced by `trace_whole`.
+
+    Args:
+        source: Where it is, or how its entries are computed.
+        shape: Its shape.
+    """
+
+    __array_ufunc__ = None  # NumPy leaves operations with it to its own methods
+
+    def __init__(self, source: _Operation | _At, shape: tuple[int, ...]) -> None:
+        self.source, self.shape = source, shape
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return int(np.prod(self.shape))
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, at: slice) -> Whole:
+        """A stretch of its entries, without steps."""
+        if not isinstance(at, slice) or self.ndim != 1:
+            raise TypeError(f"only stretches of arrays with one dimension can be taken as a whole, got {at!r} of {self.shape}")
+        first, last, step = at.indices(self.shape[0])
+        if step != 1:
+            raise TypeError(f"a stretch must go entry by entry, got steps of {step}")
+        shape = (max(0, last - first),)
+        if isinstance(self.source, _At):
+            return Whole(_At(self.source.array, self.source.start + first), shape)
+        parts = (x[first:last] if isinstance(x, Whole) and x.shape else x for x in self.source.operands)
+        return Whole(_Operation(self.source.name, tuple(parts)), shape)
+
+    def reshape(self, shape: tuple[int, ...]) -> Whole:
+        """The same entries in another shape."""
+        loops = OPEN.get()
+        if loops is None or int(np.prod(shape)) != self.size:
+            raise ValueError(f"an array of shape {self.shape} cannot be brought to shape {shape}")
+        return Whole(loops.place(self), shape)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """np.shape, np.size and np.ndim; np.concatenate and np.stack of such arrays and of arrays of equal numbers."""
+        if function is np.shape:
+            return self.shape
+        if function is np.size:
+            return self.size
+        if function is np.ndim:
+            return self.ndim
+        if function is np.concatenate:
+            return _joined(args[0], (sum(len(x) for x in args[0]),))
+        if function is np.stack:
+            return _joined(args[0], (len(args[0]), *np.shape(args[0][0])))
+        return NotImplemented
+
+
+def _equal(x: np.ndarray) -> bool:
+    """Whether an array holds one number again and again."""
+    return x.size > 0 and x.dtype != object and bool((x == x.flat[0]).all())
+
+
+def _operator(name: str) -> Callable[..., Whole]:
+    def method(self: Whole, *others: Any) -> Whole:
+        shape = self.shape
+        others = tuple(float(x.flat[0]) if isinstance(x, np.ndarray) and _equal(x) else x for x in others)
+        for x in others:
+            if not isinstance(x, Whole | float | int | np.floating):
+                return NotImplemented
+            if isinstance(x, Whole) and x.shape and shape and x.shape != shape:
+                raise ValueError(f"arrays of shapes {shape} and {x.shape} do not fit together")
+            shape = shape or getattr(x, "shape", ())
+        return Whole(_Operation(name, (self, *others)), shape)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "radd", "rsub", "rmul", "rtruediv", "neg"):
+    setattr(Whole, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+class _Loops:
+    """Loops and calls, one after another, and the arrays between them."""
+
+    def __init__(self) -> None:
+        self.work: dict[str, int] = {}
+        self.sweeps: list[Sweep] = []
+
+    def array(self, size: int) -> str:
+        """A new array."""
+        name = f"work{len(self.work)}"
+        self.work[name] = size
+        return name
+
+    def put(self, callee: Program | Rolled, places: Sequence[_At]) -> None:
+        """A call with its arguments and results in memory."""
+        at = tuple(Place(x.array, None, 1, x.start) for x in places)
+        self.sweeps.append(Sweep((Stage((callee,), (at,)),), once=True))
+
+    def entries(self, whole: Any, to: _At) -> None:
+        """Compute the entries of an array, in a loop if there are several."""
+        from ._trace import trace  # imports this
+
+        leaves: dict[tuple[_At, bool], int] = {}
+        _leaves(whole, leaves)
+        names = [f"x{k}" for k in range(len(leaves))]
+        size = np.size(whole)
+
+        def entry(**given: Any) -> Any:
+            return np.reshape(_value(whole, leaves, [given[name][()] for name in names]), ())
+
+        program = trace(entry, dict.fromkeys(names, ()), name="entry", outputs=("y",))
+        places = [at for at, _ in leaves]
+        if size == 1:
+            self.put(program, [*places, to])
+            return
+        arguments = [Argument(name, (size,) if long else ()) for name, (_, long) in zip(names, leaves, strict=True)]
+        at = [Place(a.name, ROW if a.shape else None) for a in arguments]
+        sweep = Sweep((Stage((program,), ((*at, Place("y", ROW)),)),))
+        table = np.zeros((size, 0), dtype=int)
+        result = (Argument("y", (size,)),)
+        self.put(Rolled("entries", tuple(arguments), result, (), table, np.zeros(0), {}, (sweep,)), [*places, to])
+
+    def place(self, whole: Any) -> _At:
+        """Where an array is; it is computed if it is nowhere yet."""
+        if isinstance(whole, Whole) and isinstance(whole.source, _At):
+            return whole.source
+        to = _At(self.array(int(np.size(whole))), 0)
+        self.store(whole, to)
+        return to
+
+    def store(self, whole: Any, to: _At) -> None:
+        """Bring an array to a place."""
+        if not isinstance(whole, Whole) and np.size(whole) and not _equal(np.asarray(whole, dtype=float)):
+            raise TypeError("an array of different numbers cannot be part of a whole; give it as an argument")
+        if np.size(whole) > 0:
+            self.entries(whole, to)
+
+    def call(self, callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
+        """Results of a call."""
+        given = [self.place(x) for x in arrays]
+        places = [_At(self.array(a.size), 0) for a in callee.outputs]
+        self.put(callee, [*given, *places])
+        return [Whole(at, a.shape) for at, a in zip(places, callee.outputs, strict=True)]
+
+
+def _leaves(x: Any, found: dict[tuple[_At, bool], int]) -> None:
+    """Number the stretches of memory that an expression reads, and whether each is as long as the result."""
+    if isinstance(x, Whole):
+        if isinstance(x.source, _At):
+            found.setdefault((x.source, bool(x.shape)), len(found))
+        else:
+            for operand in x.source.operands:
+                _leaves(operand, found)
+
+
+def _value(x: Any, leaves: dict[tuple[_At, bool], int], given: Sequence[Any]) -> Any:
+    """One entry of an expression, of one entry of each stretch."""
+    if not isinstance(x, Whole):
+        return float(np.ravel(x)[0])
+    if isinstance(x.source, _At):
+        return given[leaves[x.source, bool(x.shape)]]
+    operands = [_value(operand, leaves, given) for operand in x.source.operands]
+    return _APPLY[x.source.name](*operands)
+
+
+_APPLY: dict[str, Callable[..., Any]] = {
+    "__add__": lambda a, b: a + b,
+    "__radd__": lambda a, b: b + a,
+    "__sub__": lambda a, b: a - b,
+    "__rsub__": lambda a, b: b - a,
+    "__mul__": lambda a, b: a * b,
+    "__rmul__": lambda a, b: b * a,
+    "__truediv__": lambda a, b: a / b,
+    "__rtruediv__": lambda a, b: b / a,
+    "__neg__": lambda a: -a,
+}
+
+
+def _joined(parts: Sequence[Any], shape: tuple[int, ...]) -> Whole:
+    """Arrays one after another in memory."""
+    loops = OPEN.get()
+    if loops is None:
+        raise TypeError("arrays can be joined as a whole only in a function that is being traced")
+    to, start = loops.array(int(np.prod(shape))), 0
+    for part in parts:
+        loops.store(part, _At(to, start))
+        start += part.size
+    return Whole(_At(to, 0), shape)
+
+
+def call_whole(callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
+    """Results of a program or a loop for whole arrays, in a function that is traced by `trace_whole`.
+
+    Args:
+        callee: What to call.
+        arrays: One array per input, or an array of equal numbers.
+    """
+    loops = OPEN.get()
+    if loops is None:
+        raise TypeError("whole arrays can be passed to a call only in a function that is being traced")
+    return loops.call(callee, arrays)
+
+
+def trace_whole(
+    function: Callable[..., Any], inputs: Sequence[Argument], outputs: Sequence[Argument], *, name: str = "program"
+) -> Rolled:
+    """The loops of a function of whole arrays: sums, products, stretches, `np.concatenate`, `np.stack`, and `compiler.call`.
+
+    Args:
+        function: Takes arrays by the names of `inputs`; returns an array or a tuple of arrays.
+        inputs: Names and shapes of what goes in.
+        outputs: Names and shapes of what comes out.
+        name: Name of the function.
+    """
+    loops = _Loops()
+    taken = {a.name for a in inputs}
+    outputs = [Argument(f"{a.name}_after" if a.name in taken else a.name, a.shape) for a in outputs]  # a step has both
+    token = OPEN.set(loops)
+    try:
+        results = function(**{a.name: Whole(_At(a.name, 0), a.shape) for a in inputs})
+        results = results if isinstance(results, tuple) else (results,)
+        for a, y in zip(outputs, results, strict=True):
+            if np.shape(y) != a.shape:
+                raise ValueError(f"{name}: {a.name} has shape {np.shape(y)}, must have {a.shape}")
+            loops.store(y, _At(a.name, 0))
+    finally:
+        OPEN.reset(token)
+    table = np.zeros((0, 0), dtype=int)
+    return Rolled(name, tuple(inputs), tuple(outputs), (), table, np.zeros(0), loops.work, tuple(loops.sweeps))
+
+
+def scattered(places: Sequence[int], size: int, name: str = "scattered") -> Rolled:
+    """A loop that puts numbers (n,) to places of an array of zeros (size,).
+
+    Args:
+        places: Where each number goes.
+        size: Length of the array.
+        name: Name of the loop.
+    """
+    from ._trace import trace  # imports this
+
+    one = trace(lambda x: x, {"x": ()}, name="one", outputs=("y",))
+    stage = Stage((one,), ((Place("x", ROW), Place("y", "to")),))
+    table = np.array(places, dtype=int).reshape(-1, 1)
+    given, result = (Argument("x", (len(places),)),), (Argument("y", (size,)),)
+    return Rolled(name, given, result, ("to",), table, np.zeros(0), {}, (Sweep((stage,)),), ("y",))

@@ -1,0 +1,133 @@
+"""A snake that swims: a wave of its joints travels from head to tail (the serpenoid curve of Hirose 1993)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hydromechs.equations import kinematics
+from hydromechs.errors import FieldError
+from hydromechs.model import State, joints
+from hydromechs.simulation import Controller, Simulation
+from hydromechs.spatial import quaternion_matrix
+from hydromechs.values import Array, finite, not_negative, positive
+
+from ._reference import Servos
+
+__all__ = ["Serpenoid"]
+
+MOST_BEND = math.radians(15.0)
+"""Largest offset of a joint with which it steers [rad]."""
+
+
+class Serpenoid(Controller):
+    """Sends a sine wave through the joints of a snake, from its head to its tail, so that it swims head first. A controller.
+
+        φ_i = α g_i sin(2π t/T − (i − 1) δ) + γ,     i = 1 ... n from the head on
+
+    is lateral undulation of a snake for g = 1, and of an eel for amplitudes that grow towards the tail (Kelasidi et al. 2014,
+    who count from the tail): g_i = h + (1 − h)(i − 1)/(n − 1) with `head_share` h. The offset γ bends the whole body and so
+    turns it: γ = −k (ψ_ref − ψ), at most 15°, where ψ is the mean direction of the modules, smoothed with the time constant T.
+    It begins within `ramp` seconds.
+
+    Its signals are "heading" ψ, "offset" γ, and the wanted angle of each joint, "reference.NAME".
+
+    Args:
+        joints: Names of parallel revolute joints with servos, from the head on.
+        amplitude_deg: α, of a joint at the tail [degrees].
+        frequency: 1/T [1/s].
+        phase_deg: δ, by which a joint is behind the one before it [degrees]; below 0 it swims backwards.
+        head_share: h, amplitude of the first joint over that of the last [-].
+        heading_deg: ψ_ref, direction in which to swim, from x towards y of the world [degrees]; it does not steer unless given.
+        steering: k [-].
+        ramp: Time in which the wave grows [s].
+        period: Time between two commands [s].
+    """
+
+    def __init__(
+        self,
+        *,
+        joints: Sequence[str],
+        amplitude_deg: float = 30.0,
+        frequency: float = 0.5,
+        phase_deg: float = 40.0,
+        head_share: float = 1.0,
+        heading_deg: float | None = None,
+        steering: float = 0.4,
+        ramp: float = 2.0,
+        period: float = 0.02,
+    ) -> None:
+        if isinstance(joints, str) or len(joints) < 2:
+            raise FieldError("joints", joints, "must be the names of two joints or more, from the head on")
+        self.joints = tuple(joints)
+        self.omega = 2.0 * math.pi * positive(frequency, "frequency")
+        self.delta = math.radians(finite(phase_deg, "phase_deg"))
+        n, share = len(self.joints), not_negative(head_share, "head_share")
+        self.amplitudes = math.radians(positive(amplitude_deg, "amplitude_deg")) * np.linspace(share, 1.0, n)
+        """α g of each joint [rad], shape (n,)."""
+        self.heading = None if heading_deg is None else math.radians(finite(heading_deg, "heading_deg"))
+        self.steering, self.ramp, self.period = (
+            not_negative(steering, "steering"),
+            positive(ramp, "ramp"),
+            positive(period, "period"),
+        )
+
+    def start(self, simulation: Simulation) -> None:
+        """Look up the joints, the head and where it looks.
+
+        Args:
+            simulation: The simulation that it will control.
+        """
+        model = simulation.model
+        self._servos = Servos(simulation, self.joints)
+        parts = [model.joint_part(name) for name in self.joints]
+        for part in parts:
+            if not isinstance(part.joint, joints.Revolute):
+                raise ValueError(f"joint {part.name!r} is {part.joint.kind}; a wave runs through revolute joints")
+        neutral, v = model.neutral()
+        head = model.parent[model.body_index(parts[0].name)]
+        if head < 0 or not isinstance(model.bodies[head].joint, joints.Free):
+            raise ValueError(f"joint {self.joints[0]!r} must be on the head, a body with a free joint")
+        X = np.array(kinematics(model, neutral, v).X_WB, dtype=float)
+        way = [X[model.body_index(p.name)] for p in parts]
+        axes = np.array(
+            [x[:3, :3] @ (np.array(p.joint.axis) / np.linalg.norm(p.joint.axis)) for x, p in zip(way, parts, strict=True)]
+        )
+        for name, cosine in zip(self.joints, axes @ axes[0], strict=True):
+            if cosine < 1.0 - 1e-6:
+                raise ValueError(f"joint {name!r} is not parallel to {self.joints[0]!r}; name joints that bend one way")
+        aft = way[-1][:3, 3] - way[0][:3, 3]
+        self._forward = -(X[head, :3, :3].T @ aft) / np.linalg.norm(aft)
+        """Where the head looks, in its own axes, shape (3,)."""
+        self._axis = X[head, :3, :3].T @ axes[0]
+        """What all joints turn about, in the head's axes, shape (3,)."""
+        self._head = model.q_slices[head]
+        self.memory = np.zeros(2)  # 1 once it was called; ψ
+        self.signals = {"heading": "rad", "offset": "rad"} | {f"reference.{name}": "rad" for name in self.joints}
+
+    def __call__(self, state: State) -> dict[str, float]:
+        """Commands at a `state`."""
+        angles = self._servos.positions(state)
+        R = quaternion_matrix(state.q[self._head][3:7])
+        ahead, up = R @ self._forward, float((R @ self._axis)[2])
+        behind = np.concatenate([[0.0], np.cumsum(angles)])  # of each module against the head
+        seen = math.atan2(ahead[1], ahead[0]) + math.copysign(1.0, up) * float(behind.mean())
+        begun, heading = self.memory
+        share = min(1.0, self.period * self.omega / (2.0 * math.pi)) if begun else 1.0
+        heading = heading + share * math.remainder(seen - heading, 2.0 * math.pi)
+        self.memory = np.array([1.0, heading])
+        offset = 0.0
+        if self.heading is not None:
+            off = math.remainder(self.heading - heading, 2.0 * math.pi)
+            offset = -math.copysign(1.0, up) * float(np.clip(self.steering * off, -MOST_BEND, MOST_BEND))
+        now, soon = (self._wave(t) + offset * min(1.0, t / self.ramp) for t in (state.t, state.t + self.period))
+        self.signal_values = np.array([heading, offset, *now])
+        return self._servos.commands(now, (soon - now) / self.period, state.t)
+
+    def _wave(self, t: float) -> Array:
+        """Angles of the wave at a time [rad], shape (n,)."""
+        s = min(1.0, max(0.0, t / self.ramp))
+        grown = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
+        return grown * self.amplitudes * np.sin(self.omega * t - self.delta * np.arange(len(self.joints)))
