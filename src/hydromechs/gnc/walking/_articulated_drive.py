@@ -44,21 +44,21 @@ class _Module(NamedTuple):
 
 
 class ArticulatedDrive(Controller):
-    """Drives modules with wheels on powered ball joints along a straight line over steps, also those that wheels cannot climb. A controller.
+    """Drives modules with wheels on powered ball joints straight ahead, also over steps that wheels cannot climb. A controller.
 
-    - The height of each wheel follows a profile of the ground: what the wheel rolls on, with ramps before and behind whatever is
-      higher. On a ramp the wheels of a module hang in the air and the other modules carry it.
+    - The height of each wheel follows a profile of the ground: what the wheel rolls on, with ramps before and behind whatever
+      is higher. On a ramp the wheels of a module hang in the air and the other modules carry it.
     - Pitch and roll of each module follow from the heights of its wheels and of its ball joint; the ball joints are told the
       rotation between the modules. The middle module has the slope from the front wheels to the rear ones.
-    - Wheels turn at the speed of the course, and faster or slower by the error of the way. The ball joints steer: front and rear
-      module turn in opposite senses by the errors of heading and place.
+    - Wheels turn at the speed of the course, and faster or slower by the error of the way. The ball joints steer: front and
+      rear module turn in opposite senses by the errors of heading and place.
 
     Its signals are the errors of the way, across it, and of the heading, and how high the wheels of each module are to be above
     the ground.
 
     Args:
-        modules: Names of the wheels of each module, by the name of the module; the first has the free joint, the others hang on it by
-            ball joints, one ahead and one behind.
+        modules: Names of the wheels of each module, by the name of the module; the first has the free joint, the others hang on
+            it by ball joints, one ahead and one behind.
         radius: Of the wheels [m].
         velocity: Ahead [m/s].
         distance: After which it stops [m].
@@ -191,11 +191,11 @@ class ArticulatedDrive(Controller):
                 if not np.linalg.norm(turn) <= module.limit:
                     raise UnreachableFoothold(
                         f"t = {t:.3f} s: {at:.2f} m ahead the ball joint of {module.name!r} would have to turn beyond its "
-                        f"{module.limit:g} rad; the ground is too high or too steep there; drive elsewhere, or with a flatter ramp"
+                        f"{module.limit:g} rad; the ground is too high there; drive elsewhere, or with a flatter ramp"
                     )
 
     def _profile(self, course: Array) -> tuple[Array, Array, Array]:
-        """Places along the way [m] (n,), heights of wheels on both sides [m] (2, n), and the ground's in the middle of both (n,)."""
+        """Places along the way [m] (n,), heights for wheels on both sides [m] (2, n), and the mean of the ground's (n,)."""
         key = tuple(course.tolist())
         if key not in self._profiles:
             self._profiles[key] = self._look(course)

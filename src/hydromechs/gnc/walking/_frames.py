@@ -1,4 +1,4 @@
-"""Frame walkers: two halves that slide or turn against each other, on legs that slide up and down and may swing; their geometry."""
+"""The geometry of frame walkers: two halves that slide or turn against each other, on legs that slide and may swing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class FrameWalker:
         self.swings = kinds.pop()
         """Whether the legs swing."""
         self.joints = [part.name for part in self.torso if part] + [part.name for leg in legs for part in leg.parts]
-        """Names of all joints: slide and turn of the torso where there are such, then of each leg its swing, if any, and slide."""
+        """All joints: slide and turn of the torso where there are such, then of each leg its swing, if any, and slide."""
         parts = [model.joint_part(name) for name in self.joints]
         self.at = [part.q.start for part in parts]
         """Places of the joints in q."""
@@ -115,7 +115,7 @@ class FrameWalker:
         self.torso = (slide, turn)
         """Slide and turn of the second half against the first; None where there is no such joint."""
         self._hub = hub[:2]
-        self._second = FlatPose(*(p12 - hub)[:2], math.atan2(R12[1, 0], R12[0, 0]))
+        self._second = FlatPose(float(p12[0] - hub[0]), float(p12[1] - hub[1]), math.atan2(R12[1, 0], R12[0, 0]))
         self.depth = float(p12[2])
         """z of the second half's origin in the first's axes [m]."""
 
@@ -180,7 +180,9 @@ def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
     """The leg of a foot."""
     place = model.locate(foot)
     R, p = np.asarray(kin.R_WB[root], dtype=float), np.asarray(kin.p_WB[root], dtype=float)
-    at, parts, columns = place.body, [], []
+    at = place.body
+    parts: list[JointPart] = []
+    columns: list[tuple[Array, Array, Array]] = []  # origin, linear and angular part of a joint's motion
     while at >= 0 and at != root:
         T = R.T @ np.asarray(kin.R_WB[at], dtype=float)
         origin = R.T @ (np.asarray(kin.p_WB[at], dtype=float) - p)
@@ -195,7 +197,7 @@ def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
     kinds = [type(part.joint) for part in parts]
     if kinds not in ([joints.Prismatic], [joints.Revolute, joints.Prismatic]):
         words = ", ".join(f"{part.name!r} ({type(part.joint).__name__.lower()})" for part in parts) or "no joint"
-        raise ValueError(f"leg of foot {foot!r} has {words} between it and {body!r}; it must be a slide, or a swing and a slide")
+        raise ValueError(f"leg of foot {foot!r} has {words} between it and {body!r}; must be a slide, or a swing and a slide")
     end = R.T @ (np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body] - p)
     _, slide, _ = columns[-1]
     if abs(slide[2]) < 1.0 - STRAIGHT:

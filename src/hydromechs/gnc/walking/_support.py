@@ -53,12 +53,12 @@ class AlternatingSupport(Controller):
     - One step: the legs of a half are raised, it goes ahead, they are lowered, and all legs share the load. What moves ahead is
       the slide between the halves; where there is none, the legs that stand swing back and those that are raised swing forward.
       The turn between the halves leads each half to its heading.
-    - Feet cannot be placed one by one: of all steps up to the gait's stride the longest is taken after which all feet of the half
-      stand on even ground within reach.
+    - Feet cannot be placed one by one: of all steps up to the gait's stride the longest is taken after which all feet of the
+      half stand on even ground within reach.
     - The first half is kept level and at its height above the mean of all footholds, by integrals of height and tilt.
 
-    Its signals are the errors of height, roll, pitch and heading of the first half, how far each half is raised, 0 to 1, and the
-    number of steps.
+    Its signals are the errors of height, roll and pitch of the first half, that of the heading of the half that stands, how far
+    each half is raised, 0 to 1, and the number of steps.
 
     Args:
         halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
@@ -92,7 +92,7 @@ class AlternatingSupport(Controller):
         period: float = 0.02,
     ) -> None:
         self.period = positive(period, "period")
-        if not isinstance(halves, Mapping) or len(halves) != 2 or any(isinstance(f, str) or len(f) < 3 for f in halves.values()):
+        if not isinstance(halves, Mapping) or len(halves) != 2 or not all(map(_feet, halves.values())):
             raise FieldError("halves", halves, "must be two bodies, each with the names of three feet or more")
         self.halves = {name: tuple(feet) for name, feet in halves.items()}
         if not isinstance(gait, SupportGait | Mapping | None):
@@ -123,7 +123,7 @@ class AlternatingSupport(Controller):
         self._torso = [k for k, part in enumerate(walker.torso) if part]
         """Which of slide and turn there are."""
         if not (walker.swings or walker.torso[0]) and self.gait.step(0).stride:
-            raise ValueError("nothing moves this machine ahead: its halves do not slide along x, and its legs do not swing about y")
+            raise ValueError("nothing moves this machine ahead: its halves do not slide along x, nor do its legs swing about y")
         n = len(walker.feet)
         self._deep = np.where(walker.half == 1, walker.depth, 0.0)
         """z of the half of each foot in the first half's axes [m], shape (n,)."""
@@ -299,14 +299,16 @@ class AlternatingSupport(Controller):
         part = self._walker.torso[1]
         if part is None:
             if turn:
-                raise ValueError(f"the gait turns by {math.degrees(turn):g} degrees a step, but the halves do not turn; leave it out")
+                raise ValueError(
+                    f"the gait turns by {math.degrees(turn):g} degrees a step, but the halves cannot; leave it out"
+                )
             m["heading"][goes] = halves[goes].yaw
             return 0.0
         m["heading"][goes] = m["heading"][1 - goes] + turn
         low, high = getattr(part.joint, "limits", None) or (-math.inf, math.inf)
         if not low <= turn <= high or not low <= -turn <= high:
             raise ValueError(
-                f"the gait turns by {math.degrees(turn):g} degrees a step, joint {part.name!r} by {math.degrees(high):g} at most"
+                f"the gait turns by {math.degrees(turn):g} degrees a step, joint {part.name!r} only by {math.degrees(high):.3g}"
             )
         wanted = math.remainder(float(m["heading"][goes]) - halves[1 - goes].yaw, 2.0 * math.pi)
         side = 1.0 if goes == 1 else -1.0
@@ -360,6 +362,11 @@ class AlternatingSupport(Controller):
         up = self._ground.up
         out[own] = up * (np.maximum(over, np.maximum(up * here[own, 2], up * there[own, 2])) + self.step_height)
         return out
+
+
+def _feet(names: Any) -> bool:
+    """Whether these can be the feet of a half."""
+    return isinstance(names, Sequence) and not isinstance(names, str) and len(names) >= 3
 
 
 def _words(p: Array) -> str:
