@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 # One worker more than the two cores of a small machine: many tests wait for processes of their own.
 TEST_ARGS ?= -n 3 --dist worksteal
+# Some containers forbid Python to keep what it has compiled; then each of the tests' many processes would compile every package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # What `make check` runs: structure, models, spatial algebra, closed forms, energy, recordings, folders of runs.
 FAST_TESTS = $(wildcard \

@@ -6,7 +6,7 @@ import pytest
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.compiler import trace
-from hydromechs.compiler._llvm import LoadedCode, _compiled, _machine, object_code, target
+from hydromechs.compiler._llvm import LoadedCode, _compiled, object_code, target
 from hydromechs.compiler._llvm_march import march_text
 from hydromechs.compiler._llvm_near import with_constants
 from hydromechs.compiler._llvm_text import llvm_text
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def near(text):
-    return with_constants(_compiled(text, _machine(reloc="pic", codemodel="small")))
+    return with_constants(_compiled(text, False, reloc="pic", codemodel="small"))
 
 
 def results(code, lanes, inputs, shape):
@@ -41,7 +41,7 @@ def test_same_results(name, lanes):
     rng = np.random.default_rng(3)
     inputs = [rng.normal(size=(20, n)) for n in (model.nq, model.nv, model.nv)]
     shape = (20, model.nv)
-    far = results(_compiled(text, _machine()), lanes, inputs, shape)
+    far = results(_compiled(text, False), lanes, inputs, shape)
     assert np.isfinite(far).all()
     np.testing.assert_allclose(results(code, lanes, inputs, shape), far, rtol=1e-12, atol=1e-12 * np.abs(far).max())
 

@@ -44,6 +44,8 @@ class Recipe(NamedTuple):
     """Text that, with the package's source, determines the program; None if only the trace itself does."""
     rolled: Callable[[], Rolled] | None = None
     """Makes the loop that is compiled in place of a trace; None for a trace."""
+    seldom: bool = False
+    """Called so seldom that the time of compiling counts more than that of running."""
 
     def program(self) -> Program | Rolled:
         """Trace it, or make the loop."""
@@ -105,8 +107,10 @@ class MachineCode(abc.ABC):
                 identity = r.identity if r.identity is not None else self.program.hash
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 kind = type(self).__name__
-                key = fingerprint(source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, *target(), *versions)
-                code = cached(key, lambda: object_code(self._text(lanes)))
+                key = fingerprint(
+                    source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *target(), *versions
+                )
+                code = cached(key, lambda: object_code(self._text(lanes), r.seldom))
                 self._code[lanes] = LoadedCode(code, self._arguments, lanes)
             return self._code[lanes]
 

@@ -47,25 +47,31 @@ def native_lanes() -> int:
     return 8 if "+avx512f" in target()[3] else 4
 
 
-def _machine(**model: str) -> llvm.TargetMachine:
+def _machine(effort: int = 2, **model: str) -> llvm.TargetMachine:
     _, triple, cpu, features = target()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=not model, **model)
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=effort, jit=not model, **model)
 
 
-def object_code(text: str) -> bytes:
-    """Object code of LLVM IR for this machine, with the constants next to the code where that can be done."""
+def object_code(text: str, seldom: bool = False) -> bytes:
+    """Object code of LLVM IR for this machine, with the constants next to the code where that can be done.
+
+    Args:
+        text: The IR.
+        seldom: Made without optimising: in a twentieth of the time, for code that takes three times as long.
+    """
     if target()[1].startswith("x86_64") and "linux" in target()[1] and not FAR.search(text):
-        code = with_constants(_compiled(text, _machine(reloc="pic", codemodel="small")))
+        code = with_constants(_compiled(text, seldom, reloc="pic", codemodel="small"))
         if code is not None:
             return code
-    return _compiled(text, _machine())
+    return _compiled(text, seldom)
 
 
-def _compiled(text: str, machine: llvm.TargetMachine) -> bytes:
-    """Object code of LLVM IR for a machine with a code model."""
+def _compiled(text: str, seldom: bool, **model: str) -> bytes:
+    """Object code of LLVM IR for a code model."""
+    machine = _machine(0 if seldom else 2, **model)
     module = llvm.parse_assembly(text)
     module.verify()
-    if text.count("\n") < LARGE:
+    if not seldom and text.count("\n") < LARGE:
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
         builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from ._llvm import LIBRARY, native_lanes
 from ._llvm_objects import objects_text
 from ._llvm_rolled import rolled_module, rolled_text
@@ -49,7 +51,7 @@ class Module:
         self.lanes = lanes
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
-        self.names: dict[tuple[int, tuple[bool, ...]], str] = {}
+        self.names: dict[tuple[int | bytes, tuple[bool, ...]], str] = {}
         self.keep: list[Callee] = []  # so that no two callees share an id
         self.wider: dict[int, Module] = {}
 
@@ -60,9 +62,9 @@ class Module:
     def name(self, callee: Program | Table | Solve | SolveSemidefinite | Rolled, shared: tuple[bool, ...] = ()) -> str:
         """Name of a callee in the module; its text is added on the first call.
 
-        Arguments that are shared hold one value for all lanes.
+        Arguments that are shared hold one value for all lanes. Equal tables are one.
         """
-        key = (id(callee), shared)
+        key = (np.array(callee.values).tobytes() if isinstance(callee, Table) else id(callee), shared)
         if key in self.names:
             return self.names[key]
         name = f"@callee{len(self.names)}x{self.lanes}"

@@ -211,17 +211,17 @@ class _Builder:
             return self.negated(self.sum(self.operations[a].a, b, minus=False))
         return self.add("sub" if minus else "add", a, b)
 
-    def closure(self, wanted: Iterable[int], needed: list[bool]) -> None:
-        """Mark all operations that the wanted ones need, themselves included."""
-        fresh = [p for p in wanted if not needed[p]]
-        for p in fresh:
-            needed[p] = True
+    def closure(self, wanted: Iterable[int], needed: list[bool]) -> list[int]:
+        """Mark all operations that the wanted ones need, themselves included; those not marked before, in order."""
+        found: list[int] = []
+        fresh = list(wanted)
         while fresh:
-            op = self.operations[fresh.pop()]
-            for x in (op.a, op.b):
-                if x >= 0 and not needed[x]:
-                    needed[x] = True
-                    fresh.append(x)
+            k = fresh.pop()
+            if k >= 0 and not needed[k]:
+                needed[k] = True
+                found.append(k)
+                fresh += (self.operations[k].a, self.operations[k].b)
+        return sorted(found)
 
     def finish(
         self, function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], results: Rows
@@ -250,25 +250,28 @@ class _Builder:
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         alive = [False] * len(calls)
+        answers: list[list[int]] = [[] for _ in calls]
+        for k, op in enumerate(self.operations):
+            if op.kind == "result":
+                answers[op.value[0]].append(k)
         for s in reversed(range(len(calls))):
-            alive[s] = any(needed[k] and op.kind == "result" and op.value[0] == s for k, op in enumerate(self.operations))
+            alive[s] = any(needed[k] for k in answers[s])
             if alive[s]:
                 self.closure([p for row in calls[s][1] for p in row], needed)
         number: dict[int, int] = {-1: -1}
         kept: list[Operation] = []
         sites: list[Call] = []
         at_call: dict[int, int] = {}
+        done = [False] * len(self.operations)
 
         def stretch(wanted: Rows) -> tuple[tuple[int, ...], ...]:
-            mine = [False] * len(self.operations)
-            self.closure([p for row in wanted for p in row], mine)
-            for k, op in enumerate(self.operations):
-                if mine[k] and k not in number:
-                    number[k] = len(kept)
-                    if op.kind == "result":
-                        kept.append(Operation("result", at_call[op.value[0]], -1, op.value[1:]))
-                    else:
-                        kept.append(Operation(op.kind, number[op.a], number[op.b], op.value))
+            for k in self.closure([p for row in wanted for p in row], done):
+                op = self.operations[k]
+                number[k] = len(kept)
+                if op.kind == "result":
+                    kept.append(Operation("result", at_call[op.value[0]], -1, op.value[1:]))
+                else:
+                    kept.append(Operation(op.kind, number[op.a], number[op.b], op.value))
             return tuple(tuple(number[p] for p in row) for row in wanted)
 
         for s, (callee, wanted) in enumerate(calls):

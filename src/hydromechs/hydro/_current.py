@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,8 +112,6 @@ class UniformFlow:
         """
         block, row = divmod(k, BLOCK)
         if block != self._block:
-            from scipy.signal import lfilter  # slow to import
-
             phi = math.exp(-gusts.interval / gusts.time_constant)
             drive = np.array(gusts.sigma) * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
             if not self._begins:
@@ -121,10 +120,10 @@ class UniformFlow:
             for j in range(min(block, len(self._begins) - 1), block + 1):
                 self._random.bit_generator.state, first = self._begins[j]
                 steps = drive * self._random.standard_normal((BLOCK, 3))
-                rest, _ = lfilter([1.0], [1.0, -phi], steps, axis=0, zi=phi * first[None])
+                rows = np.array(list(accumulate(steps, lambda x, w: phi * x + w, initial=first)))
                 if j + 1 == len(self._begins):
-                    self._begins.append((self._random.bit_generator.state, rest[-1].copy()))
-            self._block, self._rows = block, np.vstack([first, rest])
+                    self._begins.append((self._random.bit_generator.state, rows[-1].copy()))
+            self._block, self._rows = block, rows
         return self._rows[row : row + 2]
 
 

@@ -244,4 +244,4 @@ def observer(plant: Plant, motion: Callable[..., PointMotion]) -> Compiled:
 
     outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
     identity = None if plant.identity is None else f"{plant.identity} observe"
-    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity), 1, 1)
+    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, seldom=True), 1, 1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from hydromechs.values import Array, Scalar
 
 __all__ = ["clamp", "floor", "lookup", "maximum", "minimum", "where"]
@@ -47,7 +49,7 @@ def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:
         index: Where, a scalar that is cut to a whole number of 0 to n − 1.
     """
     if hasattr(index, "lookup"):
-        return index.lookup(tuple(float(x) for x in table))
+        return index.lookup(tuple(np.asarray(table, dtype=float).tolist()))
     if math.isnan(index):
         return math.nan
     return float(table[int(min(max(index, 0.0), len(table) - 1.0))])
