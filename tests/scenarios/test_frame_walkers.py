@@ -1,5 +1,9 @@
-"""Frame walkers and modules on ball joints: their geometry, their scenarios, gaits of a user's own, and what they cannot do."""
+"""Frame walkers and modules on ball joints: their geometry, their scenarios, gaits of a user's own, and what they cannot do.
 
+`python tests/scenarios/test_frame_walkers.py` runs all walking scenarios and prints the rows of the table in docs/legged_machines.md.
+"""
+
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -243,3 +247,21 @@ def test_feet_below_the_ground_at_the_start_are_refused(scenarios):
         ValueError, match="foot 'lower_front_port_foot' is 0.300 m below the ground at the start; start the machine higher"
     ):
         sim.controller(replace(sim.state, q=q))
+
+
+def main():
+    """Print a row for each walking scenario."""
+    for name in ("hexapod_walk", "aquarobot_rubble", *SCENARIOS):
+        scenario = hm.load_scenario(name)
+        sim = scenario.simulation()
+        sim.compile()
+        began = time.process_time()
+        ds = sim.run(scenario.duration).recording
+        factor = scenario.duration / (time.process_time() - began)
+        carried = upward(ds)[ds.time.values >= 1.0].mean() / weight(scenario.model)
+        residual = np.abs(ds.energy_residual).max().item()
+        print(f"| `{name}` | {scenario.duration:g} | {factor:.0f} | {residual:.4f} | {carried:.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
