@@ -16,7 +16,7 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.values import Array, nearest, number, positive
 
-from ._height_files import MOST, HeightGrid, read_grid, read_table
+from ._height_files import MOST, HeightGrid, read_grid, read_heights
 from ._law import DryFriction, Material, NonlinearContact
 from .terrain import HeightField
 
@@ -31,7 +31,7 @@ __all__ = [
     "generated",
     "grid_lines",
     "read_grid",
-    "read_table",
+    "read_heights",
     "rubble_mound",
     "slope",
     "steps",

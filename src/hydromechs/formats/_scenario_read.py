@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
-from hydromechs.contact.ground import MATERIALS, generated, read_table
+from hydromechs.contact.ground import MATERIALS, generated, read_heights
 from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
@@ -417,6 +417,7 @@ class _Reader:
     def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
         """Put the heights of a file or a generator, and their grid, into the fields of a field; whether there are any."""
         file, made = fields.pop("file", None), fields.pop("generate", None)
+        given_with = {key: fields.pop(key) for key in ("low", "high", "spacing") if key in fields}
         sources = [
             name
             for name, given in (("heights", fields.get("heights")), ("file", file), ("generate", made))
@@ -430,13 +431,18 @@ class _Reader:
             )
             self._add(Fault(path, f"{dotted(path)} {words}"))
             return False
+        if given_with and file is None:
+            words = f"has {' and '.join(given_with)}, which only go with file; leave them out"
+            self._add(Fault(path, f"{dotted(path)} {words}"))
+            return False
         if "heights" in fields:
             return True
         try:
             if made is not None:
                 fields["x"], fields["y"], heights = generated(fields["x"], fields["y"], made)
             else:
-                grid = read_table(self.folder / file)
+                ends = tuple((float(fields[axis][0]), float(fields[axis][-1])) for axis in "xy")
+                grid = read_heights(self.folder / file, (ends[0], ends[1]), **given_with)
                 heights = grid.heights
                 for axis, own in (("x", grid.x), ("y", grid.y)):
                     fields[axis] = fields[axis] if own is None else own.tolist()
