@@ -28,6 +28,8 @@ TRIED = np.linspace(0.0, -0.9, 10)
 """What is added to the wanted lead of a half, in parts of the largest, longest first."""
 ARRIVED = 0.005
 """Way that is not worth a step [m]."""
+LONG_AGO = -1e6
+"""When a step ended that there was not [s]."""
 
 
 class _Goal(NamedTuple):
@@ -207,7 +209,7 @@ class AlternatingSupport(Controller):
     def _begin(self, m: dict[str, Array], R: Array, p: Array, at: Array) -> None:
         """Stand as the machine stands."""
         walker = self._walker
-        m["begun"][...], m["when"][...] = 1.0, -math.inf
+        m["begun"][...], m["when"][...] = 1.0, LONG_AGO
         m["joints"][:] = at
         m["torso"][:, self._torso] = at[: len(self._torso)]
         halves = self._halves(R, p, at)
@@ -274,7 +276,7 @@ class AlternatingSupport(Controller):
         longest = 0.5 * step.stride
         lead = min(longest, rest - 0.5 * float(m["lead"]))  # with that of the last step, which brings the halves together
         lead = 0.0 if lead < ARRIVED else lead
-        leads = [x for x in lead + longest * TRIED if x > -float(m["lead"]) or not step.stride]
+        leads = [x for x in lead + longest * TRIED if x > -float(m["lead"])] or [lead]  # no steps back
         found = self._goal(m, halves, goes, leads[0], turn)
         words = found.why_not
         for x in leads[1:]:
