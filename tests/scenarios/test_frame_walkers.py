@@ -191,6 +191,13 @@ def test_waav_drives_over_a_ledge_that_wheels_cannot_climb(scenarios, programs):
     assert stuck.position.sel(body="front_port", xyz="x").max().item() < 1.8  # before the ledge
 
 
+def test_ball_joints_steer_back_to_the_line(scenarios, programs):
+    sim = changed(scenarios, programs, "waav_step")
+    sim.controller.memory = np.array([1.0, 0.0, 0.15, 0.0])  # as if it had begun 15 cm to port, on the same heading
+    off = sim.run(16.0).recording.signal.sel(channel=["error.side", "error.yaw"]).values
+    assert off[0, 0] == pytest.approx(0.15) and np.abs(off[-1]).max() < 0.02
+
+
 # -- what cannot be done ------------------------------------------------------------------------------------------------
 
 
