@@ -136,5 +136,8 @@ def plot_stiffness(report: Mapping[str, Any], out: str | Path) -> Path:
         left.axhline(1.0, color="#888888", linewidth=0.8, linestyle=":")
         left.set(xlabel="stiffness of a contact [N/m]", ylabel="simulated over processor time", title=report["scenario"])
         left.legend(fontsize=8)
+        for axis, ticks in ((left, (1, 2, 5, 10, 20, 50)), (right, [1e3 * step for step in STEPS])):
+            axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+            axis.minorticks_off()
         right.set(xlabel="stiffness of a contact [N/m]", ylabel="longest step [ms]", title="step that will do")
     return out
