@@ -3,8 +3,8 @@
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
 python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
-                                                docs/data; also: papers, gpu, hybrid, trees, navigation, and missions,
-                                                which draws docs/pictures/mission_*.png as well
+                                                docs/data; also: papers, gpu, hybrid, trees, navigation, and missions
+                                                and stiffness, which draw docs/pictures/mission_*.png and stiffness.png
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ COMMANDS = {
     "missions": ("study", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
     "navigation": ("study", "navigation", "--json"),
     "papers": ("papers", "--json"),
+    "stiffness": ("study", "stiffness", "--json", "--out", str(DOCS / "pictures" / "stiffness.png")),
     "trees": ("bench", "trees", "--json"),
 }
 """Commands whose reports are kept in docs/data, because they take long or measure times."""
@@ -529,6 +530,23 @@ def navigation_places() -> str:
     return table(heads, rows)
 
 
+def stiffness_factors() -> str:
+    """Real-time factors over the stiffness of contacts."""
+    rows = []
+    data = report("stiffness")["rows"]
+    methods = list(dict.fromkeys(r["method"] for r in data))
+    for stiffness in dict.fromkeys(r["stiffness"] for r in data):
+        cells: list[str] = []
+        for method in methods:
+            r = _row(data, stiffness=stiffness, method=method)
+            if r["factor"] is None:
+                cells.append("no step will do")
+            else:
+                cells.append(f"{r['factor']:.1f}" + ("" if r["step"] is None else f" ({1e3 * r['step']:g} ms)"))
+        rows.append((f"{1e-3 * stiffness:,.0f}", *cells))
+    return table(("stiffness of a contact, kN/m", *(f"`{method}`" for method in methods)), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -540,6 +558,7 @@ TABLES: dict[str, Callable[[], str]] = {
         hybrid_lemmas, hybrid_eq_51, hybrid_limits, hybrid_convergence, hybrid_long,
         missions_engines, missions_seeds, missions_speed,
         navigation_errors, navigation_places,
+        stiffness_factors,
     )
 }  # fmt: skip
 """What makes each table, by its name in the documents."""

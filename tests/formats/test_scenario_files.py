@@ -24,7 +24,7 @@ from hydromechs.formats._convert import key_of
 from hydromechs.formats._yaml import parse
 from hydromechs.integrators import DormandPrince
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints
-from hydromechs.recording import Check, find_quantity
+from hydromechs.recording import Check, find_quantity, find_terms
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario, assemble
 from hydromechs.simulation import Event
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
@@ -526,6 +526,19 @@ def test_place_of_names_with_dots():
     for wrong in ("speed", "position", "position.c.x", "position.a.b", "depth.a.y", "energy.x"):
         with pytest.raises(KeyError):
             find_quantity(wrong, variables, labels)
+
+
+def test_a_star_stands_for_all_names():
+    variables = {"position": ("body", "xyz"), "depth": ("body",)}
+    labels = {"body": ["a", "b"], "xyz": ["x", "y", "z"]}
+    assert find_terms("depth.*", variables, labels) == ("depth", [(0,), (1,)])
+    assert find_terms("position.*.y", variables, labels) == ("position", [(0, 1), (1, 1)])
+    assert find_terms("position.b.z", variables, labels) == ("position", [(1, 2)])
+    with pytest.raises(KeyError, match="is a sum, which only checks can have"):
+        find_quantity("depth.*", variables, labels)
+    for wrong in ("*", "position.*", "position.*.w", "depth.*.x"):
+        with pytest.raises(KeyError):
+            find_terms(wrong, variables, labels)
 
 
 # -- the library's scenario -----------------------------------------------------------------------------------------------

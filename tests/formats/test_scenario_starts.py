@@ -171,6 +171,25 @@ def test_two_kinds_in_one_place_are_one_fault(folder):
     assert "environment.waves.0 has regular and jonswap; give one of the kinds" in faults(folder, text=waves)
 
 
+def test_heights_come_from_an_image_and_from_a_mesh(folder):
+    pillow = pytest.importorskip("PIL.Image")
+    grey = np.array([[0, 51, 102], [153, 204, 255]], dtype=np.uint8)  # two rows: the lower one is at the least y
+    pillow.fromarray(grey).save(folder / "seabed.png")
+    hill = read(folder, FIELD, ("seabed.npy", "seabed.png, low: -12, high: -7")).terrain[0]
+    assert (hill.x, hill.y) == ((0.0, 1.0, 2.0), (0.0, 3.0))
+    np.testing.assert_allclose(hill.heights, [[-9.0, -12.0], [-8.0, -11.0], [-7.0, -10.0]], atol=1e-12)
+    pytest.importorskip("trimesh")
+    corners = [(-1, -1), (5, -1), (5, 5), (-1, 5)]
+    lines = [f"v {x} {y} {-10 + 0.5 * x - 0.25 * y}" for x, y in corners]
+    (folder / "seabed.obj").write_text("\n".join([*lines, "f 1 2 3", "f 1 3 4"]) + "\n")
+    hill = read(folder, FIELD, ("seabed.npy", "seabed.obj, spacing: 0.5")).terrain[0]
+    assert (len(hill.x), len(hill.y), hill.x[-1], hill.y[-1]) == (5, 7, 2.0, 3.0)  # where x and y say, not the whole mesh
+    x, y = np.meshgrid(hill.x, hill.y, indexing="ij")
+    np.testing.assert_allclose(hill.heights, -10.0 + 0.5 * x - 0.25 * y, atol=1e-12)
+    words = faults(folder, ("seabed.npy", "seabed.obj, spacing: 0.5"), ("x: [0, 2]", "x: [0, 9]"), text=FIELD)
+    assert "'seabed.obj' has nothing over x = 5.5, y = 0; close its holes, or take a part of it" in words
+
+
 def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     def said(heights, *changes):
         if heights is not None:
@@ -189,7 +208,14 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     )
     assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
     assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
-    assert "must end in .npy, .csv, .xyz or .txt" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
+    assert "must end in one of .npy, .csv, .png" in said(HEIGHTS, ("seabed.npy", "seabed.doc"))
+    assert "is an image: give low and high" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
+    assert "is no image: leave low and high out" in said(HEIGHTS, ("seabed.npy", "seabed.npy, low: -3"))
+    assert "is a mesh: give the spacing" in said(HEIGHTS, ("seabed.npy", "seabed.stl"))
+    assert "has its own grid: leave spacing out" in said(HEIGHTS, ("seabed.npy", "seabed.npy, spacing: 0.1"))
+    assert "has low and spacing, which only go with file" in said(
+        HEIGHTS, ("file: seabed.npy", "heights: [[0, 0], [0, 0]], low: 1, spacing: 2")
+    )
     (folder / "seabed.npy").write_text("not an array")
     assert "cannot be read" in said(None)
     (folder / "seabed.npy").unlink()

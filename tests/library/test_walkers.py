@@ -28,7 +28,7 @@ def place(model, q, name):
         ("aquarobot", 28, 45),
         ("osu_hexapod", 19, 24),
         ("dante", 10, 16),
-        ("k2t", 10, 15),
+        ("k2t", 10, 23),
         ("waav", 9, 18),
         ("dual_arm_redundant", 15, 20),
     ],

@@ -12,6 +12,7 @@ from rich.text import Text
 from hydromechs.errors import ModelError, words_of
 
 from ._missions import bench_missions, study_missions
+from ._stiffness import study_stiffness
 from ._tables import print_report
 
 __all__ = ["main"]
@@ -457,6 +458,7 @@ study = typer.Typer(
 app.add_typer(study, name="study")
 bench.command("missions")(bench_missions)
 study.command("missions")(study_missions)
+study.command("stiffness")(study_stiffness)
 
 
 @study.command("decoupled")

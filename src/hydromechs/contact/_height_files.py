@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from hydromechs.errors import FieldError
+from hydromechs.values import positive
 
-__all__ = ["MOST", "HeightGrid", "grid_on_lines", "read_grid", "read_table"]
+__all__ = ["MOST", "Ends", "HeightGrid", "grid_on_lines", "read_grid", "read_heights"]
+
+Ends: TypeAlias = tuple[float, float]
+"""First and last grid line along an axis [m]."""
 
 MOST = 250_000
 """Heights that a field may have: they are constants of the machine code, which takes long to make with more."""
@@ -36,20 +40,35 @@ class HeightGrid(NamedTuple):
     """Grid along y [m], shape (ny,), or None."""
 
 
-def read_table(path: Path) -> HeightGrid:
-    """Heights in metres of a .npy, .csv, .xyz or .txt file, as scenario files name them; raises `ValueError`.
+def read_heights(
+    path: Path,
+    ends: tuple[Ends, Ends] | None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    spacing: float | None = None,
+) -> HeightGrid:
+    """Heights in metres of a file, as scenario files name them; raises `ValueError`.
 
     Args:
         path: The file; its ending says what it is.
+        ends: First and last grid line along x and along y, between which a mesh is looked at [m]; None: all of it.
+        low: Height of black [m]; needed for an image, not for others.
+        high: Height of white [m]; needed for an image, not for others.
+        spacing: Of the grid over a mesh [m]; needed for a mesh, not for others.
     """
-    if path.suffix.lower() not in (".npy", ".csv", *POINTS):
-        raise ValueError(
-            f"{path.name!r} must end in .npy, .csv, .xyz or .txt; save what `ground.field_from_file` makes of others"
-        )
-    return read_grid(path)
+    image = path.suffix.lower() in IMAGES
+    if image and (low is None or high is None):
+        raise ValueError(f"{path.name!r} is an image: give low and high, the heights of black and white")
+    if not image and not (low is None and high is None):
+        raise ValueError(f"{path.name!r} is no image: leave low and high out")
+    grid = read_grid(path, spacing=spacing, ends=ends)
+    if low is None or high is None:
+        return grid
+    return grid._replace(heights=low + (high - low) * grid.heights)
 
 
-def read_grid(path: Path, *, spacing: float | None = None) -> HeightGrid:
+def read_grid(path: Path, *, spacing: float | None = None, ends: tuple[Ends, Ends] | None = None) -> HeightGrid:
     """Heights of a file; raises `ValueError` with what is wrong with it.
 
     | ending | what is in it |
@@ -63,6 +82,7 @@ def read_grid(path: Path, *, spacing: float | None = None) -> HeightGrid:
     Args:
         path: The file; its ending says what it is.
         spacing: Of the grid over a mesh [m]; needed for a mesh, not for others.
+        ends: First and last grid line over a mesh along x and y [m]; its bounds unless given.
     """
     suffix = path.suffix.lower()
     if suffix not in KINDS:
@@ -72,7 +92,7 @@ def read_grid(path: Path, *, spacing: float | None = None) -> HeightGrid:
         raise ValueError(f"{path.name!r} {words}")
     try:
         if suffix in MESHES:
-            grid = _mesh(path, float(spacing or 1.0))
+            grid = _mesh(path, positive(spacing, "spacing"), ends)
         elif suffix in POINTS:
             grid = _points(path)
         else:
@@ -116,7 +136,10 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
 
 
 def _image(path: Path) -> np.ndarray:
-    from PIL import Image  # beside the viewer, not needed otherwise
+    try:
+        from PIL import Image  # beside the viewer, not needed otherwise
+    except ModuleNotFoundError:
+        raise ValueError(f"{path.name!r}: images need Pillow: pip install pillow") from None
 
     with Image.open(path) as image:
         _small(path, image.width * image.height)
@@ -154,8 +177,8 @@ def _points(path: Path) -> HeightGrid:
     return HeightGrid(heights, x, y)
 
 
-def _mesh(path: Path, spacing: float) -> HeightGrid:
-    """The highest point of all triangles over each place of a grid that lies within the mesh's bounds."""
+def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightGrid:
+    """The highest point of all triangles over each place of a grid."""
     try:
         import trimesh
     except ModuleNotFoundError:
@@ -165,8 +188,8 @@ def _mesh(path: Path, spacing: float) -> HeightGrid:
     mesh: Any = trimesh.load(path, force="mesh")
     if not len(mesh.triangles):
         raise ValueError(f"{path.name!r} has no triangles")
-    low, high = mesh.bounds
-    x, y = (np.linspace(low[k], high[k], max(2, round((high[k] - low[k]) / spacing) + 1)) for k in (0, 1))
+    bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
+    x, y = (np.linspace(a, b, max(2, round((b - a) / spacing) + 1)) for a, b in bounds)
     _small(path, len(x) * len(y))
     heights = np.full((len(x), len(y)), -np.inf)
     for corners in np.asarray(mesh.triangles):
@@ -174,7 +197,7 @@ def _mesh(path: Path, spacing: float) -> HeightGrid:
     bare = np.argwhere(np.isinf(heights))
     if len(bare):
         i, j = bare[0]
-        raise ValueError(f"{path.name!r} has nothing over x = {x[i]:g}, y = {y[j]:g}; close its holes, or cut a rectangle out")
+        raise ValueError(f"{path.name!r} has nothing over x = {x[i]:g}, y = {y[j]:g}; close its holes, or take a part of it")
     return HeightGrid(heights, x, y)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.values import Array, finite, nearest, positive, whole
 
-from ._height_files import MOST, HeightGrid, grid_on_lines, read_grid, read_table
+from ._height_files import MOST, HeightGrid, grid_on_lines, read_grid, read_heights
 from ._law import DryFriction, Material, NonlinearContact
 from .terrain import HeightField
 
@@ -32,7 +32,7 @@ __all__ = [
     "grid_lines",
     "grid_on_lines",
     "read_grid",
-    "read_table",
+    "read_heights",
     "rubble_mound",
     "slope",
     "steps",

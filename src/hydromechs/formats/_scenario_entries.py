@@ -163,10 +163,14 @@ _HEIGHTS = Swap(
         "heights": Key(numbers(Bound(size=0, rows=0)), _FIELD["heights"].replace(", shape (nx, ny)", ""), None),
         "file": Key(
             str,
-            "File with the heights, .npy, .csv, .xyz or .txt, relative to the scenario file, in place of heights; x and y of "
-            ".npy and .csv may be the first and last grid line alone.",
+            "File with the heights, relative to the scenario file, in place of heights: a table (.npy, .csv), points (.xyz, "
+            ".txt), an image (.png, .tif, .bmp, .pgm) or a mesh (.obj, .stl, .ply, .glb); x and y may then be the first and "
+            "last grid line alone.",
             None,
         ),
+        "low": Key(float, "Height of black in an image [m].", None),
+        "high": Key(float, "Height of white in an image [m].", None),
+        "spacing": Key(float, "Of the grid over a mesh, whose highest points count [m].", None),
         "generate": Key(
             dict[str, Any],
             "Generator of the heights in place of heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, "

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
-from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_table
+from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_heights
 from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
@@ -435,6 +435,7 @@ class _Reader:
     def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
         """Put the heights of a file or a generator, and their grid, into the fields of a field; whether there are any."""
         file, made = fields.pop("file", None), fields.pop("generate", None)
+        given_with = {key: fields.pop(key) for key in ("low", "high", "spacing") if key in fields}
         sources = [
             name
             for name, given in (("heights", fields.get("heights")), ("file", file), ("generate", made))
@@ -448,6 +449,10 @@ class _Reader:
             )
             self._add(Fault(path, f"{dotted(path)} {words}"))
             return False
+        if given_with and file is None:
+            words = f"has {' and '.join(given_with)}, which only go with file; leave them out"
+            self._add(Fault(path, f"{dotted(path)} {words}"))
+            return False
         for axis in "xy" if file is None else "":
             if axis not in fields:
                 remedy = f"add it: {field_texts(HeightField)[axis]}"
@@ -458,10 +463,12 @@ class _Reader:
             if made is not None:
                 fields["x"], fields["y"], heights = generated(fields["x"], fields["y"], made)
             else:
-                grid = grid_on_lines(read_table(self.folder / file), file, fields.get("x"), fields.get("y"))
+                x, y = (fields.get(axis) for axis in "xy")
+                ends = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1]))) if x and y else None
+                grid = grid_on_lines(read_heights(self.folder / file, ends, **given_with), file, x, y)
                 fields["x"], fields["y"], heights = np.array(grid.x).tolist(), np.array(grid.y).tolist(), grid.heights
         except FieldError as e:
-            where = (*path, e.name) if e.name in ("x", "y") else (*path, *sources, e.name)
+            where = (*path, e.name) if file or e.name in ("x", "y") else (*path, *sources, e.name)
             self._add(Fault(where, f"{dotted(where)} {e.said}", e.value, e.must))
             return False
         except ValueError as e:

@@ -20,10 +20,12 @@ from ._together import Together
 from ._tool_path import ToolPath
 from ._vehicle import Vehicle
 from .navigation import ErrorStateFilter, Navigation
-from .walking import Walk
+from .walking import AlternatingSupport, ArticulatedDrive, Walk
 
 __all__ = [
     "CONTROLLERS",
+    "AlternatingSupport",
+    "ArticulatedDrive",
     "CarryLoad",
     "CartesianMotion",
     "ComputedTorque",

@@ -14,7 +14,7 @@ from ._speed_control import LqrSpeed
 from ._speed_path import LqrFollowPath, LqrHoldPose
 from ._task_priority import TaskPriority
 from ._together import Together
-from .walking import Walk
+from .walking import AlternatingSupport, ArticulatedDrive, Walk
 
 __all__ = ["CONTROLLERS"]
 
@@ -32,6 +32,8 @@ CONTROLLERS: dict[str, type[Controller]] = {
     "carry_load": CarryLoad,
     "walk": Walk,
     "serpenoid": Serpenoid,
+    "alternating_support": AlternatingSupport,
+    "articulated_drive": ArticulatedDrive,
     "together": Together,
 }
 """Controllers of the library by name."""

@@ -3,7 +3,7 @@
 from ._checks import STATISTICS, Check, CheckResult
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
 from ._folder import FolderInUse, RunFolder
-from ._quantities import find_quantity, samples_of
+from ._quantities import find_quantity, find_terms, samples_of
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
 from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
 
@@ -27,6 +27,7 @@ __all__ = [
     "VariableDifference",
     "compare_recordings",
     "find_quantity",
+    "find_terms",
     "load_recording",
     "open",
     "real_time_factor",

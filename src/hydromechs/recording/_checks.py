@@ -53,7 +53,7 @@ class Check:
     name: str
     """What to call it."""
     quantity: str
-    """A recorded quantity, as "position.vehicle.x", "q.elbow", "energy_residual"."""
+    """A recorded quantity, as "position.vehicle.x", "q.elbow", "energy_residual"; "contact_force.*" is the sum of all."""
     target: float = 0.0
     """What is taken off the quantity first [in its unit]."""
     statistic: str = "last"

@@ -1,4 +1,4 @@
-"""Quantities of a recording by name: "position.gripper.z"."""
+"""Quantities of a recording by name: "position.gripper.z"; sums of them: "contact_force.*"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from hydromechs.values import Array, nearest
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["find_quantity", "samples_of"]
+__all__ = ["find_quantity", "find_terms", "samples_of"]
+
+ALL = "*"
+"""In place of a name: the sum over all."""
 
 
 def samples_of(dataset: xarray.Dataset, name: str) -> Array:
@@ -20,16 +23,20 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
 
     Args:
         dataset: The recording.
-        name: As of `find_quantity`, or "time".
+        name: As of `find_terms`, or "time".
     """
     variables: dict[str, tuple[str, ...]] = {"time": ()}
     variables |= {str(key): tuple(map(str, v.dims[1:])) for key, v in dataset.data_vars.items()}
     labels = {str(dim): [str(x) for x in dataset[dim].values] for dim in dataset.dims if dim != "time"}
-    head, index = find_quantity(name, variables, labels)
+    head, terms = find_terms(name, variables, labels)
     samples = np.asarray(dataset[head].values, dtype=float)
-    for i in index:
-        samples = samples[:, i]
-    return samples
+    total = np.zeros(len(samples))
+    for index in terms:
+        column = samples
+        for i in index:
+            column = column[:, i]
+        total = total + column
+    return total
 
 
 def find_quantity(
@@ -42,25 +49,44 @@ def find_quantity(
         variables: Dimensions of each variable, without time.
         labels: Names along each dimension.
     """
+    head, terms = find_terms(name, variables, labels)
+    if len(terms) != 1:
+        raise KeyError(f"{name!r} is a sum, which only checks can have; name one of its terms")
+    return head, terms[0]
+
+
+def find_terms(
+    name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]
+) -> tuple[str, list[tuple[int, ...]]]:
+    """The variable and the indices of all quantities whose sum is meant: "contact_force.*" is the sum over all contacts.
+
+    Args:
+        name: As of `find_quantity`; "*" in place of a name stands for all.
+        variables: Dimensions of each variable, without time.
+        labels: Names along each dimension.
+    """
     variable, _, entry = name.partition(".")
     if variable not in variables:
         raise KeyError(f"no quantity {variable!r}{nearest(variable, variables)}")
     tried: list[tuple[int, str]] = []  # what was left to be found of the name: number of dimensions, text
 
-    def indices(text: str, dims: Sequence[str]) -> tuple[int, ...] | None:
+    def indices(text: str, dims: Sequence[str]) -> list[tuple[int, ...]]:
         tried.append((len(dims), text))
         if not dims:
-            return None if text else ()
-        names = labels[dims[0]]
+            return [] if text else [()]
+        names = list(labels[dims[0]])
+        if text == ALL or text.startswith(f"{ALL}."):
+            rest = indices(text[len(ALL) + 1 :], dims[1:])
+            return [(i, *more) for i in range(len(names)) for more in rest]
         for label in sorted((n for n in names if text == n or text.startswith(f"{n}.")), key=len, reverse=True):
-            inner = indices(text[len(label) + 1 :], dims[1:])
-            if inner is not None:
-                return (list(names).index(label), *inner)
-        return None
+            rest = indices(text[len(label) + 1 :], dims[1:])
+            if rest:
+                return [(names.index(label), *more) for more in rest]
+        return []
 
     dims = tuple(variables[variable])
     found = indices(entry, dims)
-    if found is not None:
+    if found:
         return variable, found
     missing, text = min(tried)
     if not missing:

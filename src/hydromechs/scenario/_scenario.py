@@ -21,7 +21,7 @@ from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State, joints
 from hydromechs.model.code import code_fault, component_fault, joint_code_faults, named_joints, parameter_faults, run_joint_code
 from hydromechs.model.component import Component
-from hydromechs.recording import Check, find_quantity
+from hydromechs.recording import Check, find_quantity, find_terms
 from hydromechs.simulation import (
     Controller,
     Event,
@@ -457,15 +457,18 @@ def _quantity_faults(
     Signals of a controller are judged only where they are given: it says which there are when it has started.
     """
     labels, out = coordinates(plant, signals), []
-    both = (("events", "event", watchable(plant, signals)), ("checks", "check", quantities(plant, signals)))
-    for key, kind, variables in both:
+    both = (
+        ("events", "event", watchable(plant, signals), find_quantity),
+        ("checks", "check", quantities(plant, signals), find_terms),
+    )
+    for key, kind, variables, find in both:
         for i, item in enumerate(getattr(scenario, key)):
             head = item.quantity.partition(".")[0]
             later = head == "signal" and scenario.controller is not None and signals is None
             if later or not judged(variables.get(head)):
                 continue
             try:
-                find_quantity(item.quantity, variables, labels)
+                find(item.quantity, variables, labels)
             except KeyError as e:
                 out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {words_of(e)}"))
     return out

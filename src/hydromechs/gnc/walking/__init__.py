@@ -1,9 +1,29 @@
 """Walking: gaits, legs, the course of the body, and the controller that puts them together."""
 
+from ._articulated_drive import ArticulatedDrive
 from ._course import Course, CoursePoint
 from ._drives import JointServos
+from ._frames import FlatPose, FrameWalker
 from ._gait import GAITS, Gait, Tripod, Wave
 from ._legs import Legs
+from ._support import AlternatingSupport
+from ._support_gait import Step, SupportGait
 from ._walk import Walk
 
-__all__ = ["GAITS", "Course", "CoursePoint", "Gait", "JointServos", "Legs", "Tripod", "Walk", "Wave"]
+__all__ = [
+    "GAITS",
+    "AlternatingSupport",
+    "ArticulatedDrive",
+    "Course",
+    "CoursePoint",
+    "FlatPose",
+    "FrameWalker",
+    "Gait",
+    "JointServos",
+    "Legs",
+    "Step",
+    "SupportGait",
+    "Tripod",
+    "Walk",
+    "Wave",
+]

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.contact import Pair, ground_height, terrain
 from hydromechs.errors import FieldError, UnreachableFoothold
 from hydromechs.model import State, joints
 from hydromechs.simulation import Controller, Simulation
@@ -19,6 +18,7 @@ from .._pack import Pack
 from ._course import Course
 from ._drives import JointServos, smooth
 from ._gait import GAITS, Gait
+from ._ground import RING, Ground
 from ._legs import Legs
 
 __all__ = ["Walk"]
@@ -118,14 +118,8 @@ class Walk(Controller):
         self._at = model.q_slices[model.body_index(name)]
         self._legs = Legs(model, self.feet, name)
         self._servos = JointServos(simulation, self._legs.names, self.bandwidth)
-        touched = [c.solid for c in simulation.plant.components if isinstance(c, Pair)]
-        solids = {solid.name: solid for solid in touched if isinstance(solid, terrain.Terrain)}
-        self._ground = list(solids.values())
-        if not self._ground:
-            raise ValueError("there is no ground to walk on: nothing of the machine can touch terrain; add terrain")
-        self._down = np.asarray(model.world.down, dtype=float)
-        self._up = -float(self._down[2])
-        """Height UP per z of the world, 1 or −1."""
+        self._ground = Ground(simulation)
+        self._up = self._ground.up
         n = len(self.feet)
         self._first = np.reshape(model.initial().q[self._legs.at], (n, 3))
         self._places = self._legs.positions(self._first)[0]
@@ -195,13 +189,7 @@ class Walk(Controller):
         m["angles"][:] = angles
         feet = pose.p + self._legs.positions(angles)[0] @ pose.R.T
         m["foot"][:], m["goal"][:], m["place"][:] = feet, feet, feet
-        soles = self._up * feet[:, 2] - self.foot_height
-        deep = ground_height(self._ground, feet[:, 0], feet[:, 1], self._down) - soles
-        k = int(np.argmax(deep))
-        if deep[k] > max(0.1, self.foot_radius):
-            raise ValueError(
-                f"foot {self.feet[k]!r} is {deep[k]:.3f} m below the ground at the start; start the machine higher"
-            )
+        self._ground.refuse_buried(self.feet, feet, self.foot_height, max(0.1, self.foot_radius))
 
     def _reference(self, m: dict[str, Array], t: float) -> _Pose:
         """Pose of the body at a time, with the height and the tilt that it has now."""
@@ -255,7 +243,7 @@ class Walk(Controller):
         xy, yaw = self.course.at(0.5 * (landing + leaving), m["course"])
         centre = xy + (_about_z(yaw) @ np.array([*self._places[k, :2], 0.0]))[:2]
         tried = centre + self.search * _DISC if self.search else centre[None]
-        heights, rough = self._pads(tried)
+        heights, rough = self._ground.pads(tried, self.foot_radius)
         places = np.column_stack([tried, self._up * (heights + self.foot_height)])
         left = np.zeros(len(places))
         for when in (landing, leaving):
@@ -278,18 +266,9 @@ class Walk(Controller):
         m["goal"][k] = _seen(pose, command, place)
         here = _seen(command, pose, m["foot"][k])
         way = here + np.linspace(0.0, 1.0, 12)[:, None] * (place - here)
-        over = ground_height(self._ground, way[:, 0], way[:, 1], self._down).max() + self.foot_height
+        over = float(self._ground.height(way[:, :2]).max()) + self.foot_height
         highest = max(over, float(self._up * here[2]), float(self._up * place[2])) + self.step_height
         m["top"][k] = _seen(pose, command, np.array([*(0.5 * (here + place))[:2], self._up * highest]))[2]
-
-    def _pads(self, at: Array) -> tuple[Array, Array]:
-        """Height on which a pad comes to rest at places (c, 2) [m], and how uneven it is below it [m], shape (c,) each."""
-        here = ground_height(self._ground, at[:, 0], at[:, 1], self._down)
-        if not self.foot_radius:
-            return here, np.zeros(len(at))
-        around = at[:, None] + self.foot_radius * _RING
-        rim = ground_height(self._ground, around[..., 0], around[..., 1], self._down)
-        return np.maximum(here, rim.mean(axis=1)), np.ptp(np.column_stack([here, rim]), axis=1)
 
     def _feet(self, m: dict[str, Array], swing: Array) -> Array:
         """Where the feet should be, as commanded, in world axes [m], shape (n, 3)."""
@@ -301,9 +280,7 @@ class Walk(Controller):
         return np.where(m["swings"][:, None] > 0.0, out, m["goal"])
 
 
-_RING = np.array([[np.cos(a), np.sin(a)] for a in np.arange(6) * np.pi / 3.0])
-"""Six directions, shape (6, 2)."""
-_DISC = np.concatenate([np.zeros((1, 2)), 0.5 * _RING, _RING[:, ::-1]])
+_DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
 """Places in a disc of radius 1, the middle first, shape (13, 2)."""
 
 

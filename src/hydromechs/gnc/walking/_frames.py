@@ -1,0 +1,210 @@
+"""The geometry of frame walkers: two halves that slide or turn against each other, on legs that slide and may swing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.dynamics import Kinematics, kinematics
+from hydromechs.model import JointPart, Model, joints
+from hydromechs.values import Array
+
+__all__ = ["FlatPose", "FrameWalker"]
+
+STRAIGHT = 1e-6
+"""Sine of the angle by which an axis may be off."""
+
+
+class FlatPose(NamedTuple):
+    """A pose over the ground."""
+
+    x: float
+    """Place [m]."""
+    y: float
+    """Place [m]."""
+    yaw: float
+    """Heading [rad]."""
+
+    def then(self, other: FlatPose) -> FlatPose:
+        """The pose that lies to this one as `other` lies to the origin."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return FlatPose(self.x + c * other.x - s * other.y, self.y + s * other.x + c * other.y, self.yaw + other.yaw)
+
+    def back(self) -> FlatPose:
+        """The pose of the origin as it is seen from here."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return FlatPose(-c * self.x - s * self.y, s * self.x - c * self.y, -self.yaw)
+
+    def points(self, p: Array) -> Array:
+        """Points of its axes in the world [m], shape (n, 2)."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return np.array([self.x, self.y]) + p[:, :2] @ np.array([[c, s], [-s, c]])
+
+
+class FrameWalker:
+    """Two halves and their legs.
+
+    The second half hangs on the first by a slide along x, a turn about z, or both. A leg is a slide along z, or a swing about y
+    with a slide after it:
+
+        foot = P + R(a, φ) (e − P + l d)
+
+    with the axis a and a point P of the swing, the direction d of the slide, and the foot e at zero, in the half's axes.
+
+    Args:
+        model: The machine.
+        halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
+    """
+
+    def __init__(self, model: Model, halves: Mapping[str, Sequence[str]]) -> None:
+        self.names = tuple(halves)
+        """Names of the halves."""
+        roots = [model.body_index(name) for name in self.names]
+        kin = kinematics(model, *model.neutral())
+        self.feet = tuple(foot for feet in halves.values() for foot in feet)
+        """Names of the feet, those of the first half first."""
+        self.half = np.array([h for h, feet in enumerate(halves.values()) for _ in feet])
+        """Half that each foot belongs to, shape (n,)."""
+        self._torso(model, kin, roots)
+        legs = [_leg(model, kin, foot, roots[h]) for foot, h in zip(self.feet, self.half, strict=True)]
+        kinds = {leg.axis is not None for leg in legs}
+        if len(kinds) > 1:
+            raise ValueError("some legs swing and some do not; all must be alike")
+        self.swings = kinds.pop()
+        """Whether the legs swing."""
+        self.joints = [part.name for part in self.torso if part] + [part.name for leg in legs for part in leg.parts]
+        """All joints: slide and turn of the torso where there are such, then of each leg its swing, if any, and slide."""
+        parts = [model.joint_part(name) for name in self.joints]
+        self.at = [part.q.start for part in parts]
+        """Places of the joints in q."""
+        bounds = [getattr(part.joint, "limits", None) or (-math.inf, math.inf) for part in parts]
+        self.limits = np.array(bounds)
+        """Lowest and highest position of the joints [m, rad], shape (nj, 2)."""
+        self._ends, self._slides = np.array([leg.end for leg in legs]), np.array([leg.slide for leg in legs])
+        self._points = np.array([leg.point for leg in legs])
+        self._axes = np.array([leg.axis for leg in legs]) if self.swings else np.zeros((0, 3))
+        self.home = self.positions(model.initial().q[self.at])
+        """Feet in the axes of their halves at the model's initial configuration [m], shape (n, 3)."""
+
+    def _torso(self, model: Model, kin: Kinematics, roots: Sequence[int]) -> None:
+        """Joints between the halves, and where the second half is at zero."""
+        first, second = roots
+        one, two = self.names
+        if model.parent[second] != first:
+            raise ValueError(f"body {two!r} does not hang on body {one!r}; name the half with the free joint first")
+        slide: JointPart | None = None
+        turn: JointPart | None = None
+        R = np.asarray(kin.R_WB[first], dtype=float)
+        R12 = R.T @ np.asarray(kin.R_WB[second], dtype=float)
+        p12 = R.T @ np.asarray(kin.p_WB[second] - kin.p_WB[first], dtype=float)
+        hub = p12
+        columns = np.asarray(kin.subspaces[second], dtype=float).T
+        parts = [part for part in model.joint_parts.values() if part.body == second]
+        for part, column in zip(parts, columns, strict=True):
+            v, w = R12 @ column[:3], R12 @ column[3:]
+            if isinstance(part.joint, joints.Prismatic) and slide is turn is None and abs(v[0] - 1.0) < STRAIGHT:
+                slide = part
+            elif isinstance(part.joint, joints.Revolute) and turn is None and abs(w[2] - 1.0) < STRAIGHT:
+                turn, hub = part, p12 - np.cross(v, w)
+            else:
+                kind = type(part.joint).__name__.lower()
+                raise ValueError(f"joint {part.name!r} is {kind}; halves slide along x of the first, turn about its z, or both")
+        self.torso = (slide, turn)
+        """Slide and turn of the second half against the first; None where there is no such joint."""
+        self._hub = hub[:2]
+        self._second = FlatPose(float(p12[0] - hub[0]), float(p12[1] - hub[1]), math.atan2(R12[1, 0], R12[0, 0]))
+        self.depth = float(p12[2])
+        """z of the second half's origin in the first's axes [m]."""
+
+    def relative(self, torso: Array) -> FlatPose:
+        """Second half from the first.
+
+        Args:
+            torso: Slide [m] and turn [rad], 0 where there is no such joint, shape (2,).
+        """
+        x, y = self._hub
+        return FlatPose(x + float(torso[0]), y, float(torso[1])).then(self._second)
+
+    def positions(self, angles: Array) -> Array:
+        """Feet in the axes of their halves [m], shape (n, 3).
+
+        Args:
+            angles: Of all joints [m, rad], shape (nj,).
+        """
+        legs = np.reshape(angles[-len(self.feet) * (2 if self.swings else 1) :], (len(self.feet), -1))
+        x = self._ends + legs[:, -1:] * self._slides
+        if not self.swings:
+            return np.asarray(x)
+        a, r = self._axes, x - self._points
+        c, s = np.cos(legs[:, :1]), np.sin(legs[:, :1])
+        along = (r * a).sum(axis=1, keepdims=True) * a
+        return np.asarray(self._points + along + c * (r - along) + s * np.cross(a, r))
+
+    def legs(self, places: Array) -> Array:
+        """Positions of the legs' joints that put feet at places; across their planes feet go where they can [m, rad], flat.
+
+        Args:
+            places: Wanted feet in the axes of their halves [m], shape (n, 3).
+        """
+        if not self.swings:
+            return np.asarray(((places - self._ends) * self._slides).sum(axis=1))
+        a, d = self._axes, self._slides
+        w = _across(places - self._points, a)
+        e = _across(self._ends - self._points, a)
+        b = (e * d).sum(axis=1)
+        length = np.sqrt(np.maximum(b * b + (w * w).sum(axis=1) - (e * e).sum(axis=1), 0.0)) - b
+        r = e + length[:, None] * d
+        swing = np.arctan2((np.cross(r, w) * a).sum(axis=1), (r * w).sum(axis=1))
+        return np.column_stack([swing, length]).ravel()
+
+
+class _Leg(NamedTuple):
+    """One leg, in the axes of its half with all joints at zero."""
+
+    parts: list[JointPart]
+    end: Array
+    slide: Array
+    point: Array
+    axis: Array | None
+
+
+def _across(x: Array, a: Array) -> Array:
+    """What of vectors x lies across unit vectors a, shape (n, 3)."""
+    return np.asarray(x - (x * a).sum(axis=1, keepdims=True) * a)
+
+
+def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
+    """The leg of a foot."""
+    place = model.locate(foot)
+    R, p = np.asarray(kin.R_WB[root], dtype=float), np.asarray(kin.p_WB[root], dtype=float)
+    at = place.body
+    parts: list[JointPart] = []
+    columns: list[tuple[Array, Array, Array]] = []  # origin, linear and angular part of a joint's motion
+    while at >= 0 and at != root:
+        T = R.T @ np.asarray(kin.R_WB[at], dtype=float)
+        origin = R.T @ (np.asarray(kin.p_WB[at], dtype=float) - p)
+        own = [part for part in model.joint_parts.values() if part.body == at]
+        subspace = np.asarray(kin.subspaces[at], dtype=float).T
+        parts = own + parts
+        columns = [(origin, T @ c[:3], T @ c[3:]) for c in subspace] + columns
+        at = model.parent[at]
+    body = model.body_names[root]
+    if at < 0:
+        raise ValueError(f"foot {foot!r} does not hang on body {body!r}; name the half that carries it")
+    kinds = [type(part.joint) for part in parts]
+    if kinds not in ([joints.Prismatic], [joints.Revolute, joints.Prismatic]):
+        words = ", ".join(f"{part.name!r} ({type(part.joint).__name__.lower()})" for part in parts) or "no joint"
+        raise ValueError(f"leg of foot {foot!r} has {words} between it and {body!r}; must be a slide, or a swing and a slide")
+    end = R.T @ (np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body] - p)
+    _, slide, _ = columns[-1]
+    if abs(slide[2]) < 1.0 - STRAIGHT:
+        raise ValueError(f"leg of foot {foot!r} slides along {np.round(slide, 3).tolist()}; legs slide along z of their half")
+    if len(parts) == 1:
+        return _Leg(parts, np.asarray(end, dtype=float), slide, np.zeros(3), None)
+    origin, v, w = columns[0]
+    if abs(w[1]) < 1.0 - STRAIGHT:
+        raise ValueError(f"leg of foot {foot!r} swings about {np.round(w, 3).tolist()}; legs swing about y of their half")
+    return _Leg(parts, np.asarray(end, dtype=float), slide, origin - np.cross(v, w), w)
