@@ -211,6 +211,42 @@ def test_a_hanging_line_pulls_as_the_catenary():
     np.testing.assert_allclose(tension, [math.hypot(shorter.H, V) for V in shorter[1:]], rtol=0.01)  # it has moved by mm
 
 
+def test_steps_are_judged_by_bodies_at_both_ends_of_a_hanging_line():
+    """ω = √(EA/L (1/m_A + 1/m_B)): the same whichever end is called the top."""
+    inertia = hm.Inertia(mass=4.0, tensor=(1.0, 1.0, 1.0, 0, 0, 0))
+    bodies = [hm.Body(name=n, joint=hm.joints.Free(position=(0, 0, z)), inertia=inertia) for n, z in (("deep", 9.0), ("buoy", 0.0))]
+    post = hm.Body(name="post", joint=hm.joints.Fixed(), inertia=inertia)
+    model = hm.Model(name="two", bodies=[*bodies, post])
+    rk4 = hm.integrators.method_named("rk4")
+    for ends, mass in ((("deep", "buoy"), 2.0), (("post", "buoy"), 4.0), (("buoy", "post"), 4.0)):
+        line = lines.HangingLine(name="pull", frame=ends[0], top=lines.FramePoint(name=ends[1]), cable=CABLE, length=10.0)
+        plant = Plant(model=model, components=(line,))
+        omega = math.sqrt(1e5 / 10.0 / mass)
+        assert step_faults(plant, model.initial().q, rk4, 2.0 / omega) == []
+        assert "hanging line 'pull'" in step_faults(plant, model.initial().q, rk4, 3.5 / omega)[0]
+
+
+def test_a_hanging_line_in_water_whose_density_is_open():
+    """It hangs downwards in light water, upwards in heavy; where it has no weight its pull stays finite."""
+    line = lines.HangingLine(
+        name="pull", frame="shackle", top=lines.SwayingPoint(position=(12.0, 9.0, 0.0)), cable=CABLE, length=60.0
+    )
+    q = np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0])
+    neutral = 1025.0 * CABLE.mass / CABLE.displaced(1025.0)
+    plant = Plant(model=vehicle(), components=(line,), parameters=("world.water_density",))
+    densities = np.array([1000.0, 0.9999 * neutral, neutral, 2.0 * neutral])
+    ends = hm.rollout(plant, np.tile(q, (4, 1)), np.zeros((4, 6)), {}, 1e-2, 1, parameters={"world.water_density": densities})
+    assert np.isfinite(ends.v).all()
+    sim = hm.Simulation(vehicle(), components=[line], parameters=["world.water_density"], state=hm.State(q=q, v=np.zeros(6)))
+    for density, sign in ((1000.0, 1.0), (2.0 * neutral, -1.0)):
+        sim.parameters = {"world.water_density": density}
+        sim.reset(replace(sim.state, t=0.0, q=q, v=np.zeros(6)))
+        force = sim.run(0.02).recording.force_hanging_line.sel(body="rov").values[0, :3]
+        r = np.array([12.0, 9.0, 0.0]) - np.array([1.1, -0.98, 39.7])
+        pull = lines.catenary_pull(math.hypot(r[0], r[1]), -sign * r[2], 60.0, abs(CABLE.weight(density, 9.81)), 1e5)
+        np.testing.assert_allclose(force[2], -sign * pull.V_A, rtol=1e-9)
+
+
 def test_a_tether_that_is_too_short_is_refused():
     line = tether(length=30.0)
     with pytest.raises(ValueError, match=r"tether 'line' is 30 m long, but its ends are 42\.\d+ m apart at the start"):

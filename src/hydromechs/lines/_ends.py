@@ -11,11 +11,11 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.model import Model
-from hydromechs.model.component import FrameNow, Now
+from hydromechs.model.component import FrameNow, Mobility, Now
 from hydromechs.spatial import clamp
 from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, check_fields
 
-__all__ = ["FramePoint", "RidingPoint", "SwayingPoint", "TopNow", "TopPoint", "place_at"]
+__all__ = ["FramePoint", "RidingPoint", "SwayingPoint", "TopNow", "TopPoint", "place_at", "point_mobility"]
 
 
 class TopNow(NamedTuple):
@@ -50,12 +50,22 @@ class TopPoint(abc.ABC):
     def check(self, model: Model) -> None:  # noqa: B027  a point of the world fits every model
         """Raise `KeyError` if it does not fit a model."""
 
+    def mobility(self, model: Model, mobility: Mobility) -> float:
+        """Acceleration per force on it [1/kg]: 0, it moves as it is told."""
+        return 0.0
+
 
 def place_at(model: Model, name: str, q: Array) -> Array:
     """Origin of a frame at a configuration, in world axes [m], shape (3,), floats."""
     kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
     place = model.locate(name)
     return np.array(kin.p_WB[place.body] + kin.R_WB[place.body] @ place.p, dtype=float)
+
+
+def point_mobility(model: Model, mobility: Mobility, name: str) -> float:
+    """Acceleration per force on the origin of a frame [1/kg], 0 where its body cannot move."""
+    place = model.locate(name)
+    return mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +87,10 @@ class FramePoint(TopPoint):
     def check(self, model: Model) -> None:
         """The frame must be there."""
         model.locate(self.name)
+
+    def mobility(self, model: Model, mobility: Mobility) -> float:
+        """That of the frame."""
+        return point_mobility(model, mobility, self.name)
 
 
 def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:

@@ -28,7 +28,7 @@ from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
 from ._cable import Cable
 from ._catenary import hanging_chain
-from ._ends import TopPoint, place_at
+from ._ends import TopPoint, place_at, point_mobility
 from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of, water_force
 
 __all__ = ["Tether", "Winch"]
@@ -274,7 +274,7 @@ class Tether(Component):
         L = self.winch.shortest if self.winch else self.length
         piece = L / n
         rests = np.array(pieces(n)) * piece
-        ends = [self._mobility(model, mobility, name) for name in (self.frame, getattr(self.top, "name", None))]
+        ends = [point_mobility(model, mobility, self.frame), self.top.mobility(model, mobility)]
         carried = cable.displaced(density)
         along = _fastest(cable.axial_stiffness, rests, 1, ends, piece * (cable.mass + carried * cable.tangential_added_mass))
         out = [
@@ -294,13 +294,6 @@ class Tether(Component):
         if self.winch:
             out.append(Mode(f"lag of the winch of tether {self.name!r}", 0.0, 1.0 / self.winch.time_constant))
         return out
-
-    def _mobility(self, model: Model, mobility: Mobility, name: str | None) -> float:
-        """Acceleration per force of an end [1/kg], 0 of a point that moves as it is told."""
-        if name is None:
-            return 0.0
-        place = model.locate(name)
-        return mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
 
 
 def _fastest(stiffness: float, rests: Array, order: int, ends: Sequence[float], mass: float) -> float:
