@@ -29,7 +29,8 @@ from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 from ._cable import Cable
 from ._catenary import hanging_chain
 from ._ends import TopPoint, place_at, point_mobility
-from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of, water_force
+from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of
+from ._water import water_force
 
 __all__ = ["Tether", "Winch"]
 
@@ -197,7 +198,7 @@ class Tether(Component):
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Forces at both ends, rates of all masses, energy, powers by cause."""
         n, cable, world = self.segments, self.cable, now.model.world
-        density, down, g = world.water_density, world.down, world.gravity * world.down
+        density, down = world.water_density, world.down
         bottom, top = now.frame(self.frame), self.top.now(now)
         L: Scalar = z["length"] if self.winch else self.length
         speed: Scalar = self.winch.speed(L, z["winch_rate"]) if self.winch else 0.0
@@ -220,20 +221,29 @@ class Tether(Component):
             damping[k], damping[k + 1] = damping[k] + part.damper * part.t, damping[k + 1] - part.damper * part.t
             for at in (k, k + 1):
                 powers[at]["damping"] = powers[at].get("damping", 0.0) - 0.5 * part.damper * part.strain_rate * part.rest
+        waters = [now.water.point(x) for x in X[1:-1]]
+        chords, spreads = ([c - a for a, c in zip(x[:-2], x[2:], strict=True)] for x in (X, U))
+        wets = [
+            water_force(cable, density, world.gravity, down, *given, piece)
+            for given in zip(waters, chords, U[1:-1], spreads, strict=True)
+        ]
+        carried = [np.zeros(3) for _ in X]  # of the added mass of neighbours
+        for j, wet in zip(rows, wets, strict=True):
+            F[j] = F[j] + wet.lack
+            F[j - 1], F[j + 1] = F[j - 1] - wet.levelling, F[j + 1] + wet.levelling
+            carried[j - 1], carried[j + 1] = carried[j - 1] - wet.reaction, carried[j + 1] + wet.reaction
         rates: dict[str, Scalar] = {}
         winch: Scalar = -parts[-1].damper * (parts[-1].t @ passing)
-        for j in rows:
-            chord = X[j + 1] - X[j - 1]
+        for j, water, wet, chord in zip(rows, waters, wets, chords, strict=True):
             t = chord / norm(chord)
-            wet = water_force(cable, density, g, now.water.point(X[j]), U[j], t, piece, down)
             ground = ground_force(self.ground, X[j], U[j], 0.5 * cable.diameter, down)
-            f = F[j] + weight * down + wet.drag + wet.driving + wet.emerged + ground.force
+            pushed = wet.driving + wet.turning + carried[j]
+            f = F[j] + weight * down + wet.drag + pushed + ground.force
             f_t = t @ f
             a = (f - f_t * t) / (m + wet.added_n) + (f_t / (m + wet.added_t)) * t
-            felt = wet.driving - wet.added_n * (a - (t @ a) * t) - (wet.added_t * (t @ a)) * t
-            powers[j] |= {"drag": wet.drag @ U[j], "added_mass": felt @ U[j], "ground": -ground.loss}
-            powers[j]["surface"] = wet.emerged @ U[j]
-            energy = energy + 0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j]) + ground.stored
+            felt = pushed - wet.added_n * (a - (t @ a) * t) - (wet.added_t * (t @ a)) * t
+            powers[j] |= {"drag": wet.drag @ U[j], "added_mass": felt @ U[j] + wet.lost, "ground": -ground.loss}
+            energy = energy + 0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j]) + ground.stored + wet.stored
             x_rate, u_rate = U[j], a
             if self.winch:
                 passed = (j - 0.5) * speed / n  # ṡ of the mass
@@ -241,10 +251,14 @@ class Tether(Component):
                 shift, change = (passed / apart) * chord, (passed / apart) * (U[j + 1] - U[j - 1])
                 kept = F[j] - damping[j] + weight * down + ground.elastic
                 winch = winch + m * (U[j] @ change) - kept @ shift
-                winch = winch + (0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j])) * (speed / L)
+                winch = winch + (0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j]) + wet.stored_by_length) * (speed / L)
                 x_rate, u_rate = x_rate + shift, u_rate + change
+            powers[j]["surface"] = -wet.lost - (wet.lack @ down) * (water.slope @ x_rate + water.rise)
             rates |= {f"p{j}{x}": r for x, r in zip("xyz", x_rate, strict=True)}
             rates |= {f"v{j}{x}": r for x, r in zip("xyz", u_rate, strict=True)}
+        for at, v in ((0, bottom.v), (-1, top.v)):
+            powers[at]["added_mass"] = carried[at] @ v
+            F[at] = F[at] + carried[at]
         powers[-1]["top"] = 0.0 if top.frame else -(F[-1] @ top.v)
         if self.winch:
             for part in parts:

@@ -303,6 +303,10 @@ class WaterPoint(NamedTuple):
     """Of the water's particles, in world axes [m/s²], shape (3,)."""
     depth: Scalar | None
     """Depth of the place below the free surface [m]; None where the water has none."""
+    rise: Scalar
+    """Rate at which the free surface over the place rises [m/s]."""
+    slope: Array
+    """Gradient of its height [-], shape (3,)."""
 
 
 class WaterNow(Protocol):
@@ -333,7 +337,7 @@ class StillWater:
 
     def point(self, p: Array) -> WaterPoint:
         """At rest."""
-        return WaterPoint(np.zeros(3), np.zeros(3), self._depth)
+        return WaterPoint(np.zeros(3), np.zeros(3), self._depth, 0.0, np.zeros(3))
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
         """None."""
