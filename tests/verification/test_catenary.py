@@ -10,7 +10,9 @@ from hydromechs.compiler import Compiled, Recipe, trace
 from hydromechs.compiler._program import Argument
 
 SLOPES = np.radians(np.concatenate([np.arange(-85.0, 86.0, 5.0), [-89.99, -89.0, 89.0, 89.99, 89.9999]]))
-APART = np.concatenate([[1e-3, 0.1, 0.5], 1.0 - np.logspace(-0.5, -12.0, 30), [1.0], 1.0 + np.logspace(-12.0, -math.log10(3), 30)])
+APART = np.concatenate(
+    [[1e-3, 0.1, 0.5], 1.0 - np.logspace(-0.5, -12.0, 30), [1.0], 1.0 + np.logspace(-12.0, -math.log10(3), 30)]
+)
 SOFT = 10.0 ** np.arange(-8.0, 0.5)
 
 
@@ -50,14 +52,14 @@ def test_a_stiff_line_that_is_stretched_has_the_tension_of_a_spring(stretch):
     H, V_A, V_B = lines.catenary_pull(x, z, 100.0, 10.0, 2e7)
     T = math.hypot(H, 0.5 * (V_A + V_B))
     sag = (1000.0 * math.cos(math.pi / 3) / T) ** 2 / 24.0
-    assert T == pytest.approx(2e7 * (stretch - 1.0 + sag), rel=5e-3)  # the next term is (wL/T)² of the second
+    assert pytest.approx(2e7 * (stretch - 1.0 + sag), rel=5e-3) == T  # the next term is (wL/T)² of the second
 
 
 def test_its_pull_has_no_step_at_the_vertical():
     """H goes to 0 with the distance, in proportion where the line is taut: T x/L."""
     for x in (0.0, 1e-9, 1e-7, 1e-4, 1e-2):
         taut = lines.catenary_pull(x, 10.1, 10.0, 2.0, 1e4)
-        assert taut.H == pytest.approx(x / (10.0 * np.log(taut.V_B / taut.V_A) / 20.0 + 10.0 / 1e4), rel=1e-3)
+        assert pytest.approx(x / (10.0 * np.log(taut.V_B / taut.V_A) / 20.0 + 10.0 / 1e4), rel=1e-3) == taut.H
         slack = lines.catenary_pull(x, 5.0, 10.0, 2.0, 1e4)
         assert (slack.H == 0.0) == (x == 0.0) and 0.0 <= slack.H <= x
     far, high = lines.catenary_shape(lines.catenary_pull(0.0, 5.0, 10.0, 2.0, 1e4), np.array([5.0, 10.0]), 2.0, 1e4)

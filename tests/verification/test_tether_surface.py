@@ -90,8 +90,8 @@ def test_the_water_around_a_line_gives_back_what_it_took(surface, seed):
 @pytest.mark.parametrize("winch", [None, lines.Winch(shortest=2.0, longest=9.0)], ids=["fixed", "winch"])
 def test_energy_changes_by_the_powers_that_are_booked(waves, winch):
     """d/dt of the stored energy is the sum of all powers, with waves that move the surface and with a winch, too."""
+    hose = plant(Environment(surface=FreeSurface(), waves=waves), winch=winch)
     for seed in range(3):
-        hose = plant(Environment(surface=FreeSurface(), waves=waves), winch=winch)
         z = thrown(hose, seed)
         power = instant(hose, 0.7, z).outputs[0]["line_power"].sum()
         stored = rate(hose, lambda t, z: float(instant(hose, t, z).elastic_energy), 0.7, z)

@@ -14,11 +14,11 @@ from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import maximum, norm, where
-from hydromechs.values import Array, Positive, check_fields
+from hydromechs.values import Positive, check_fields
 
 from ._cable import Cable
 from ._catenary import catenary_pull
-from ._ends import TopPoint, place_at, point_mobility
+from ._ends import TopPoint, point_mobility, too_short
 
 __all__ = ["HangingLine"]
 
@@ -66,14 +66,11 @@ class HangingLine(Component):
                 "use a Tether, or change its mass or diameter"
             )
 
-    def check_start(self, model: Model, q: Array) -> None:
+    def check_start(self, now: Now) -> None:
         """It must reach from end to end."""
-        apart = float(np.linalg.norm(self.top.start(model, q) - place_at(model, self.frame, q)))
-        if apart > self.length:
-            raise ValueError(
-                f"hanging line {self.name!r} is {self.length:g} m long, but its ends are {apart:.6g} m apart at the start; "
-                "make it longer, or start nearer"
-            )
+        fault = too_short(now, self.frame, self.top, self.length)
+        if fault:
+            raise ValueError(f"hanging line {self.name!r} {fault}")
 
     def inputs(self, model: Model) -> list[Slot]:
         """Its unstretched length [m], to pay it out and haul it in."""

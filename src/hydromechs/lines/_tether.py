@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated
 
 import numpy as np
@@ -28,7 +28,7 @@ from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
 from ._cable import Cable
 from ._catenary import hanging_chain
-from ._ends import TopPoint, place_at, point_mobility
+from ._ends import TopPoint, point_mobility, too_short
 from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of
 from ._water import water_force
 
@@ -121,16 +121,11 @@ class Tether(Component):
         model.locate(self.frame)
         self.top.check(model)
 
-    def check_start(self, model: Model, q: Array) -> None:
+    def check_start(self, now: Now) -> None:
         """It must reach from end to end."""
-        a, b = place_at(model, self.frame, q), self.top.start(model, q)
-        apart = float(np.linalg.norm(b - a))
-        if apart > self.length:
-            raise ValueError(
-                f"tether {self.name!r} is {self.length:g} m long, but its ends are {apart:.6g} m apart at the start "
-                f"({self.frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()}); "
-                "make it longer, or start nearer"
-            )
+        fault = too_short(now, self.frame, self.top, self.length)
+        if fault:
+            raise ValueError(f"tether {self.name!r} {fault}")
 
     def entries(self, model: Model) -> list[str]:
         """Its points, from the lower end, name.0, to the upper, name.n+1."""
@@ -138,14 +133,10 @@ class Tether(Component):
 
     def states(self, model: Model) -> list[Slot]:
         """Places and velocities of its masses, from the lower end; of a winch, the length out and its rate."""
-        shapes: dict[bytes, Array] = {}
+        shape = lru_cache(maxsize=1)(self.start_shape)  # of one instant, for all masses
 
-        def start(j: int, i: int, q: Array) -> float:
-            key = np.asarray(q, dtype=float).tobytes()
-            if key not in shapes:
-                shapes.clear()
-                shapes[key] = self.start_shape(model, q)
-            return float(shapes[key][j, i])
+        def start(j: int, i: int, now: Now) -> float:
+            return float(shape(now)[j, i])
 
         out = []
         for j in range(self.segments):
@@ -159,17 +150,15 @@ class Tether(Component):
             return []
         return [Slot("rate", 0.0, "m/s", limits=(-self.winch.fastest, self.winch.fastest))]
 
-    def start_shape(self, model: Model, q: Array) -> Array:
+    def start_shape(self, now: Now) -> Array:
         """Places of its masses at the start [m], shape (n, 3): as its masses hang in still water, off the ground.
 
         A line that floats hangs upwards; one without weight takes the shape of one with a thousandth of its dry weight.
 
         Args:
-            model: The mechanism.
-            q: Configuration at the start, shape (nq,).
+            now: The instant of the start.
         """
-        a, b = place_at(model, self.frame, q), self.top.start(model, q)
-        world = model.world
+        a, b, world = now.frame(self.frame).p, self.top.now(now).p, now.model.world
         up = -np.asarray(world.down, dtype=float)
         weight = self.cable.weight(world.water_density, world.gravity)
         least = 1e-3 * self.cable.mass * max(world.gravity, 1.0)

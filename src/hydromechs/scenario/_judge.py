@@ -15,7 +15,7 @@ from hydromechs.hydro import Environment, wave_components
 from hydromechs.integrators import method_named
 from hydromechs.model import Fault
 from hydromechs.model.component import Now, StillWater
-from hydromechs.simulation import CommandRanges, Plant, size_faults, step_faults
+from hydromechs.simulation import Beginning, CommandRanges, Plant, size_faults, step_faults
 from hydromechs.spatial import rotation_between
 
 from ._assemble import start_names
@@ -132,10 +132,11 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 def _tether_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Lines that do not reach from end to end at the start."""
-    out = []
+    out, start = [], scenario.start
+    now = Beginning(plant, start.t, start.q, start.v, {})
     for i, tether in enumerate(scenario.tethers):
         try:
-            tether.check_start(plant.model, scenario.start.q)
+            tether.check_start(now)
         except ValueError as e:
             out.append(Fault(("tethers", i, "length"), str(e)))
     return out
