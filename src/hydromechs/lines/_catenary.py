@@ -26,8 +26,8 @@ from hydromechs.values import Array, Scalar
 
 __all__ = ["CatenaryPull", "catenary_pull", "catenary_shape", "hanging_chain"]
 
-STEPS = 8
-"""Newton steps; see docs/tethers.md for what they reach."""
+STEPS = 6
+"""Newton steps; five reach rounding, see docs/tethers.md."""
 NEAREST = 1e-9
 """Horizontal distance below which H is proportional to it, in lengths of the line."""
 ROUNDED = 4e-15
