@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "hydro": MODEL,
     "contact": DYNAMICS,
     "actuation": MODEL,
-    "lines": {*DYNAMICS, "contact"},
+    "lines": {*DYNAMICS, "contact", "hydro"},
     "compiler": {"spatial"},
     "equations": EQUATIONS,
     "integrators": {*DYNAMICS, "compiler"},

@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.compiler import jacobian_program, trace
-from hydromechs.hydro import BoxCell, CylinderCell, EllipsoidCell, crossing, hull_cells, immersion, wetting
+from hydromechs.hydro import BoxCell, CylinderCell, EllipsoidCell, crossing, hull_cells, hull_length, immersion, wetting
 from hydromechs.hydro import _surface as surface
 from hydromechs.model import Origin, shapes
 
@@ -250,7 +250,7 @@ def test_rate_is_the_waterplane_over_the_volume():
 @pytest.mark.parametrize("rate", [-1e3, -2.0, -0.1, -1e-9, 0.0, 1e-9, 0.1, 2.0, 1e3])
 def test_crossings_lose(rate):
     """Fast: push ẇ on entry, none on exit, loss ½|ẇ|; slow: push ẇ/2 and no loss; push − ẇ/2 = loss ≥ 0 always."""
-    push, loss = crossing((BALL,), rate, 9.81)
+    push, loss = crossing(hull_length((BALL,)), rate, 9.81)
     assert loss >= 0.0 and push - 0.5 * rate == pytest.approx(loss, abs=1e-12 * abs(rate))
     slow = 0.1 * math.sqrt(9.81 / (4 / 3 * np.pi * 0.2**3) ** (1 / 3))
     assert loss == pytest.approx(0.5 * rate**2 / math.hypot(rate, slow), rel=1e-12)

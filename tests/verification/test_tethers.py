@@ -9,7 +9,8 @@ import pytest
 import hydromechs as hm
 from hydromechs import lines
 from hydromechs.contact import DryFriction, LinearContact, Material, terrain
-from hydromechs.simulation import Plant, evaluate, step_faults
+from hydromechs.hydro import RegularWave, UniformFlow
+from hydromechs.simulation import Beginning, Plant, evaluate, step_faults
 
 CABLE = lines.Cable(diameter=0.02, mass=0.6, axial_stiffness=1e5, axial_damping=100.0)
 WEIGHT = CABLE.weight(1025.0, 9.81)
@@ -49,15 +50,15 @@ def test_masses_hang_in_a_catenary(slack, apart):
     length = slack * math.hypot(x, z)
     model = anchor()
     line = tether(top=lines.SwayingPoint(position=(1.0 + 0.6 * x, -2.0 + 0.8 * x, 3.0 - z)), length=length, segments=40)
-    points = line.start_shape(model, np.zeros(0)) - np.array([1.0, -2.0, 3.0])
+    plant = Plant(model=model, components=(line,))
+    action = plant.first_actions[0]
+    points = action.record["line_position"][1:-1] - np.array([1.0, -2.0, 3.0])
     pull = lines.catenary_pull(x, z, length, WEIGHT, CABLE.axial_stiffness)
     s = length * (np.arange(40) + 0.5) / 40
     far, high = lines.catenary_shape(pull, s, WEIGHT, CABLE.axial_stiffness)
     exact = np.stack([0.6 * far, 0.8 * far, -high], axis=1)
     near = length * (0.005 if x > length / 40 else 1 / 40)  # a fold within a piece is off by as much
     assert np.abs(points - exact).max() < near
-    plant = Plant(model=model, components=(line,))
-    action = plant.first_actions[0]
     rates = np.array([v for name, v in action.rates.items() if name.startswith("v")])
     assert np.abs(rates).max() < 1e-6 * 9.81  # rounding of tensions of EA eps over the mass of a piece
     tension = action.record["line_tension"]
@@ -211,6 +212,44 @@ def test_a_hanging_line_pulls_as_the_catenary():
     np.testing.assert_allclose(tension, [math.hypot(shorter.H, V) for V in shorter[1:]], rtol=0.01)  # it has moved by mm
 
 
+def test_steps_are_judged_by_bodies_at_both_ends_of_a_hanging_line():
+    """ω = √(EA/L (1/m_A + 1/m_B)): the same whichever end is called the top."""
+    inertia = hm.Inertia(mass=4.0, tensor=(1.0, 1.0, 1.0, 0, 0, 0))
+    bodies = [
+        hm.Body(name=n, joint=hm.joints.Free(position=(0, 0, z)), inertia=inertia) for n, z in (("deep", 9.0), ("buoy", 0.0))
+    ]
+    post = hm.Body(name="post", joint=hm.joints.Fixed(), inertia=inertia)
+    model = hm.Model(name="two", bodies=[*bodies, post])
+    rk4 = hm.integrators.method_named("rk4")
+    for ends, mass in ((("deep", "buoy"), 2.0), (("post", "buoy"), 4.0), (("buoy", "post"), 4.0)):
+        line = lines.HangingLine(name="pull", frame=ends[0], top=lines.FramePoint(name=ends[1]), cable=CABLE, length=10.0)
+        plant = Plant(model=model, components=(line,))
+        omega = math.sqrt(1e5 / 10.0 / mass)
+        assert step_faults(plant, model.initial().q, rk4, 2.0 / omega) == []
+        assert "hanging line 'pull'" in step_faults(plant, model.initial().q, rk4, 3.5 / omega)[0]
+
+
+def test_a_hanging_line_in_water_whose_density_is_open():
+    """It hangs downwards in light water, upwards in heavy; where it has no weight its pull stays finite."""
+    line = lines.HangingLine(
+        name="pull", frame="shackle", top=lines.SwayingPoint(position=(12.0, 9.0, 0.0)), cable=CABLE, length=60.0
+    )
+    q = np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0])
+    neutral = 1025.0 * CABLE.mass / CABLE.displaced(1025.0)
+    plant = Plant(model=vehicle(), components=(line,), parameters=("world.water_density",))
+    densities = np.array([1000.0, 0.9999 * neutral, neutral, 2.0 * neutral])
+    ends = hm.rollout(plant, np.tile(q, (4, 1)), np.zeros((4, 6)), {}, 1e-2, 1, parameters={"world.water_density": densities})
+    assert np.isfinite(ends.v).all()
+    sim = hm.Simulation(vehicle(), components=[line], parameters=["world.water_density"], state=hm.State(q=q, v=np.zeros(6)))
+    for density, sign in ((1000.0, 1.0), (2.0 * neutral, -1.0)):
+        sim.parameters = {"world.water_density": density}
+        sim.reset(replace(sim.state, t=0.0, q=q, v=np.zeros(6)))
+        force = sim.run(0.02).recording.force_hanging_line.sel(body="rov").values[0, :3]
+        r = np.array([12.0, 9.0, 0.0]) - np.array([1.1, -0.98, 39.7])
+        pull = lines.catenary_pull(math.hypot(r[0], r[1]), -sign * r[2], 60.0, abs(CABLE.weight(density, 9.81)), 1e5)
+        np.testing.assert_allclose(force[2], -sign * pull.V_A, rtol=1e-9)
+
+
 def test_a_tether_that_is_too_short_is_refused():
     line = tether(length=30.0)
     with pytest.raises(ValueError, match=r"tether 'line' is 30 m long, but its ends are 42\.\d+ m apart at the start"):
@@ -219,6 +258,41 @@ def test_a_tether_that_is_too_short_is_refused():
         hm.Simulation(
             vehicle(), components=[lines.HangingLine(name="pull", frame="shackle", top=line.top, cable=CABLE, length=30.0)]
         )
+
+
+def test_lines_begin_between_their_ends_as_they_are_at_the_start():
+    """At any time, with a point that sways or rides waves: the masses hang at rest; points turn there, so nothing damps."""
+    sea = hm.Environment(waves=[RegularWave(height=3.0, period=8.0)])
+    swaying = lines.SwayingPoint(position=(12.0, 1.0, -2.0), amplitude=(2.0, 0.0, -3.0), period=8.0, ramp=0.0)
+    riding = lines.RidingPoint(position=(0.0, 0.0, -2.0), ramp=0.0)
+    q, v, n = np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0]), np.zeros(6), 5
+    for top, t in ((swaying, 0.0), (swaying, 2.0), (swaying, 806.0), (riding, 0.0), (riding, 4.0)):
+        line = tether(top=top, length=50.0, segments=n)
+        sim = hm.Simulation(vehicle(), components=[line], environment=sea, state=hm.State(q=q, v=v, t=t))
+        state = sim.state
+        data, _ = sim.plant.data(UniformFlow(sea, 0), t, {})
+        upper = line.top.now(Beginning(sim.plant, t, q, v, {})).p
+        action = evaluate(sim.plant, t, q, v, state.internal, data)
+        np.testing.assert_allclose(action.outputs[0]["line_position"][-1], upper)
+        still = replace(line, top=lines.SwayingPoint(position=tuple(upper)))
+        hung = hm.Simulation(vehicle(), components=[still], state=hm.State(q=q, v=v)).state
+        np.testing.assert_allclose(state.internal[: 6 * n], hung.internal[: 6 * n], atol=1e-9)
+
+
+def test_a_line_that_is_too_short_at_its_start_is_refused():
+    """The point is 3 m higher at t = 2 s than at t = 0, in simulations and rollouts."""
+    top = lines.SwayingPoint(position=(1.0, -1.0, 0.0), amplitude=(0.0, 0.0, -3.0), period=8.0, ramp=0.0)
+    q, v = np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0]), np.zeros(6)
+    for line in (
+        tether(top=top, length=41.0),
+        lines.HangingLine(name="line", frame="shackle", top=top, cable=CABLE, length=41.0),
+    ):
+        plant = Plant(model=vehicle(), components=(line,))
+        hm.Simulation(plant, state=hm.State(q=q, v=v))
+        with pytest.raises(ValueError, match=r"41 m long, but its ends are 42\.7\d* m apart at the start, t = 2 s"):
+            hm.Simulation(plant, state=hm.State(q=q, v=v, t=2.0))
+        with pytest.raises(ValueError, match=r"m apart at the start, t = 2 s"):
+            hm.rollout(plant, q, v, {}, 1e-3, 1, t=2.0)
 
 
 def test_what_does_not_fit_is_refused():

@@ -152,11 +152,11 @@ class JointDrive(Component):
         return self.drive.modes(self.joint, mobility.joint(model.joint_part(self.joint).v))
 
 
-def _position(part: JointPart, k: int) -> Callable[[Array], float]:
-    """A function of the configuration: the k-th command that holds a joint where it is."""
+def _position(part: JointPart, k: int) -> Callable[[Now], float]:
+    """A function of the instant: the k-th command that holds a joint where it is."""
     if part.joint.nv == 1:
-        return lambda q: float(q[part.q][0])
-    return lambda q: float(_turned(part, q[part.q])[k])
+        return lambda now: float(now.q[part.q][0])
+    return lambda now: float(_turned(part, now.q[part.q])[k])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from rich.text import Text
 from hydromechs import dynamics, hydro
 from hydromechs.model import Hydro, HydroModel, Model, joints
 from hydromechs.scenario import Scenario, start_names
-from hydromechs.simulation import Plant
+from hydromechs.simulation import Beginning, Plant
 
 from ._tables import table_of
 
@@ -187,9 +187,10 @@ def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
     layout = plant.layout
     slots = layout.input_slots[: len(layout.commands)]
     table = table_of("command of", "unit", ">lowest", ">at rest", ">highest")
-    for name, slot, rest in zip(layout.commands, slots, layout.start(slots, q), strict=True):
+    values = layout.start(slots, Beginning(plant, 0.0, q, np.zeros(plant.model.nv), {}))
+    for name, slot, value in zip(layout.commands, slots, values, strict=True):
         lowest, highest = ("–" if np.isinf(x) else f"{x:g}" for x in slot.limits)
-        table.add_row(*map(Text, (name, slot.unit, lowest, f"{rest:g}", highest)))
+        table.add_row(*map(Text, (name, slot.unit, lowest, f"{value:g}", highest)))
     if slots:
         console.print(table)
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from hydromechs.dynamics import kinematics
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import cross, norm, where
@@ -74,11 +72,11 @@ class Grip(Component):
 
     def states(self, model: Model) -> list[Slot]:
         """Its strength."""
-        return [Slot("strength", partial(self._start, model))]
+        return [Slot("strength", self._start)]
 
-    def _start(self, model: Model, q: Array) -> float:
-        """Its strength at a configuration at the start, shape (nq,): 1 if it is closed and finds what it holds."""
-        return 1.0 if self.closed and self.apart(model, kinematics(model, q, np.zeros(model.nv))) < 1.0 else 0.0
+    def _start(self, now: Now) -> float:
+        """Its strength at the start: 1 if it is closed and finds what it holds."""
+        return 1.0 if self.closed and self.apart(now.model, now.kin) < 1.0 else 0.0
 
     def apart(self, model: Model, kin: Any) -> float:
         """How far what holds and what is held are from each other, in units of its reach.

@@ -36,7 +36,10 @@ __all__ = [
     "EllipsoidCell",
     "Immersion",
     "crossing",
+    "ellipsoid_wet",
+    "ellipsoid_wetting",
     "hull_cells",
+    "hull_length",
     "immersion",
     "wetting",
 ]
@@ -226,7 +229,12 @@ def wetting(cells: tuple[Cell, ...], down_B: Array, depth: Scalar, down_rate: Ar
     return rate
 
 
-def crossing(cells: tuple[Cell, ...], wet_rate: Scalar, gravity: Scalar) -> Crossing:
+def hull_length(cells: tuple[Cell, ...]) -> Scalar:
+    """Length of a body that `crossing` takes: of a cube with its volume [m]."""
+    return sum(map(_volume, cells)) ** (1.0 / 3.0)
+
+
+def crossing(length: Scalar, wet_rate: Scalar, gravity: Scalar) -> Crossing:
     """Force and loss while the wet part w of a body changes, with its added mass w M_A.
 
     Without a force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r, T_f = ½ w V_rᵀ M_A V_r: on entry energy
@@ -239,19 +247,34 @@ def crossing(cells: tuple[Cell, ...], wet_rate: Scalar, gravity: Scalar) -> Cros
     motion. Both lose ½ |ẇ| V_rᵀ M_A V_r, to spray and wake. A slow crossing is reversible, p = ẇ/2 (Lagrange's equations
     with M_A of the position). In between
 
-        p(ẇ) = ½ ẇ (1 + ẇ/√(ẇ² + ε²)),   loss ½ ẇ²/√(ẇ² + ε²),   ε = 0.1 √(g/L), L³ the volume of the hull.
+        p(ẇ) = ½ ẇ (1 + ẇ/√(ẇ² + ε²)),   loss ½ ẇ²/√(ẇ² + ε²),   ε = 0.1 √(g/L).
 
     It has all derivatives, so an integrator keeps its order where a float turns around.
 
     Args:
-        cells: Cells of the body.
+        length: L of the body [m], see `hull_length`.
         wet_rate: ẇ [1/s].
         gravity: g [m/s²].
     """
-    length = sum(map(_volume, cells)) ** (1.0 / 3.0)
     root = np.sqrt(wet_rate * wet_rate + SLOW**2 * gravity / length + TINY)
     loss = 0.5 * (wet_rate * wet_rate) / root
     return Crossing(0.5 * wet_rate + loss, loss)
+
+
+def ellipsoid_wet(x: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """∂P/∂x, ∂P/∂b and P of an ellipsoid whose centre is at depth x and that reaches b up and down, b² = Σ (b_k n_k)².
+
+    ∂P/∂x = (1 + s)² (2 − s)/4,   ∂P/∂b = 3/16 (1 − s²)²,   P = b (1 + s)³ (3 − s)/16,   s = x/b in −1..1
+    """
+    s = clamp(x / b, -1.0, 1.0)
+    P = b * ((1.0 + s) ** 3 * (3.0 - s) * 0.0625) + maximum(x - b, 0.0)
+    return 0.25 * (1.0 + s) ** 2 * (2.0 - s), 0.1875 * (1.0 - s * s) ** 2, P
+
+
+def ellipsoid_wetting(x: Scalar, b: Scalar, x_rate: Scalar, b_rate: Scalar) -> Scalar:
+    """Rate of ∂P/∂x of `ellipsoid_wet`, ¾ (1 − s²) ds/dt with s = x/b [1/s]."""
+    s = clamp(x / b, -1.0, 1.0)
+    return 0.75 * (1.0 - s * s) * (x_rate - s * b_rate) / b
 
 
 @singledispatch
@@ -283,12 +306,9 @@ def _wet_rate(cell: Cell, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) ->
 
 @_wet_rate.register
 def _(cell: EllipsoidCell, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
-    """¾ (1 − s²) ds/dt with s = x/b."""
     squares = np.array(cell.axes) ** 2
     b = np.sqrt(squares @ (n * n))
-    b_rate = (squares * n) @ n_rate / b
-    s = clamp(x / b, -1.0, 1.0)
-    return 0.75 * (1.0 - s * s) * (x_rate - s * b_rate) / b
+    return ellipsoid_wetting(x, b, x_rate, (squares * n) @ n_rate / b)
 
 
 @_wet_rate.register
@@ -341,16 +361,9 @@ def _wet(cell: Cell, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
 
 @_wet.register
 def _(cell: EllipsoidCell, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
-    """With b² = Σ (b_k n_k)² and s = x/b in −1..1:
-
-    ∂P/∂x = (1 + s)² (2 − s)/4,   ∂P/∂b = 3/16 (1 − s²)²,   P = b (1 + s)³ (3 − s)/16
-    """
     squares = np.array(cell.axes) ** 2
     b = np.sqrt(squares @ (n * n))
-    s = clamp(x / b, -1.0, 1.0)
-    wet = 0.25 * (1.0 + s) ** 2 * (2.0 - s)
-    P_b = 0.1875 * (1.0 - s * s) ** 2
-    P = b * ((1.0 + s) ** 3 * (3.0 - s) * 0.0625) + maximum(x - b, 0.0)
+    wet, P_b, P = ellipsoid_wet(x, b)
     return wet, (P_b / b) * (squares * n), P
 
 

@@ -15,7 +15,7 @@ from hydromechs.values import Array, Scalar
 from ._added_mass import fluid_acceleration_force
 from ._drag import drag_wrench
 from ._drag_matrix import drag_matrix
-from ._surface import crossing, hull_cells, immersion, wetting
+from ._surface import crossing, hull_cells, hull_length, immersion, wetting
 
 __all__ = [
     "LocalSurface",
@@ -112,7 +112,7 @@ def body_motions(
             wet = immersion(cells, n, depth * cosine)
             n_rate = motion.R_WB.T @ across_rate - cross(motion.velocity[3:], n)
             rate = wetting(cells, n, depth * cosine, n_rate, depth_rate * cosine + depth * (across_rate @ down))
-            push, loss = crossing(cells, rate, model.world.gravity)
+            push, loss = crossing(hull_length(cells), rate, model.world.gravity)
             out[i] = motion._replace(
                 wet=wet.fraction, wet_moment=wet.moment, head=wet.head, wet_rate=rate, push=push, loss=loss
             )

@@ -6,8 +6,12 @@ With the unstretched length L, the weight w per length and the axial stiffness E
     z/L = √(h² + v²) − √(h² + (v − 1)²) + (v − ½) k
 
 H is the horizontal tension, V the vertical tension at the end B, which lies x away and z higher than the end A (Irvine 1981).
-The two are the gradient of a convex function of (h, v), the complementary energy: Newton's method with a bound on its steps
-finds the solution, and a fixed number of them can be traced.
+With 2λ the difference of the two asinh, the first is x/L = h (2λ + k), the second z/L = (v − ½) (2 tanh λ + k), and that the
+line has the length L leaves one equation in λ:
+
+    S(λ) = (a z/L)² + (b x/L)² = 1,    a = 2 tanh λ/(2 tanh λ + k),    b = 2 sinh λ/(2λ + k)
+
+Both a and b grow with λ, from 0, so that there is one solution, at any distance; nothing cancels as EA grows.
 """
 
 from __future__ import annotations
@@ -17,15 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.spatial import clamp, maximum, where
+from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Array, Scalar
 
 __all__ = ["CatenaryPull", "catenary_pull", "catenary_shape", "hanging_chain"]
 
-STEPS = 14
-"""Newton steps; 12 reach rounding for lines from slack to stretched by a third, at any slope."""
-NEAREST = 1e-4
-"""Horizontal distance below which the ends count as this far apart, in lengths of the line."""
+STEPS = 6
+"""Newton steps; five reach rounding, see docs/tethers.md."""
+NEAREST = 1e-9
+"""Horizontal distance below which H is proportional to it, in lengths of the line."""
+ROUNDED = 4e-15
+"""Of S − 1: steps end there."""
 
 
 class CatenaryPull(NamedTuple):
@@ -52,33 +58,58 @@ def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness
     """
     k = weight * length / stiffness
     X, Z = maximum(x / length, NEAREST), z / length
-    slack = (1.0 - Z * Z) / (X * X) - 1.0
-    lam = np.sqrt(maximum(3.0 * slack, 0.04))  # Jonkman's guess (2007), and that of a spring where the line is stretched more
-    grown = np.exp(-2.0 * lam)
     apart = np.sqrt(X * X + Z * Z)
-    spring = maximum(apart - 1.0, 0.0) / (k * apart)
-    taut = spring * X > X / (2.0 * lam)
-    u = np.log(where(taut, spring * X, X / (2.0 * lam)))
-    v = where(taut, 0.5 + spring * Z, 0.5 * (Z * (1.0 + grown) / (1.0 - grown) + 1.0))
+    low, high = minimum(k / (2.4 * apart), 1.0), 2.0 * maximum(np.log((2.0 + k) / X), 1.0) + 2.0
+    lam = clamp(_guess(X, Z, apart, k), low, high)
     for _ in range(steps):
-        h = np.exp(u)
-        r1, r2 = np.sqrt(h * h + v * v), np.sqrt(h * h + (v - 1.0) * (v - 1.0))
-        spread = _log_sum(v, r1, h) - _log_sum(v - 1.0, r2, h)
-        e_x = h * spread + h * k - X
-        e_z = r1 - r2 + (v - 0.5) * k - Z
-        x_h, x_v = spread - v / r1 + (v - 1.0) / r2 + k, h * (1.0 / r1 - 1.0 / r2)
-        z_v = v / r1 - (v - 1.0) / r2 + k
-        det = x_h * z_v - x_v * x_v
-        u = u - clamp((z_v * e_x - x_v * e_z) / (det * h), -1.5, 1.5)
-        v = v - clamp((x_h * e_z - x_v * e_x) / det, -1.0, 1.0)
+        S, step = _step(lam, X, Z, k)
+        low, high = where(S < 1.0, lam, low), where(S < 1.0, high, lam)
+        there = lam + step
+        middle = where(high < 1.0, np.sqrt(low * high), 0.5 * (low + high))
+        there = where(there > low, where(there < high, there, middle), middle)
+        lam = where(abs(S - 1.0) < ROUNDED, lam, there)
     unit = weight * length
-    return CatenaryPull(unit * np.exp(u), unit * (v - 1.0), unit * v)
+    c = Z / (2.0 * np.tanh(lam) + k)
+    return CatenaryPull(unit * minimum(x / length, X) / (2.0 * lam + k), unit * (c - 0.5), unit * (c + 0.5))
 
 
-def _log_sum(v: Scalar, r: Scalar, h: Scalar) -> Scalar:
-    """asinh(v/h) with r = √(h² + v²), without cancellation."""
-    size = np.log((abs(v) + r) / h)
-    return where(v > 0.0, size, -size)
+def _guess(X: Scalar, Z: Scalar, apart: Scalar, k: Scalar) -> Scalar:
+    """λ to a factor of 2.4 for lines that are not near the vertical, where it can be 20 times as large.
+
+    With few λ, apart + X² λ²/(6 apart) = 1 + k/(2λ); with many, e^λ/(2λ + k) X = √(1 − a² Z²), a of tanh λ = 1.
+    """
+    cube, more, pull = X * X / (6.0 * apart), apart - 1.0, 0.5 * k
+    root = (pull / cube) ** (1.0 / 3.0)
+    slack = np.sqrt(maximum(-more, 0.0) / cube) + root
+    few = where(more > 0.0, minimum(pull / maximum(more, 1e-300), root), slack)
+    hung = 2.0 * Z / (2.0 + k)
+    y = np.sqrt(maximum(1.0 - hung * hung, 1e-4)) / X
+    many = np.log(y + 2.0) + 1.0
+    for _ in range(2):
+        many = np.log(y * (2.0 * many + k) + 1.0)
+    return where(few < 1.0, few, minimum(few, many))
+
+
+def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
+    """S(λ), and a Newton step in λ.
+
+    What is nearly straight depends on what holds the line. Its stretch: 1/√S over coth λ. Its shape: ln(b² X²/(1 − a² Z²))
+    over λ. The one that changes more is taken.
+    """
+    t, s = np.tanh(lam), np.sinh(lam)
+    stretched, spread = 2.0 * t + k, 2.0 * lam + k
+    a, b = 2.0 * t / stretched, 2.0 * s / spread
+    up, across = Z * Z * a * a, X * X * b * b
+    S, rest = up + across, 1.0 - up
+    by_stretch = Z * Z * a * (2.0 * k * (1.0 - t * t)) / (stretched * stretched)  # half of the rate of up
+    by_shape = 1.0 / t - 2.0 / spread  # half of the rate of ln across
+    root = np.sqrt(S)
+    plain = S * (1.0 - root) / (by_stretch + across * by_shape)  # step in λ for 1/√S
+    r = clamp(plain / maximum(1.0 - plain / t, 1e-9), -0.999999, 0.999999)
+    taut = where(abs(r) < 0.1, r * (1.0 + r * r / 3.0), 0.5 * np.log((1.0 + r) / (1.0 - r)))  # atanh: the same in coth λ
+    left = maximum(rest, 1e-16)
+    shaped = -0.5 * np.log(across / left) / (by_shape + by_stretch / left)
+    return S, where(rest * by_shape > by_stretch, shaped, taut)
 
 
 def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float) -> tuple[Array, Array]:
@@ -90,10 +121,13 @@ def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float
         weight: Weight in water per unstretched length [N/m].
         stiffness: EA [N].
     """
-    V = pull.V_A + weight * s
-    x = pull.H / weight * (np.arcsinh(V / pull.H) - np.arcsinh(pull.V_A / pull.H)) + pull.H * s / stiffness
-    stretched = (pull.V_A * s + 0.5 * weight * s * s) / stiffness
-    return x, (np.hypot(pull.H, V) - np.hypot(pull.H, pull.V_A)) / weight + stretched
+    V_A, V = pull.V_A, pull.V_A + weight * s
+    far = max(pull.H, 1e-12 * weight * float(np.max(s)))  # V/H stays finite in a line that hangs straight down
+    both = np.hypot(pull.H, V) + np.hypot(pull.H, V_A)
+    half = weight * s / both  # tanh of half of the difference of the two asinh, which does not cancel in a straight line
+    spread = np.where(half < 0.5, 2.0 * np.arctanh(np.minimum(half, 0.5)), np.arcsinh(V / far) - np.arcsinh(V_A / far))
+    stretched = (V_A * s + 0.5 * weight * s * s) / stiffness
+    return pull.H / weight * spread + pull.H * s / stiffness, half * (V + V_A) / weight + stretched
 
 
 def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:

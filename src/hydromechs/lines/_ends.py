@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import dynamics
 from hydromechs.model import Model
-from hydromechs.model.component import FrameNow, Now
+from hydromechs.model.component import FrameNow, Mobility, Now
 from hydromechs.spatial import clamp
 from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, check_fields
 
-__all__ = ["FramePoint", "RidingPoint", "SwayingPoint", "TopNow", "TopPoint", "place_at"]
+__all__ = ["FramePoint", "RidingPoint", "SwayingPoint", "TopNow", "TopPoint", "point_mobility", "too_short"]
 
 
 class TopNow(NamedTuple):
@@ -38,24 +37,36 @@ class TopPoint(abc.ABC):
     def now(self, now: Now) -> TopNow:
         """Where it is at the present instant."""
 
-    @abc.abstractmethod
-    def start(self, model: Model, q: Array) -> Array:
-        """Where it is before anything moves, in world axes [m], shape (3,).
-
-        Args:
-            model: The mechanism.
-            q: Configuration at the start, shape (nq,).
-        """
-
     def check(self, model: Model) -> None:  # noqa: B027  a point of the world fits every model
         """Raise `KeyError` if it does not fit a model."""
 
+    def mobility(self, model: Model, mobility: Mobility) -> float:
+        """Acceleration per force on it [1/kg]: 0, it moves as it is told."""
+        return 0.0
 
-def place_at(model: Model, name: str, q: Array) -> Array:
-    """Origin of a frame at a configuration, in world axes [m], shape (3,), floats."""
-    kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
+
+def too_short(now: Now, frame: str, top: TopPoint, length: float) -> str | None:
+    """What is wrong with a line that does not reach from end to end at an instant; None of one that does.
+
+    Args:
+        now: The instant.
+        frame: Frame at its lower end.
+        top: Its upper end.
+        length: Its unstretched length [m].
+    """
+    a, b = now.frame(frame).p, top.now(now).p
+    apart = float(np.linalg.norm(b - a))
+    if not apart > length:
+        return None
+    places = f"({frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()})"
+    when = f" at the start, t = {now.t:g} s {places}" if now.t else f" at the start {places}"
+    return f"is {length:g} m long, but its ends are {apart:.6g} m apart{when}; make it longer, or start nearer"
+
+
+def point_mobility(model: Model, mobility: Mobility, name: str) -> float:
+    """Acceleration per force on the origin of a frame [1/kg], 0 where its body cannot move."""
     place = model.locate(name)
-    return np.array(kin.p_WB[place.body] + kin.R_WB[place.body] @ place.p, dtype=float)
+    return mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +81,13 @@ class FramePoint(TopPoint):
         frame = now.frame(self.name)
         return TopNow(frame.p, frame.v, frame)
 
-    def start(self, model: Model, q: Array) -> Array:
-        """Where the frame is at the start."""
-        return place_at(model, self.name, q)
-
     def check(self, model: Model) -> None:
         """The frame must be there."""
         model.locate(self.name)
+
+    def mobility(self, model: Model, mobility: Mobility) -> float:
+        """That of the frame."""
+        return point_mobility(model, mobility, self.name)
 
 
 def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
@@ -114,11 +125,6 @@ class SwayingPoint(TopPoint):
         v = np.array([a * omega * np.cos(x) if a else 0.0 for a, x in zip(self.amplitude, angles, strict=True)])
         return TopNow(np.array(self.position) + grown * away, grown * v + rate * away, None)
 
-    def start(self, model: Model, q: Array) -> Array:
-        """Where the motion begins: the place itself, with a ramp."""
-        away = np.zeros(3) if self.ramp else np.array(self.amplitude) * np.sin(self.phase)
-        return np.array(self.position) + away
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RidingPoint(TopPoint):
@@ -140,7 +146,3 @@ class RidingPoint(TopPoint):
         p, up = np.array(self.position), -now.model.world.down
         height, rise = now.water.waves_at(p)
         return TopNow(p + self.response * grown * height * up, self.response * (grown * rise + rate * height) * up, None)
-
-    def start(self, model: Model, q: Array) -> Array:
-        """Its place on calm water."""
-        return np.array(self.position)

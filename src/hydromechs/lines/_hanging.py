@@ -13,12 +13,12 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
-from hydromechs.spatial import maximum, norm
-from hydromechs.values import Array, Positive, check_fields
+from hydromechs.spatial import maximum, norm, where
+from hydromechs.values import Positive, check_fields
 
 from ._cable import Cable
 from ._catenary import catenary_pull
-from ._ends import TopPoint, place_at
+from ._ends import TopPoint, point_mobility, too_short
 
 __all__ = ["HangingLine"]
 
@@ -66,14 +66,11 @@ class HangingLine(Component):
                 "use a Tether, or change its mass or diameter"
             )
 
-    def check_start(self, model: Model, q: Array) -> None:
+    def check_start(self, now: Now) -> None:
         """It must reach from end to end."""
-        apart = float(np.linalg.norm(self.top.start(model, q) - place_at(model, self.frame, q)))
-        if apart > self.length:
-            raise ValueError(
-                f"hanging line {self.name!r} is {self.length:g} m long, but its ends are {apart:.6g} m apart at the start; "
-                "make it longer, or start nearer"
-            )
+        fault = too_short(now, self.frame, self.top, self.length)
+        if fault:
+            raise ValueError(f"hanging line {self.name!r} {fault}")
 
     def inputs(self, model: Model) -> list[Slot]:
         """Its unstretched length [m], to pay it out and haul it in."""
@@ -82,9 +79,9 @@ class HangingLine(Component):
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The catenary's pull at both ends."""
         bottom, top, world = now.frame(self.frame), self.top.now(now), now.model.world
-        up, weight = -world.down, self.cable.weight(world.water_density, world.gravity)
-        if self.cable.mass < self.cable.displaced(world.water_density):  # it floats: it hangs upwards
-            up, weight = -up, -weight
+        heavy = self.cable.weight(world.water_density, world.gravity)  # below 0 it floats, and hangs upwards
+        up = where(heavy < 0.0, 1.0, -1.0) * world.down
+        weight = maximum(abs(heavy), LEAST_WEIGHT * self.cable.mass * maximum(world.gravity, 1.0))
         r = top.p - bottom.p
         height = up @ r
         across = r - height * up
@@ -98,7 +95,6 @@ class HangingLine(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
-        """Its stiffness when it is taut, EA/L, on the body."""
-        place = model.locate(self.frame)
-        moves = mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
+        """Its stiffness when it is taut, EA/L, between what is at its ends."""
+        moves = point_mobility(model, mobility, self.frame) + self.top.mobility(model, mobility)
         return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.length, 0.0, moves)]

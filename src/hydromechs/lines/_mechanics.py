@@ -1,4 +1,4 @@
-"""Forces in a lumped line: stretch, bending, water, ground. In world axes, for floats or symbols.
+"""Forces in a lumped line: stretch, bending, ground. In world axes, for floats or symbols.
 
 A line of n equal masses has n + 2 points: the lower end, the masses at the middles of n equal pieces, the upper end. Between
 the points are n + 1 segments of the lengths ½, 1, ..., 1, ½ pieces, so that all of the line's mass is in its masses and the
@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.contact import signed_distance, terrain
-from hydromechs.model.component import WaterPoint
-from hydromechs.spatial import clamp, maximum, norm
+from hydromechs.spatial import maximum, norm
 from hydromechs.values import Array, Scalar
 
 from ._cable import Cable
@@ -22,17 +21,13 @@ from ._cable import Cable
 __all__ = [
     "GroundForce",
     "Segment",
-    "WaterForce",
     "bending_forces",
     "damped",
     "ground_force",
     "pieces",
     "segments_of",
-    "water_force",
 ]
 
-TINY = 1e-12
-"""Keeps the slope of √ finite at rest [m²/s²]."""
 CREEP = 0.02
 """Speed at which friction on the ground has 0.7 of its full size [m/s]."""
 
@@ -115,61 +110,6 @@ def bending_forces(stiffness: float, parts: Sequence[Segment]) -> tuple[list[Arr
         F[j - 1], F[j], F[j + 1] = F[j - 1] - f_a, F[j] + f_a - f_b, F[j + 1] + f_b
         energy = energy + g * (1.0 - c)
     return F, energy
-
-
-class WaterForce(NamedTuple):
-    """What water does to one mass."""
-
-    drag: Array
-    """[N], shape (3,)."""
-    driving: Array
-    """ρ A l ((1 + C_a) a_water), the force on a mass that is held [N], shape (3,)."""
-    added_n: Scalar
-    """Added mass across the line [kg]."""
-    added_t: Scalar
-    """Added mass along it [kg]."""
-    emerged: Array
-    """Buoyancy that it lacks out of the water [N], shape (3,), down."""
-
-
-def water_force(
-    cable: Cable, density: Scalar, g: Array, water: WaterPoint, u: Array, t: Array, length: Scalar, down: Array
-) -> WaterForce:
-    """Strip forces of water on a mass.
-
-        drag    = ½ ρ d l (C_n |w_n| w_n + π C_t |w_t| w_t),   w = v_water − u
-        inertia = ρ A l (a_water + C_an (a_water − a)_n + C_at (a_water − a)_t)
-
-    times the part of its piece that is below the free surface.
-
-    Args:
-        cable: What the line is made of.
-        density: ρ of the water [kg/m³].
-        g: Gravity [m/s²], shape (3,).
-        water: The water there.
-        u: Velocity of the mass [m/s], shape (3,).
-        t: Unit vector along the line there, shape (3,).
-        length: Unstretched length l of the piece [m].
-        down: Unit vector down, shape (3,).
-    """
-    w = water.velocity - u
-    w_t = t @ w
-    w_n = w - w_t * t
-    speed_n = np.sqrt(w_n @ w_n + TINY)
-    across, along = 0.5 * cable.normal_drag * speed_n, 0.5 * np.pi * cable.tangential_drag * abs(w_t)
-    drag = (density * cable.diameter * length) * (across * w_n + (along * w_t) * t)
-    carried = cable.displaced(density) * length
-    a = water.acceleration
-    a_t = t @ a
-    driving = carried * (
-        (1.0 + cable.normal_added_mass) * a + ((cable.tangential_added_mass - cable.normal_added_mass) * a_t) * t
-    )
-    added = (carried * cable.normal_added_mass, carried * cable.tangential_added_mass)
-    if water.depth is None:
-        return WaterForce(drag, driving, *added, np.zeros(3))
-    height = length * abs(t @ down) + cable.diameter
-    wet = clamp(0.5 + water.depth / height, 0.0, 1.0)
-    return WaterForce(wet * drag, wet * driving, wet * added[0], wet * added[1], (1.0 - wet) * carried * g)
 
 
 class GroundForce(NamedTuple):

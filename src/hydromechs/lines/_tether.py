@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated
 
 import numpy as np
@@ -28,8 +28,9 @@ from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
 from ._cable import Cable
 from ._catenary import hanging_chain
-from ._ends import TopPoint, place_at
-from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of, water_force
+from ._ends import TopPoint, point_mobility, too_short
+from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of
+from ._water import water_force
 
 __all__ = ["Tether", "Winch"]
 
@@ -120,16 +121,11 @@ class Tether(Component):
         model.locate(self.frame)
         self.top.check(model)
 
-    def check_start(self, model: Model, q: Array) -> None:
+    def check_start(self, now: Now) -> None:
         """It must reach from end to end."""
-        a, b = place_at(model, self.frame, q), self.top.start(model, q)
-        apart = float(np.linalg.norm(b - a))
-        if apart > self.length:
-            raise ValueError(
-                f"tether {self.name!r} is {self.length:g} m long, but its ends are {apart:.6g} m apart at the start "
-                f"({self.frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()}); "
-                "make it longer, or start nearer"
-            )
+        fault = too_short(now, self.frame, self.top, self.length)
+        if fault:
+            raise ValueError(f"tether {self.name!r} {fault}")
 
     def entries(self, model: Model) -> list[str]:
         """Its points, from the lower end, name.0, to the upper, name.n+1."""
@@ -137,14 +133,10 @@ class Tether(Component):
 
     def states(self, model: Model) -> list[Slot]:
         """Places and velocities of its masses, from the lower end; of a winch, the length out and its rate."""
-        shapes: dict[bytes, Array] = {}
+        shape = lru_cache(maxsize=1)(self.start_shape)  # of one instant, for all masses
 
-        def start(j: int, i: int, q: Array) -> float:
-            key = np.asarray(q, dtype=float).tobytes()
-            if key not in shapes:
-                shapes.clear()
-                shapes[key] = self.start_shape(model, q)
-            return float(shapes[key][j, i])
+        def start(j: int, i: int, now: Now) -> float:
+            return float(shape(now)[j, i])
 
         out = []
         for j in range(self.segments):
@@ -158,17 +150,15 @@ class Tether(Component):
             return []
         return [Slot("rate", 0.0, "m/s", limits=(-self.winch.fastest, self.winch.fastest))]
 
-    def start_shape(self, model: Model, q: Array) -> Array:
+    def start_shape(self, now: Now) -> Array:
         """Places of its masses at the start [m], shape (n, 3): as its masses hang in still water, off the ground.
 
         A line that floats hangs upwards; one without weight takes the shape of one with a thousandth of its dry weight.
 
         Args:
-            model: The mechanism.
-            q: Configuration at the start, shape (nq,).
+            now: The instant of the start.
         """
-        a, b = place_at(model, self.frame, q), self.top.start(model, q)
-        world = model.world
+        a, b, world = now.frame(self.frame).p, self.top.now(now).p, now.model.world
         up = -np.asarray(world.down, dtype=float)
         weight = self.cable.weight(world.water_density, world.gravity)
         least = 1e-3 * self.cable.mass * max(world.gravity, 1.0)
@@ -197,7 +187,7 @@ class Tether(Component):
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Forces at both ends, rates of all masses, energy, powers by cause."""
         n, cable, world = self.segments, self.cable, now.model.world
-        density, down, g = world.water_density, world.down, world.gravity * world.down
+        density, down = world.water_density, world.down
         bottom, top = now.frame(self.frame), self.top.now(now)
         L: Scalar = z["length"] if self.winch else self.length
         speed: Scalar = self.winch.speed(L, z["winch_rate"]) if self.winch else 0.0
@@ -220,20 +210,29 @@ class Tether(Component):
             damping[k], damping[k + 1] = damping[k] + part.damper * part.t, damping[k + 1] - part.damper * part.t
             for at in (k, k + 1):
                 powers[at]["damping"] = powers[at].get("damping", 0.0) - 0.5 * part.damper * part.strain_rate * part.rest
+        waters = [now.water.point(x) for x in X[1:-1]]
+        chords, spreads = ([c - a for a, c in zip(x[:-2], x[2:], strict=True)] for x in (X, U))
+        wets = [
+            water_force(cable, density, world.gravity, down, *given, piece)
+            for given in zip(waters, chords, U[1:-1], spreads, strict=True)
+        ]
+        carried = [np.zeros(3) for _ in X]  # of the added mass of neighbours
+        for j, wet in zip(rows, wets, strict=True):
+            F[j] = F[j] + wet.lack
+            F[j - 1], F[j + 1] = F[j - 1] - wet.levelling, F[j + 1] + wet.levelling
+            carried[j - 1], carried[j + 1] = carried[j - 1] - wet.reaction, carried[j + 1] + wet.reaction
         rates: dict[str, Scalar] = {}
         winch: Scalar = -parts[-1].damper * (parts[-1].t @ passing)
-        for j in rows:
-            chord = X[j + 1] - X[j - 1]
+        for j, water, wet, chord in zip(rows, waters, wets, chords, strict=True):
             t = chord / norm(chord)
-            wet = water_force(cable, density, g, now.water.point(X[j]), U[j], t, piece, down)
             ground = ground_force(self.ground, X[j], U[j], 0.5 * cable.diameter, down)
-            f = F[j] + weight * down + wet.drag + wet.driving + wet.emerged + ground.force
+            pushed = wet.driving + wet.turning + carried[j]
+            f = F[j] + weight * down + wet.drag + pushed + ground.force
             f_t = t @ f
             a = (f - f_t * t) / (m + wet.added_n) + (f_t / (m + wet.added_t)) * t
-            felt = wet.driving - wet.added_n * (a - (t @ a) * t) - (wet.added_t * (t @ a)) * t
-            powers[j] |= {"drag": wet.drag @ U[j], "added_mass": felt @ U[j], "ground": -ground.loss}
-            powers[j]["surface"] = wet.emerged @ U[j]
-            energy = energy + 0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j]) + ground.stored
+            felt = pushed - wet.added_n * (a - (t @ a) * t) - (wet.added_t * (t @ a)) * t
+            powers[j] |= {"drag": wet.drag @ U[j], "added_mass": felt @ U[j] + wet.lost, "ground": -ground.loss}
+            energy = energy + 0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j]) + ground.stored + wet.stored
             x_rate, u_rate = U[j], a
             if self.winch:
                 passed = (j - 0.5) * speed / n  # ṡ of the mass
@@ -241,10 +240,14 @@ class Tether(Component):
                 shift, change = (passed / apart) * chord, (passed / apart) * (U[j + 1] - U[j - 1])
                 kept = F[j] - damping[j] + weight * down + ground.elastic
                 winch = winch + m * (U[j] @ change) - kept @ shift
-                winch = winch + (0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j])) * (speed / L)
+                winch = winch + (0.5 * m * (U[j] @ U[j]) - weight * (down @ X[j]) + wet.stored_by_length) * (speed / L)
                 x_rate, u_rate = x_rate + shift, u_rate + change
+            powers[j]["surface"] = -wet.lost - (wet.lack @ down) * (water.slope @ x_rate + water.rise)
             rates |= {f"p{j}{x}": r for x, r in zip("xyz", x_rate, strict=True)}
             rates |= {f"v{j}{x}": r for x, r in zip("xyz", u_rate, strict=True)}
+        for at, v in ((0, bottom.v), (-1, top.v)):
+            powers[at]["added_mass"] = carried[at] @ v
+            F[at] = F[at] + carried[at]
         powers[-1]["top"] = 0.0 if top.frame else -(F[-1] @ top.v)
         if self.winch:
             for part in parts:
@@ -274,7 +277,7 @@ class Tether(Component):
         L = self.winch.shortest if self.winch else self.length
         piece = L / n
         rests = np.array(pieces(n)) * piece
-        ends = [self._mobility(model, mobility, name) for name in (self.frame, getattr(self.top, "name", None))]
+        ends = [point_mobility(model, mobility, self.frame), self.top.mobility(model, mobility)]
         carried = cable.displaced(density)
         along = _fastest(cable.axial_stiffness, rests, 1, ends, piece * (cable.mass + carried * cable.tangential_added_mass))
         out = [
@@ -294,13 +297,6 @@ class Tether(Component):
         if self.winch:
             out.append(Mode(f"lag of the winch of tether {self.name!r}", 0.0, 1.0 / self.winch.time_constant))
         return out
-
-    def _mobility(self, model: Model, mobility: Mobility, name: str | None) -> float:
-        """Acceleration per force of an end [1/kg], 0 of a point that moves as it is told."""
-        if name is None:
-            return 0.0
-        place = model.locate(name)
-        return mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
 
 
 def _fastest(stiffness: float, rests: Array, order: int, ends: Sequence[float], mass: float) -> float:

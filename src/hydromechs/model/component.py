@@ -37,6 +37,7 @@ __all__ = [
     "Slot",
     "StillWater",
     "Values",
+    "WaterNow",
     "WaterPoint",
     "Wrench",
     "fastest_root",
@@ -52,8 +53,8 @@ class Slot(NamedTuple):
 
     name: str
     """Name within the component; empty for an input that has the component's own name."""
-    start: float | Callable[[Array], float] = 0.0
-    """Value at the start, or a function of the configuration at the start that gives it."""
+    start: float | Callable[[Now], float] = 0.0
+    """Value at the start, or a function of the instant of the start that gives it."""
     unit: str = "1"
     """Unit, as "N"."""
     held: bool = False
@@ -65,9 +66,9 @@ class Slot(NamedTuple):
         """Its name in a plant: that of the component and its own."""
         return f"{component}.{self.name}" if self.name else component
 
-    def value_at(self, q: Array) -> float:
-        """Its value at the start, at the configuration there, shape (nq,)."""
-        return self.start(q) if callable(self.start) else self.start
+    def value_at(self, now: Now) -> float:
+        """Its value at the start, which is the instant given."""
+        return self.start(now) if callable(self.start) else self.start
 
 
 class Output(NamedTuple):
@@ -308,6 +309,10 @@ class WaterPoint(NamedTuple):
     """Of the water's particles, in world axes [m/s²], shape (3,)."""
     depth: Scalar | None
     """Depth of the place below the free surface [m]; None where the water has none."""
+    rise: Scalar
+    """Rate at which the free surface over the place rises [m/s]."""
+    slope: Array
+    """Gradient of its height [-], shape (3,)."""
 
 
 class WaterNow(Protocol):
@@ -338,7 +343,7 @@ class StillWater:
 
     def point(self, p: Array) -> WaterPoint:
         """At rest."""
-        return WaterPoint(np.zeros(3), np.zeros(3), self._depth)
+        return WaterPoint(np.zeros(3), np.zeros(3), self._depth, 0.0, np.zeros(3))
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
         """None."""
@@ -367,9 +372,21 @@ class Now:
 
     def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow) -> None:
         self.model, self.t, self.q, self.v, self.kin, self.water = model, t, q, v, kin, water
-        self.R_WB: Sequence[Array] = kin.R_WB
-        self.p_WB: Sequence[Array] = kin.p_WB
-        self.V: Sequence[Array] = kin.V
+
+    @property
+    def R_WB(self) -> Sequence[Array]:
+        """Axes of all bodies in the world's, shape (3, 3) each."""
+        return self.kin.R_WB
+
+    @property
+    def p_WB(self) -> Sequence[Array]:
+        """Origins of all bodies in the world [m], shape (3,) each."""
+        return self.kin.p_WB
+
+    @property
+    def V(self) -> Sequence[Array]:
+        """Velocities of all bodies in their axes [m/s, rad/s], shape (6,) each."""
+        return self.kin.V
 
     def frame(self, name: str) -> FrameNow:
         """A frame, or a body's own frame, by its name."""
@@ -433,8 +450,8 @@ class Component(abc.ABC):
     def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
         """Raise `ValueError` or `KeyError` if it does not fit a model; by default `act` itself must do."""
 
-    def check_start(self, model: Model, q: Array) -> None:  # noqa: B027  as above
-        """Raise `ValueError` if a run cannot begin at the configuration q, shape (nq,), with its states as they begin."""
+    def check_start(self, now: Now) -> None:  # noqa: B027  as above
+        """Raise `ValueError` if a run cannot begin at an instant, with its states as they begin."""
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
         """Its fast modes, for advice on the step; none unless overridden."""

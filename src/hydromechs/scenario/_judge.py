@@ -16,7 +16,7 @@ from hydromechs.integrators import method_named
 from hydromechs.model import Fault
 from hydromechs.model.code import named_joints
 from hydromechs.model.component import Now, StillWater
-from hydromechs.simulation import CommandRanges, Plant, size_faults, stiff_parts, unmet
+from hydromechs.simulation import Beginning, CommandRanges, Plant, size_faults, stiff_parts, unmet
 from hydromechs.spatial import rotation_between
 
 from ._blame import REFUSED, owner_of, place_of
@@ -149,10 +149,11 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 def _tether_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Lines that do not reach from end to end at the start."""
-    out = []
+    out, start = [], scenario.start
+    now = Beginning(plant, start.t, start.q, start.v, {})
     for i, tether in enumerate(scenario.tethers):
         try:
-            tether.check_start(plant.model, scenario.start.q)
+            tether.check_start(now)
         except ValueError as e:
             out.append(Fault(("tethers", i, "length"), str(e)))
     return out
@@ -162,7 +163,7 @@ def _grasp_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Grasps that are closed at the start on what does not meet."""
     out, now = [], _start(scenario, plant)
     for i, grasp in enumerate(scenario.grasps):
-        z, u = ({s.name: s.value_at(now.q) for s in slots} for slots in (grasp.states(plant.model), grasp.inputs(plant.model)))
+        z, u = ({s.name: s.value_at(now) for s in slots} for slots in (grasp.states(plant.model), grasp.inputs(plant.model)))
         texts = [unmet(0.0, grasp, row) for row in grasp.act(now, z, u).constraints if row.active]
         out += [Fault(("grasps", i), text) for text in texts if text]
     return out

@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
+    "Beginning": "._beginning",
     "CommandRanges": "._ranges",
     "Controller": "._controller",
     "Evaluation": "._evaluate",
@@ -42,6 +43,7 @@ _LATER = {  # compile with CasADi and LLVM
 }
 
 __all__ = [
+    "Beginning",
     "CommandRanges",
     "Controller",
     "Evaluation",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Component, Slot
+from hydromechs.model.component import Component, Now, Slot
 from hydromechs.values import Array, Scalar
 
 __all__ = ["Data", "Layout", "layout_of"]
@@ -62,14 +62,14 @@ class Layout(NamedTuple):
         at, shape = self.data[name]
         return np.reshape(u[at], shape)
 
-    def start(self, slots: Sequence[Slot], q: Array) -> Array:
+    def start(self, slots: Sequence[Slot], now: Now) -> Array:
         """Values at the start, shape (n,).
 
         Args:
             slots: Some of `state_slots` or `input_slots`.
-            q: Configuration at the start, shape (nq,).
+            now: The instant of the start, see `Beginning`.
         """
-        return np.array([s.value_at(q) for s in slots], dtype=float)
+        return np.array([s.value_at(now) for s in slots], dtype=float)
 
 
 def layout_of(model: Model, components: Sequence[Component], causes: Sequence[str], data: Sequence[Data]) -> Layout:

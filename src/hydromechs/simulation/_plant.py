@@ -122,8 +122,8 @@ class Plant:
         now = Now(model, 0.0, state.q, state.v, kin, StillWater(None if self.environment.surface is None else 0.0))
         out = []
         for c in self.components:
-            z = {s.name: s.value_at(state.q) for s in c.states(model)}
-            u = {s.name: s.value_at(state.q) for s in c.inputs(model)}
+            z = {s.name: s.value_at(now) for s in c.states(model)}
+            u = {s.name: s.value_at(now) for s in c.inputs(model)}
             try:
                 action = c.act(now, z, u)
             except Exception as error:
@@ -133,14 +133,14 @@ class Plant:
             out.append(action)
         return tuple(out)
 
-    def check_start(self, q: Array) -> None:
-        """Raise `ValueError` if a run cannot begin at a configuration, as with a tether that is too short.
+    def check_start(self, now: Now) -> None:
+        """Raise `ValueError` if a run cannot begin at an instant, as with a tether that is too short.
 
         Args:
-            q: Configuration, shape (nq,).
+            now: The instant, see `Beginning`.
         """
         for c in self.components:
-            c.check_start(self.model, q)
+            c.check_start(now)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from hydromechs.integrators import (
 from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 from hydromechs.values import Array, Scalar, finite, nearest, positive, whole
 
+from ._beginning import Beginning
 from ._closing import closed, switched_off
 from ._controller import TracedController
 from ._plant import Plant
@@ -389,7 +390,13 @@ class _PlantRollout:
         worlds = int(np.prod(batch))
 
         q_start = _worlds(q, batch, worlds)
-        rest = np.array([layout.start(layout.input_slots, row) for row in q_start]).reshape(worlds, 1, nu)
+        v_start = _worlds(v, batch, worlds)
+        values = {
+            name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, math.prod(shape)) for name, (x, shape) in opened.items()
+        }
+        own = [{name: x[k].reshape(opened[name][1]) for name, x in values.items()} for k in range(worlds)]
+        begun = [Beginning(plant, times.start, *each) for each in zip(q_start, v_start, own, strict=True)]
+        rest = np.array([layout.start(layout.input_slots, now) for now in begun]).reshape(worlds, 1, nu)
         driven = any(x.ndim > len(leads[name]) for name, x in arrays.items())
         given = np.broadcast_to(rest, (worlds, times.steps if driven else 1, nu)).copy()
         for name, x in arrays.items():
@@ -399,20 +406,16 @@ class _PlantRollout:
         HeldRanges(plant).check(given[..., len(layout.commands) :])
         for text in CommandRanges(layout).look(given[..., : len(layout.commands)]):
             warnings.warn(text, stacklevel=4)
-        values = {
-            name: np.broadcast_to(x, (*batch, *shape)).reshape(worlds, math.prod(shape)) for name, (x, shape) in opened.items()
-        }
         if internal is None:
-            for row in q_start:
-                plant.check_start(row)
-            z = np.array([layout.start(layout.state_slots, row) for row in q_start]).reshape(worlds, len(layout.state_slots))
+            for now in begun:
+                plant.check_start(now)
+            z = np.array([layout.start(layout.state_slots, now) for now in begun]).reshape(worlds, len(layout.state_slots))
             z = np.concatenate([z, np.zeros((worlds, len(layout.causes)))], axis=1)
         else:
             z = _worlds(internal, batch, worlds)
         for k in {0, worlds // 2, worlds - 1} if worlds else ():  # of a sweep, the ends and the middle
-            own = {name: x[k].reshape(opened[name][1]) for name, x in values.items()}
-            self.checks.look(times.dt, q_start[k], plant.parameter_values(own))
-        x_start = np.concatenate([_worlds(v, batch, worlds), z], axis=1)
+            self.checks.look(times.dt, q_start[k], plant.parameter_values(own[k]))
+        x_start = np.concatenate([v_start, z], axis=1)
         path = self._march(times, q_start, x_start, given, values, law, _worlds(remembered, batch, worlds), opening=opening)
         rows = len(times.recorded)
         return Rollout(

@@ -30,6 +30,7 @@ from hydromechs.model.component import Component
 from hydromechs.recording import find_quantity
 from hydromechs.values import floats, instances, nearest, positive
 
+from ._beginning import Beginning
 from ._build import components_of
 from ._clock import size_faults
 from ._closing import closed, switched_off
@@ -227,22 +228,27 @@ class Simulation:
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
             q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it
         na = len(layout.commands)
-        defaults = {
-            "internal": np.concatenate([layout.start(layout.state_slots, q), np.zeros(len(layout.causes))]),
-            "command": layout.start(layout.input_slots[:na], q),
-            "held": layout.start(layout.input_slots[na:], q),
-            "parameters": self._first_parameters,
-            "memory": self._first_memory,
-            "signal": np.full(len(self.signals), np.nan),
-        }
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
-        for name, default in defaults.items():
-            x = np.asarray(getattr(given, name), dtype=float)
-            values[name] = default if x.size == 0 else x
-        shapes = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,), **{n: d.shape for n, d in defaults.items()}}
-        check_start(values, shapes, self.step_size)
+        shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,)}
+
+        def take(**defaults: np.ndarray) -> None:
+            for name, default in defaults.items():
+                x = np.asarray(getattr(given, name), dtype=float)
+                values[name], shapes[name] = default if x.size == 0 else x, default.shape
+            check_start(values, shapes, self.step_size)
+
+        take(parameters=self._first_parameters)
+        now = Beginning(plant, float(given.t), q, values["v"], plant.named_parameters(values["parameters"]))
+        held = layout.start(layout.input_slots[na:], now)
+        take(
+            internal=np.concatenate([layout.start(layout.state_slots, now), np.zeros(len(layout.causes))]),
+            command=layout.start(layout.input_slots[:na], now),
+            held=held,
+            memory=self._first_memory,
+            signal=np.full(len(self.signals), np.nan),
+        )
         if np.size(given.internal) == 0:
-            plant.check_start(q)
+            plant.check_start(now)
         old = self._at, self._command, self._held, self.parameters
         self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))
@@ -252,7 +258,7 @@ class Simulation:
                 self.command = self._first_commands
             if np.size(given.held) == 0 and plant.constrained:  # what holds from the start is closed now
                 self._held = switched_off(plant, np.concatenate([self._command, self._held]))[na:]
-                self._set_held(defaults["held"])
+                self._set_held(held)
         except (ValueError, KeyError):
             self._at, self._command, self._held, self.parameters = old
             raise

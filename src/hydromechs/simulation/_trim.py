@@ -17,6 +17,7 @@ from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.values import Array, nearest
 
+from ._beginning import Beginning
 from ._evaluate import evaluate
 from ._plant import Plant
 from ._ranges import CommandRanges, by_name
@@ -111,7 +112,7 @@ class _Problem:
         for text in CommandRanges(plant.layout).faults(given).values():
             raise ValueError(f"trim: {text}")
         data, _ = self.plant.data(UniformFlow(environment, plant.seed), 0.0, self._parameters)
-        self.inputs = np.concatenate([layout.start(layout.input_slots, state.q), data])
+        self.inputs = np.concatenate([layout.start(layout.input_slots, self._beginning), data])
         for name, value in given.items():
             curve = self._curves.get(name)
             self.inputs[layout.commands.index(name)] = value if curve is None else float(curve.steady(value))
@@ -131,6 +132,11 @@ class _Problem:
         if values.size and values.shape != own.shape:
             raise ValueError(f"state.parameters must have shape {own.shape}, got {values.shape}; is it of another plant?")
         return self.plant.named_parameters(values if values.size else own)
+
+    @property
+    def _beginning(self) -> Beginning:
+        """The start, at t = 0."""
+        return Beginning(self.plant, 0.0, self.start.q, self.start.v, self._parameters)
 
     def _compile(self) -> None:
         plant, nz, model = self.plant, self.nz, self.plant.model
@@ -179,7 +185,7 @@ class _Problem:
         """The solution; raises `ValueError` where there cannot be one."""
         layout, nf = self.plant.layout, len(self.free)
         lower, upper, scale = self._limits()
-        z0 = layout.start(layout.state_slots, self.start.q)
+        z0 = layout.start(layout.state_slots, self._beginning)
         x0 = np.clip(np.concatenate([np.zeros(nf), z0, self.inputs[self.sought]]), lower, upper)
         x = x0
         if x.size:

@@ -118,7 +118,9 @@ class Water:
         still = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
         here = still if plant.uniform else self.motion(plant, self.u, p, self.t, self.U, self.rate)
         depth = None if plant.environment.surface is None else down @ p + here.elevation
-        return WaterPoint(here.velocity, here.acceleration, depth)
+        if here.rise is None or here.slope is None:
+            return WaterPoint(here.velocity, here.acceleration, depth, 0.0, np.zeros(3))
+        return WaterPoint(here.velocity, here.acceleration, depth, here.rise, here.slope)
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
         """Height of the waves over a place p above the mean surface [m], and its rate there [m/s]."""

@@ -1,0 +1,61 @@
+"""The instant at which a run begins, as components see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.hydro import UniformFlow
+from hydromechs.model import Model
+from hydromechs.model.component import Now, WaterNow
+from hydromechs.values import Array
+
+from ._plant import Plant
+from ._water import Water, fluid_at
+
+__all__ = ["Beginning"]
+
+
+class Beginning(Now):
+    """The instant at which a run begins.
+
+    Open parameters, bodies and water are found when they are asked for: most components need none of them, and a rollout
+    begins in thousands of worlds.
+
+    Args:
+        plant: What is simulated.
+        t: Time [s].
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        parameters: Values of open parameters by name; the model's for those not named.
+    """
+
+    def __init__(self, plant: Plant, t: float, q: Array, v: Array, parameters: Mapping[str, Any]) -> None:
+        self._plant, self._parameters = plant, parameters
+        self.t, self.q, self.v = t, q, v
+
+    @cached_property
+    def _inputs(self) -> Array:
+        """Inputs of the plant with the run's data; commands and held inputs, which start later, are 0."""
+        plant = self._plant
+        data, _ = plant.data(UniformFlow(plant.environment, plant.seed), self.t, self._parameters)
+        return np.concatenate([np.zeros(plant.layout.size - len(data)), data])
+
+    @cached_property
+    def model(self) -> Model:  # type: ignore[override]  # found when asked for
+        """The mechanism with its open parameters."""
+        return self._plant.opened(self._inputs)
+
+    @cached_property
+    def kin(self) -> dynamics.Kinematics:
+        """Kinematics."""
+        return dynamics.kinematics(self.model, self.q, self.v)
+
+    @cached_property
+    def water(self) -> WaterNow:  # type: ignore[override]  # as above
+        """The undisturbed water."""
+        return Water(self._plant, self.t, self.p_WB, self._inputs, fluid_at)
