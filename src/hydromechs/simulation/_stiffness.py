@@ -88,7 +88,7 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: 
     worst = sorted([(limit, m) for limit, m in slow if limit < step], key=lambda pair: pair[0])
     return [
         f"{m.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {m.fastest:.3g} 1/s and needs a step "
-        f"below {limit:.2g} s; take a shorter step, soften it, or use the integrator linearly_implicit"
+        f"below {limit:.2g} s; take a shorter step, {m.remedy}, or use the integrator linearly_implicit"
         for limit, m in worst[:5]
     ] + ([f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else [])
 
