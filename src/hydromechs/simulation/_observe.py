@@ -10,7 +10,6 @@ from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.model.component import Output
 from hydromechs.recording import STORED_ENERGIES, Variable
-from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
@@ -18,7 +17,7 @@ from ._plant import DIMENSIONS, Plant
 from ._rolled_plant import RolledPlant
 from ._water import PointMotion, fluid_at
 
-__all__ = ["coordinates", "observed", "observer", "quantities", "quaternions", "schema"]
+__all__ = ["coordinates", "observed", "observer", "quantities", "schema"]
 
 AXES: dict[str, tuple[str, ...]] = {
     "xyz": ("x", "y", "z"),
@@ -218,15 +217,6 @@ def observed(
                 rows |= zip(names, values, strict=True)
         out[name] = np.stack([np.asarray(x) for x in rows.values()])
     return out
-
-
-def quaternions(R: np.ndarray, before: np.ndarray | None) -> np.ndarray:
-    """Quaternions (time, nb, 4) of rotation matrices (time, nb, 3, 3); the sign never jumps, nor from `before` (nb, 4)."""
-    q = quaternion_from_matrix(R)
-    first = np.array([1.0, 0.0, 0.0, 0.0]) if before is None else before
-    chain = np.concatenate([np.broadcast_to(first, (1, *q.shape[1:])), q])
-    flips = np.where(np.sum(chain[1:] * chain[:-1], axis=-1) < 0.0, -1.0, 1.0)
-    return q * np.cumprod(flips, axis=0)[..., None]
 
 
 def observer(plant: Plant, motion: Callable[..., PointMotion]) -> Compiled:
