@@ -507,8 +507,11 @@ class _Reader:
         key = path[0] if path else None
         if path[2:] == ("quantity",):
             section, i = self._place(path)[:2]
-            if str(self.data[section][i]["quantity"]).partition(".")[0] in ALWAYS:
+            head = str(self.data[section][i]["quantity"]).partition(".")[0]
+            if head in ALWAYS:
                 return True
+            if head == "signal" and self.broken & {"controller", "sensors"}:
+                return False
         if not path or path[2:] == ("quantity",):
             acting = {"thrusters", "joints", "terrain", "materials", "contact", "environment", "external", "components", ""}
             return not self.broken & acting

@@ -176,10 +176,10 @@ class Simulation:
         self.signals: dict[str, str] = {} if self.controller is None else dict(self.controller.signals)
         """Signals of the controller, name to unit."""
         self._quantities = quantities(self.plant, self.signals)
-        check_events(self.events, self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
         self.reset()
+        check_events(self.events, self.plant, self.signals, self._at.t)
 
     # -- construction -------------------------------------------------------------------------------------------------------
 
