@@ -15,7 +15,7 @@ FAST_TESTS = $(wildcard \
 	tests/verification/test_thrusters.py tests/verification/test_energy_audit.py tests/scenarios/test_recording.py \
 	tests/cli/test_run_folders.py tests/cli/test_compare.py)
 
-.PHONY: demo check test lint docs-tables docs-times crosscheck clean
+.PHONY: demo check test style lint docs-tables docs-times crosscheck clean
 
 demo: $(VENV)/run
 	$(BIN)/hydromechs run station_keeping --show
@@ -24,13 +24,15 @@ demo: $(VENV)/run
 check: lint
 	$(BIN)/pytest $(TEST_ARGS) $(FAST_TESTS)
 
-# Before every merge: everything.
-test: lint
+# Before every merge: everything. Types are among the tests, beside the others.
+test: style
 	$(BIN)/pytest $(TEST_ARGS)
 
-lint: $(VENV)/dev
+style: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint: style
 	$(BIN)/mypy
 
 # Rewrites the tables of the documentation: counts anew, times from the reports in docs/data.

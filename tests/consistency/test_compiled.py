@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from dataclasses import replace
@@ -433,6 +434,32 @@ def test_cache_entries_are_checked_and_rebuilt(tmp_path, monkeypatch):
     assert not list(tmp_path.glob("*.part"))
     monkeypatch.setenv("HYDROMECHS_CACHE", "/proc/nowhere")  # cannot be written: no cache, no error
     assert cached("k", build) == b"code"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file locks there")
+def test_what_several_ask_for_at_once_is_built_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
+    start, made, got = threading.Barrier(4), [], []
+
+    def build():
+        made.append(1)
+        time.sleep(0.1)
+        return b"code"
+
+    def ask():
+        start.wait()
+        got.append(cached("k", build))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert got == [b"code"] * 4 and len(made) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["k.o"]  # and the lock is gone
+    with pytest.raises(ZeroDivisionError):
+        cached("other", lambda: b"%d" % (1 // 0))
+    assert cached("other", build) == b"code"  # a build that fails lets go of its lock
 
 
 def test_a_damaged_cache_does_not_harm_a_model(tmp_path, monkeypatch):

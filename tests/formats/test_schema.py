@@ -37,7 +37,7 @@ def entries() -> list[tuple[str, str, dict]]:
 
 def test_every_field_has_a_description_with_its_unit():
     texts = "hydromechs name description world sources bodies parent joint inertia hydro shapes shape type axes"
-    no_unit = f"{texts} origin mdh branch parts orientation points file contact axis matrix visual role".split()
+    no_unit = f"{texts} origin mdh branch parts orientation points file contact axis matrix visual role parameters".split()
     for name, key, field in entries():
         assert field.get("description"), f"{name}.{key}"
         assert key in no_unit or "[" in field["description"], f"{name}.{key} has no unit"

@@ -1,5 +1,7 @@
 """Recorded quaternions: the sign follows from the configuration, never jumps, and is the same after a resume."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,42 @@ def test_signs_never_jump_and_do_not_depend_on_the_way(seed):
     for k, body in enumerate(model.bodies):
         if isinstance(body.joint, joints.Free) and body.parent is None and body.joint.placement == hm.Origin():
             assert whole[:, k] == pytest.approx(path[:, model.q_slices[k]][:, 3:], abs=1e-12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wheel(joints.OwnJoint):
+    """Turns about y by three times its coordinate."""
+
+    def pose(self, q):
+        c, s = np.cos(3.0 * q[0]), np.sin(3.0 * q[0])
+        return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]), np.zeros(3)
+
+    def subspace(self, q):
+        return np.array([[0.0], [0.0], [0.0], [0.0], [3.0], [0.0]])
+
+    def subspace_rate(self, q, v):
+        return np.zeros((6, 1))
+
+
+def test_a_joint_of_a_users_own_counts_with_w_above_zero():
+    """So the sign is a function of the configuration there, too; what it carries follows."""
+    rod = hm.Inertia(mass=2.0, tensor=(0.1, 0.2, 0.2, 0.0, 0.0, 0.0))
+    model = hm.Model(
+        name="own",
+        bodies=[
+            hm.Body(name="hull", joint=joints.Free(), inertia=rod),
+            hm.Body(name="wheel", parent="hull", joint=Wheel(placement=hm.Origin((0.1, 0, 0), (0.2, 0, 0))), inertia=rod),
+            hm.Body(name="arm", parent="wheel", joint=joints.Revolute(axis=(0, 0, 1)), inertia=rod),
+        ],
+    )
+    q = np.array(
+        [retract(model, model.initial().q, t * np.array([0, 0, 0, 0.5, 0.2, 2.0, 1.0, 0.7])) for t in np.arange(0, 6, 0.1)]
+    )
+    R, found = rotations(model, q), Orientations(model)
+    whole = found(R, q)
+    back = np.array([[quaternion_matrix(x) for x in row] for row in whole])
+    assert np.abs(back - R).max() < 1e-12 and np.array_equal(found(R[40:], q[40:]), whole[40:])
+    assert (whole[0, :, 0] >= 0.0).all() and (np.sum(whole[:, 0] * q[:, 3:7], axis=-1) > 0.0).all()
 
 
 def test_all_that_is_recorded_is_the_same_after_a_resume():

@@ -36,7 +36,7 @@ duration: 2
 def folder(tmp_path):
     """A scenario with the two components of the documentation beside it."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
-    classes = [re.split(r"\n(?=buoy = |prop = )", block)[0] for block in blocks]
+    classes = [re.split(r"\n(?=buoy = |prop = |law = )", block)[0] for block in blocks]
     (tmp_path / "own.py").write_text(
         "from __future__ import annotations\n" + "\n".join(classes) + "\nopen('ran', 'w').close()\n"
     )
@@ -186,7 +186,7 @@ def test_run_without_code_refuses(folder, monkeypatch):
     result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])
     assert result.exit_code != 0 and not Path("ran").exists()
     assert "runs Python code" in str(result.exception or result.output)
-    loader = "hydromechs.scenario._code:_module_of_file"
+    loader = "hydromechs.model._code_call:module_afresh"
     (folder / "sly.yaml").write_text(
         re.sub(
             r"components:.*?commands",

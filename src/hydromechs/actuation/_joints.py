@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hydromechs.model import JointPart, Model, joints
-from hydromechs.model.component import Action, Component, JointNow, Mobility, Mode, Now, Output, Slot, Values
-from hydromechs.spatial import norm, quaternion_exp, rotation_between
+from hydromechs.model import JointPart, Model, MovingStep, joints
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values
+from hydromechs.spatial import norm
 from hydromechs.values import Array, NotNegative, Scalar, check_fields
 
 from ._drive import Drive
@@ -33,22 +33,29 @@ def _checked_part(model: Model, joint: str, what: str) -> JointPart:
     """The joint called `joint`; an error if nothing can act in it."""
     part = model.joint_part(joint)
     if isinstance(part.joint, joints.Free):
-        raise ValueError(f"joint of body {joint!r} is free; {what} a revolute, prismatic, helical or ball joint")
+        raise ValueError(f"joint of body {joint!r} is free; {what} a joint of another kind")
     return part
 
 
 def _axes(part: JointPart) -> tuple[str, ...]:
-    """Names of its degrees of freedom: one without a name, or three."""
-    return AXES if isinstance(part.joint, joints.Ball) else ("",)
+    """Names of its degrees of freedom: one without a name; three of a ball joint; "v1", "v2", ... of a user's own."""
+    if isinstance(part.joint, joints.Ball):
+        return AXES
+    return ("",) if part.joint.nv == 1 else tuple(f"v{k + 1}" for k in range(part.joint.nv))
 
 
 def _named(axis: str, name: str) -> str:
     return f"{name}.{axis}" if axis and name else axis or name
 
 
-def _turned(joint: JointNow) -> Array:
-    """Rotation vector of a ball joint from its zero orientation, in the body's axes [rad], shape (3,)."""
-    return rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), joint.q)
+def _chart(part: JointPart) -> MovingStep:
+    """What knows the configurations of a joint."""
+    return next(step for step in part.joint.steps(0, 0) if isinstance(step, MovingStep))
+
+
+def _turned(part: JointPart, q: Array) -> Array:
+    """Coordinates of a joint from its zero configuration, the rotation vector of a ball joint, shape (nv,)."""
+    return _chart(part).difference(np.array(part.joint.neutral_q), q)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +64,8 @@ class JointDrive(Component):
 
     A drive that is told positions follows a target that moves between two commands, r(t) = command + rate (t − at): the held
     inputs "rate" and "at" say how fast, and when the target is at the commanded position; the rate is 0 unless set.
-    In a ball joint the command is the rotation vector of a target at rest; its error is the rotation from here to there.
+    In a ball joint the command is the rotation vector of a target at rest; its error is the rotation from here to there. In a
+    joint of a user's own with several velocities it is, as there, the target in the chart around the zero configuration.
     """
 
     kind = "actuator"
@@ -95,7 +103,7 @@ class JointDrive(Component):
         for k, axis in enumerate(_axes(part)):
             start = _position(part, k) if self.drive.commands_position else 0.0
             unit = self.drive.unit
-            if isinstance(part.joint, joints.Prismatic):
+            if part.joint.unit == "m":
                 unit = {"rad": "m", "N m": "N"}.get(unit, unit)
             out.append(Slot(axis, start, unit, limits=self.drive.limits))
         if self._follows(part):
@@ -104,7 +112,7 @@ class JointDrive(Component):
 
     def _follows(self, part: JointPart) -> bool:
         """Whether its target can move between two commands."""
-        return self.drive.commands_position and not isinstance(part.joint, joints.Ball)
+        return self.drive.commands_position and part.joint.nv == 1
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Force, rates of the drive's states, and the rotor's inertia."""
@@ -116,10 +124,12 @@ class JointDrive(Component):
         if self._follows(joint.part):
             commands = [commands[0] + u["rate"] * (now.t - u["at"])]
             speed = joint.v - u["rate"]
-        if len(axes) == 3:
-            at = [0.0, 0.0, 0.0]
+        if len(axes) > 1:
+            at = [0.0] * len(axes)
             if self.drive.commands_position:
-                commands = list(rotation_between(joint.q, quaternion_exp(np.array(commands))))
+                chart = _chart(joint.part)
+                target = chart.retract(np.array(joint.part.joint.neutral_q), np.array(commands))
+                commands = list(chart.difference(joint.q, target))
         tau: list[Scalar] = []
         saturated: list[Scalar] = []
         rates: dict[str, Scalar] = {}
@@ -144,9 +154,9 @@ class JointDrive(Component):
 
 def _position(part: JointPart, k: int) -> Callable[[Array], float]:
     """A function of the configuration: the k-th command that holds a joint where it is."""
-    if not isinstance(part.joint, joints.Ball):
+    if part.joint.nv == 1:
         return lambda q: float(q[part.q][0])
-    return lambda q: float(rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), q[part.q])[k])
+    return lambda q: float(_turned(part, q[part.q])[k])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +244,10 @@ class JointStops(Component):
         if not isinstance(self.stops, Stops):
             raise TypeError(f"stops of joint {self.joint!r} is {self.stops!r}, must be drives.Stops(...)")
         part = _checked_part(model, self.joint, "stops need")
+        if isinstance(part.joint, joints.OwnJoint) and part.joint.nv > 1:
+            raise ValueError(
+                f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities; stops need one, or a ball joint"
+            )
         if isinstance(part.joint, joints.Ball) and not (0.0 < self.stops.upper < math.pi and self.stops.lower <= 0.0):
             raise ValueError(
                 f"stops of the ball joint {self.joint!r}: upper is {self.stops.upper:.6g} rad, must be above 0 and below π: "
@@ -246,7 +260,7 @@ class JointStops(Component):
         if len(joint.v) == 1:
             q, qd, out = joint.q[0], joint.v[0], np.ones(1)
         else:
-            phi = _turned(joint)
+            phi = _turned(joint.part, joint.q)
             q = norm(phi)
             out = phi / (q + TINY)
             qd = out @ joint.v

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hydromechs.errors import ModelError, ScenarioError
+from hydromechs.values import is_path
 
 __all__ = ["check_file"]
 
@@ -35,13 +36,18 @@ def check_file(file: str, console: Console) -> bool:
 
 def _good(file: str) -> str:
     """What to say of a file without faults."""
-    from hydromechs.formats import is_scenario_file, with_lines
+    from hydromechs.formats import is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
+    from hydromechs.model.code import joint_code_faults, named_joints
     from hydromechs.scenario import code_faults, scenario_slips, trial_faults
 
     if file not in scenario_names() and not is_scenario_file(file):
-        load(file)
-        return f"{file}: good"
+        model = load_file(file) if is_path(file) else load(file)
+        faults = joint_code_faults(model)
+        if faults:
+            raise ModelError(file, with_lines(faults, file))
+        runs = ", ".join(named_joints(model))
+        return f"{file}: good{'; loading it runs ' if runs else ''}{runs}"
     scenario = load_scenario(file)
     faults = code_faults(scenario) or trial_faults(scenario)
     if faults:

@@ -124,7 +124,7 @@ def print_commands(plant: Plant, console: Console) -> None:
 
 def _joint(joint: joints.Joint | joints.Composite) -> str:
     parts = joint.parts if isinstance(joint, joints.Composite) else (joint,)
-    return "+".join(type(part).__name__.lower() for part in parts)
+    return "+".join(part.kind for part in parts)
 
 
 def _drag(data: Hydro | HydroModel | None) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -49,24 +49,55 @@ def source_hash() -> str:
 def cached(key: str, build: Callable[[], bytes]) -> bytes:
     """What `build` makes, from the cache if it is there and intact.
 
-    Several processes may ask for the same key at once: each writes a file of its own and renames it, so that a reader
-    finds a complete entry or none. A folder that cannot be written, or no home folder, means no cache, not an error.
+    Several processes may ask for the same key at once: one builds, the others wait for it where the system can lock files.
+    An entry is written to a file of its own and renamed, so that a reader finds a complete one or none. A folder that cannot
+    be written, or no home folder, means no cache, not an error.
     """
     try:
         file = cache_folder() / f"{key}.o"
     except RuntimeError:
         return build()
+    entry = _read(file)
+    if entry is not None:
+        return entry
+    with _one_at_a_time(file.with_suffix(".lock")):
+        entry = _read(file)
+        if entry is None:
+            entry = build()
+            _write(file, entry)
+    return entry
+
+
+def _read(file: Path) -> bytes | None:
+    """The code in a file, or None if it is not there or not intact."""
     try:
         entry = file.read_bytes()
-        head = len(MAGIC) + 32
-        if entry.startswith(MAGIC) and hashlib.sha256(entry[head:]).digest() == entry[len(MAGIC) : head]:
-            return entry[head:]
     except OSError:
-        pass
-    code = build()
+        return None
+    head = len(MAGIC) + 32
+    good = entry.startswith(MAGIC) and hashlib.sha256(entry[head:]).digest() == entry[len(MAGIC) : head]
+    return entry[head:] if good else None
+
+
+@contextlib.contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    """Hold a lock file, which a process that dies lets go; without locks, or a folder that can be written, go on."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl  # not on Windows
+
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            handle = stack.enter_context(lock.open("w"))
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            stack.callback(lock.unlink, missing_ok=True)
+        yield
+
+
+def _write(file: Path, code: bytes) -> None:
+    """Write code to a file, all of it or nothing."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f"{key[:16]}.", suffix=".part")
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f"{file.stem[:16]}.", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as out:
                 out.write(MAGIC + hashlib.sha256(code).digest() + code)
@@ -75,4 +106,3 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-    return code

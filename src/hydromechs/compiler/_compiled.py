@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -45,7 +46,7 @@ class Recipe(NamedTuple):
     rolled: Callable[[], Rolled] | None = None
     """Makes the loop that is compiled in place of a trace; None for a trace."""
     seldom: bool = False
-    """Called so seldom that the time of compiling counts more than that of running."""
+    """Called so seldom that for single calls the time of compiling counts more than that of running."""
 
     def program(self) -> Program | Rolled:
         """Trace it, or make the loop."""
@@ -110,7 +111,7 @@ class MachineCode(abc.ABC):
                 key = fingerprint(
                     source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *target(), *versions
                 )
-                code = cached(key, lambda: object_code(self._text(lanes), r.seldom))
+                code = cached(key, lambda: object_code(self._text(lanes), r.seldom and lanes == 1))
                 self._code[lanes] = LoadedCode(code, self._arguments, lanes)
             return self._code[lanes]
 
@@ -221,6 +222,7 @@ class Compiled(MachineCode):
         return outs
 
 
+@cache
 def _version(package: str) -> str:
     """Version of a package from its metadata, which needs no import, or else from the package itself."""
     try:

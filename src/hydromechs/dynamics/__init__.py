@@ -1,7 +1,7 @@
 """Dynamics of forests of rigid bodies. It knows nothing of water: it takes added inertias and wrenches per body."""
 
 from ._articulated_body import articulated_body, rigid_bias, velocity_force
-from ._chart import chart_rate, difference, retract
+from ._chart import chart_rate, difference, moving_steps, retract
 from ._closed_chain import (
     ClosedChains,
     Holding,
@@ -35,7 +35,7 @@ from ._energy import kinetic_energy, momentum, potential_energy
 from ._generalized_force import generalized_force
 from ._inverse_dynamics import accelerations, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
-from ._kinematics import Bias, BodyKinematics, Kinematics, body_kinematics, kinematics, world_vector
+from ._kinematics import Bias, BodyKinematics, Kinematics, StepSubspace, body_kinematics, kinematics, world_vector
 from ._manifold import displacement, integrate
 from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
@@ -62,6 +62,7 @@ __all__ = [
     "OpenChain",
     "PseudoInertia",
     "Star",
+    "StepSubspace",
     "accelerated",
     "accelerations",
     "ad_matrix",
@@ -102,6 +103,7 @@ __all__ = [
     "momentum",
     "momentum_matrix",
     "moved_back",
+    "moving_steps",
     "open_chains",
     "outward",
     "passed_on",

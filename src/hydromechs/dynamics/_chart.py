@@ -1,21 +1,25 @@
 """Coordinates of the configurations around one of them, in which any Runge-Kutta method keeps its order (Munthe-Kaas 1999).
 
 A configuration is q ⊕ u with u (nv,) from a vector space: angles and displacements add, orientations turn by the exponential
-map, the position of a free joint moves in world axes. Every step of an integrator starts at u = 0 of a new chart.
+map, the position of a free joint moves in world axes, a joint of a user's own moves in its chart. Every step of an integrator
+starts at u = 0 of a new chart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, HelicalStep, Model, PrismaticStep, RevoluteStep, SlideStep
-from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between
+from hydromechs.model import Model, MovingStep
 from hydromechs.values import Array
 
-__all__ = ["chart_rate", "difference", "retract"]
+__all__ = ["chart_rate", "difference", "moving_steps", "retract"]
 
-SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0)
-"""(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; cut off, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
+
+def moving_steps(model: Model) -> Iterator[MovingStep]:
+    """The steps of all joints that move."""
+    return (step for steps in model.steps for step in steps if isinstance(step, MovingStep))
 
 
 def retract(model: Model, q: Array, u: Array) -> Array:
@@ -27,18 +31,8 @@ def retract(model: Model, q: Array, u: Array) -> Array:
         u: Coordinates, shape (nv,).
     """
     out = list(q)
-    for steps in model.steps:
-        for step in steps:
-            match step:
-                case RevoluteStep() | PrismaticStep() | HelicalStep() | SlideStep():
-                    out[step.iq] = q[step.iq] + u[step.iv]
-                case BallStep():
-                    at = slice(step.iq, step.iq + 4)
-                    out[at] = quaternion_product(q[at], quaternion_exp(u[step.iv : step.iv + 3]))
-                case FreeStep():
-                    at, turned = slice(step.iq + 3, step.iq + 7), u[step.iv + 3 : step.iv + 6]
-                    out[step.iq : step.iq + 3] = [q[step.iq + k] + u[step.iv + k] for k in range(3)]
-                    out[at] = quaternion_product(q[at], quaternion_exp(turned))
+    for step in moving_steps(model):
+        out[step.at_q] = step.retract(np.asarray(q[step.at_q]), np.asarray(u[step.at_v]))
     return np.array(out)
 
 
@@ -55,29 +49,11 @@ def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
         v: Velocity, shape (nv,).
     """
     out = list(v)
-    for steps in model.steps:
-        for step in steps:
-            match step:
-                case BallStep():
-                    at = slice(step.iv, step.iv + 3)
-                    out[at] = _turning(u[at], v[at])
-                case FreeStep():
-                    at = slice(step.iv + 3, step.iv + 6)
-                    out[at] = _turning(u[at], v[at])
-                    R = quaternion_matrix(q[step.iq + 3 : step.iq + 7])
-                    out[step.iv : step.iv + 3] = R @ np.asarray(v[step.iv : step.iv + 3])
+    for step in moving_steps(model):
+        if step.turning:
+            at = step.at_v
+            out[at] = step.chart_rate(np.asarray(q[step.at_q]), np.asarray(u[at]), np.asarray(v[at]))
     return np.array(out)
-
-
-def _turning(u: Array, w: Array) -> Array:
-    """Rate of the exponential coordinates u of an orientation that turns with ω, shape (3,)."""
-    u, w = np.asarray(u), np.asarray(w)
-    square = u @ u
-    c = SERIES[-1]
-    for coefficient in reversed(SERIES[:-1]):
-        c = c * square + coefficient
-    across = cross(u, w)
-    return w + 0.5 * across + c * cross(u, across)
 
 
 def difference(model: Model, q: Array, q_other: Array) -> Array:
@@ -89,16 +65,6 @@ def difference(model: Model, q: Array, q_other: Array) -> Array:
         q_other: The other configuration, shape (nq,).
     """
     out: list = [0.0] * model.nv
-    for steps in model.steps:
-        for step in steps:
-            match step:
-                case RevoluteStep() | PrismaticStep() | HelicalStep() | SlideStep():
-                    out[step.iv] = q_other[step.iq] - q[step.iq]
-                case BallStep():
-                    at = slice(step.iq, step.iq + 4)
-                    out[step.iv : step.iv + 3] = turn_between(q[at], q_other[at])[0]
-                case FreeStep():
-                    at = slice(step.iq + 3, step.iq + 7)
-                    out[step.iv : step.iv + 3] = [q_other[step.iq + k] - q[step.iq + k] for k in range(3)]
-                    out[step.iv + 3 : step.iv + 6] = turn_between(q[at], q_other[at])[0]
+    for step in moving_steps(model):
+        out[step.at_v] = step.difference(np.asarray(q[step.at_q]), np.asarray(q_other[step.at_q]))
     return np.array(out)

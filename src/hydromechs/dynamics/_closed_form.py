@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model import BallStep, FreeStep, Model, motion_subspace
+from hydromechs.model import Model, MovingStep
 from hydromechs.spatial import Path, cross, motion_cross, skew
 from hydromechs.values import Array
 
@@ -53,6 +53,8 @@ class BodyJacobian(NamedTuple):
     """Columns, shape (6, n)."""
     rate: Array
     """J̇ at the velocity v, shape (6, n)."""
+    bends: tuple[tuple[int, int, Array], ...] = ()
+    """(k, j, ∂_k J_j) of velocities k and j, counted in `dofs`, of steps whose own subspace changes with their coordinates."""
 
 
 class Blocks(NamedTuple):
@@ -85,7 +87,9 @@ def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobia
 
     A step that moves with V_J carries over what is before it and adds its own columns ϕ:
 
-        J = (X J_before, ϕ),       J̇ = (X J̇_before − V_J × (X J_before), 0)
+        J = (X J_before, ϕ),       J̇ = (X J̇_before − V_J × (X J_before), ϕ̇)
+
+    ϕ̇ = Σ ∂_k ϕ v_k is 0 but for joints of a user's own.
 
     Args:
         model: The mechanism.
@@ -94,19 +98,22 @@ def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobia
     """
     out: list[BodyJacobian] = []
     root = BodyJacobian((), (), np.zeros((6, 0)), np.zeros((6, 0)))
-    for parent, steps, path in zip(model.parent, model.steps, kin.paths, strict=True):
-        dofs, stage, J, rate = root if parent < 0 else out[parent]
-        for step, X in zip(steps, path.steps, strict=True):
+    for parent, steps, path, subspaces in zip(model.parent, model.steps, kin.paths, kin.own, strict=True):
+        dofs, stage, J, rate, bends = root if parent < 0 else out[parent]
+        for step, X, own in zip(steps, path.steps, subspaces, strict=True):
             J, rate = Path((X,)).motion(J), Path((X,)).motion(rate)
-            own = motion_subspace((step,), (X,))
-            n = own.shape[1]
-            if n:
-                V_J = own @ v[step.iv : step.iv + n]
-                rate = np.concatenate([rate - motion_cross(V_J, J), np.zeros((6, n))], axis=1)
-                J = np.concatenate([J, own], axis=1)
+            bends = tuple((k, j, Path((X,)).motion(column)) for k, j, column in bends)
+            if own is not None:
+                n, m, moving = step.nv, len(dofs), v[step.at_v]
+                own_rate = np.zeros((6, n))
+                if own.changes is not None:
+                    own_rate = sum((change * x for change, x in zip(own.changes, moving, strict=True)), own_rate)
+                    bends += tuple((m + k, m + j, own.changes[k][:, j]) for k in range(n) for j in range(n))
+                rate = np.concatenate([rate - motion_cross(own.S @ moving, J), own_rate], axis=1)
+                J = np.concatenate([J, own.S], axis=1)
                 stage = (*stage, *[stage[-1] + 1 if stage else 0] * n)
                 dofs = (*dofs, *range(step.iv, step.iv + n))
-        out.append(BodyJacobian(dofs, stage, J, rate))
+        out.append(BodyJacobian(dofs, stage, J, rate, bends))
     return tuple(out)
 
 
@@ -192,13 +199,16 @@ def coriolis_matrix(
 def jacobian_derivatives(body: BodyJacobian) -> Array:
     """∂_k J of one body: column j is −J_k × J_j if j is upstream of k, else 0; [k, :, j], shape (n, 6, n).
 
-    What lies before a moving frame is seen to move the other way; what lies in it or after it is not changed.
+    What lies before a moving frame is seen to move the other way; what lies in it or after it is not changed, but for the
+    subspaces of a user's own that change with their own coordinates.
     """
     n = len(body.dofs)
     out = np.zeros((n, 6, n), dtype=body.J.dtype)
     for k in range(n):
         before = sum(s < body.stage[k] for s in body.stage)  # stages ascend
         out[k, :, :before] = -motion_cross(body.J[:, k], body.J[:, :before])
+    for k, j, column in body.bends:
+        out[k, :, j] = column
     return out
 
 
@@ -223,30 +233,29 @@ def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], ine
     return np.array(out).reshape(model.nv, model.nv, model.nv)
 
 
-def structure_matrix(model: Model, momentum: Array) -> Array:
+def structure_matrix(model: Model, kin: Kinematics, momentum: Array) -> Array:
     """G with G_ij = Σ_k μ_k c^k_ij, [e_i, e_j] = Σ_k c^k_ij e_k: the structure constants of the joints' groups, shape (nv, nv).
 
     −[[0, p̂], [p̂, l̂]] with μ = (p, l) for a free joint, −l̂ with μ = l for a ball, 0 for the others; between joints 0.
 
     Args:
         model: The mechanism.
+        kin: Its kinematics, of which only the configuration counts.
         momentum: Generalised momentum μ = M v, shape (nv,).
     """
     rows = _square(model)
-    for steps in model.steps:
-        for step in steps:
-            if isinstance(step, FreeStep | BallStep):
-                n = 6 if isinstance(step, FreeStep) else 3
-                own = momentum[step.iv : step.iv + n]
-                G = momentum_matrix(own) if n == 6 else -skew(own)
-                for i in range(n):
-                    for j in range(n):
-                        rows[step.iv + i][step.iv + j] = G[i, j]
+    for steps, subspaces in zip(model.steps, kin.own, strict=True):
+        for step, own in zip(steps, subspaces, strict=True):
+            if isinstance(step, MovingStep) and own is not None and own.brackets is not None:
+                mu = momentum[step.at_v]
+                for i in range(step.nv):
+                    for j in range(step.nv):
+                        rows[step.iv + i][step.iv + j] = mu @ own.brackets[:, i, j]
     return np.array(rows).reshape(model.nv, model.nv)
 
 
 def coriolis_matrix_lagrange(
-    model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None], v: Array
+    model: Model, kin: Kinematics, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None], v: Array
 ) -> Array:
     """C(Q, v) of Lagrange's equations in quasi-velocities, eqs. (6) and (20) with their errors corrected, shape (nv, nv).
 
@@ -256,13 +265,14 @@ def coriolis_matrix_lagrange(
 
     Args:
         model: The mechanism.
+        kin: Its kinematics, of which only the configuration counts.
         jacobians: Of `body_jacobians`.
         inertia: I of each body, constant in its own frame, shape (6, 6) each, or None.
         v: Velocity, shape (nv,).
     """
     M = mass_matrix_from_jacobians(model, jacobians, inertia)
     changes = mass_matrix_derivatives(model, jacobians, inertia)
-    C = structure_matrix(model, M @ v)
+    C = structure_matrix(model, kin, M @ v)
     for k in range(model.nv):
         C = C + changes[k] * v[k]
     return C - 0.5 * np.stack([change @ v for change in changes]) if model.nv else C

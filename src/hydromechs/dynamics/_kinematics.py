@@ -10,23 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import (
-    BallStep,
-    FreeStep,
-    HelicalStep,
-    Model,
-    PrismaticStep,
-    RevoluteStep,
-    SlideStep,
-    motion_subspace,
-    transformation,
-)
+from hydromechs.model import Model, MovingStep, motion_subspace, transformation
 from hydromechs.spatial import Path, cross, motion_cross
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Bias", "BodyKinematics", "Kinematics", "body_kinematics", "kinematics", "world_vector"]
-
-MOVING = (RevoluteStep, PrismaticStep, HelicalStep, SlideStep, BallStep, FreeStep)
+__all__ = ["Bias", "BodyKinematics", "Kinematics", "StepSubspace", "body_kinematics", "kinematics", "world_vector"]
 
 
 class Bias(NamedTuple):
@@ -36,6 +24,17 @@ class Bias(NamedTuple):
     """Centripetal acceleration of the body's origin as a point of the parent, in the parent's axes [m/s²], shape (3,)."""
     own: Array
     """What the joint's own velocity adds, in the body's axes [m/s², rad/s²], shape (6,)."""
+
+
+class StepSubspace(NamedTuple):
+    """Motion subspace of one step that moves, in axes of the frame right after it."""
+
+    S: Array
+    """V_J = S v, shape (6, n)."""
+    changes: Array | None
+    """∂_k S along its velocities, [k, :, :], shape (n, 6, n); None where S is constant."""
+    brackets: Array | None
+    """c with [e_i, e_j] = Σ_k c^k_ij e_k, [k, i, j], shape (n, n, n); None for 0."""
 
 
 class BodyKinematics(NamedTuple):
@@ -55,6 +54,8 @@ class BodyKinematics(NamedTuple):
     """Axes in the world, shape (3, 3)."""
     p_WB: Array
     """Origin in the world [m], shape (3,)."""
+    own: tuple[StepSubspace | None, ...]
+    """What each step of the joint moves with; None for constant steps."""
 
 
 class Kinematics(NamedTuple):
@@ -74,6 +75,8 @@ class Kinematics(NamedTuple):
     """Axes in the world, shape (3, 3)."""
     p_WB: tuple[Array, ...]
     """Origin in the world [m], shape (3,)."""
+    own: tuple[tuple[StepSubspace | None, ...], ...] = ()
+    """What each step of the joints moves with."""
 
 
 def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Kinematics:
@@ -116,26 +119,38 @@ def body_kinematics(
         pose: Axes (3, 3) and origin (3,) of the parent in the world; None for the world itself.
     """
     path = Path(tuple(transformation(step, q) for step in steps))
-    V, zeta, c = _across_joint(steps, path.steps, V_parent, v)
+    V, zeta, c = _across_joint(steps, path.steps, V_parent, q, v)
     R, p = path.pose()
     if pose is not None:
         R, p = pose[0] @ R, pose[1] + pose[0] @ p
-    return BodyKinematics(path, motion_subspace(steps, path.steps), V, zeta, c, R, p)
+    own = tuple(_own_subspace(step, q) for step in steps)
+    return BodyKinematics(path, motion_subspace(steps, path.steps, q), V, zeta, c, R, p, own)
 
 
-def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array, v: Array) -> tuple[Array, Bias, Bias]:
+def _own_subspace(step: Any, q: Array) -> StepSubspace | None:
+    """What a step moves with."""
+    if not isinstance(step, MovingStep):
+        return None
+    at = np.asarray(q[step.at_q])
+    return StepSubspace(step.subspace(at), step.subspace_changes(at), step.brackets(at))
+
+
+def _across_joint(
+    steps: Sequence[Any], transformations: Sequence[Any], V: Array, q: Array, v: Array
+) -> tuple[Array, Bias, Bias]:
     """Velocity after a joint and the two bias accelerations that arise across it, from one moving step to the next.
 
     The origin of the next frame, at p, has the centripetal acceleration ω × (ω × p) as a point of the frame before. A step
-    that moves with V_J = (v_J, ω_J) in its own axes adds (2 ω × v_J + ω_J × v_J, ω × ω_J) to ζ, with ω before the joint,
-    and V × V_J to c.
+    that moves with V_J = S v = (v_J, ω_J) in its own axes adds (2 ω × v_J + ω_J × v_J, ω × ω_J) + Ṡ v to ζ, with ω before the
+    joint, and V × V_J + Ṡ v to c.
     """
     zeta = c = np.zeros(6)
     swing = None
     stretch: list = []
     for k, (step, X) in enumerate(zip(steps, transformations, strict=True)):
         stretch.append(X)
-        if not isinstance(step, MOVING) and k + 1 < len(steps):
+        moves = isinstance(step, MovingStep)
+        if not moves and k + 1 < len(steps):
             continue
         path, w = Path(tuple(stretch)), V[3:]
         p = path.pose()[1]
@@ -145,40 +160,17 @@ def _across_joint(steps: Sequence[Any], transformations: Sequence[Any], V: Array
         else:
             zeta = path.motion(zeta + np.concatenate([across, np.zeros(3)]))
         V, c, stretch = path.motion(V), path.motion(c), []
-        w = V[3:]
-        match step:
-            case RevoluteStep() | BallStep():
-                V_J = np.concatenate([np.zeros(3), _angular(step, v)])
-                own = np.concatenate([np.zeros(3), cross(w, V_J[3:])])
-            case PrismaticStep() | SlideStep():
-                V_J = np.concatenate([_linear(step, v), np.zeros(3)])
-                own = np.concatenate([2.0 * cross(w, V_J[:3]), np.zeros(3)])
-            case HelicalStep():  # ω_J × v_J = 0: both are along the axis
-                angular = _angular(step, v)
-                V_J = np.concatenate([step.advance * angular, angular])
-                own = np.concatenate([2.0 * cross(w, V_J[:3]), cross(w, V_J[3:])])
-            case FreeStep():
-                V_J = v[step.iv : step.iv + 6]
-                own = np.concatenate([2.0 * cross(w, V_J[:3]) + cross(V_J[3:], V_J[:3]), cross(w, V_J[3:])])
-            case _:
-                continue
+        if not moves:
+            continue
+        w, at_q, at_v = V[3:], np.asarray(q[step.at_q]), np.asarray(v[step.at_v])
+        V_J, S_rate = step.velocity(at_q, at_v), step.subspace_rate(at_q, at_v)
+        own = np.concatenate([2.0 * cross(w, V_J[:3]) + cross(V_J[3:], V_J[:3]), cross(w, V_J[3:])])
         zeta, c, V = zeta + own, c + motion_cross(V, V_J), V + V_J  # V × V_J = (V + V_J) × V_J
+        if S_rate is not None:
+            bent = S_rate @ at_v
+            zeta, c = zeta + bent, c + bent
     none = np.zeros(3)
     return V, Bias(none if swing is None else swing, zeta), Bias(none, c)
-
-
-def _angular(step: Any, v: Array) -> Array:
-    """ω_J of a revolute, helical or ball step in the axes after it, shape (3,)."""
-    if isinstance(step, BallStep):
-        return v[step.iv : step.iv + 3]
-    return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])
-
-
-def _linear(step: Any, v: Array) -> Array:
-    """v_J of a prismatic step, shape (3,)."""
-    if isinstance(step, SlideStep):
-        return np.array([d * v[step.iv] for d in step.direction])
-    return np.array([step.sign * v[step.iv] if k == step.axis else 0.0 for k in range(3)])
 
 
 def world_vector(model: Model, kin: Kinematics, a_W: Array) -> list[Array]:

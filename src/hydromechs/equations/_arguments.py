@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
+from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 from hydromechs.values import Array
 
 __all__ = ["array", "configuration", "dry", "fluid", "model_of", "point", "state", "torques", "wrenches"]
@@ -53,8 +53,8 @@ def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
     out = given.copy()
     for body, steps in zip(model.bodies, model.steps, strict=True):
         for step in steps:
-            if isinstance(step, FreeStep | BallStep):
-                start = step.iq + (3 if isinstance(step, FreeStep) else 0)
+            if isinstance(step, MovingStep) and step.quaternion is not None:
+                start = step.iq + step.quaternion
                 length = float(np.linalg.norm(out[start : start + 4]))
                 if abs(length - 1.0) > UNIT_TOLERANCE:
                     raise ValueError(

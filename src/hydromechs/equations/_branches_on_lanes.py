@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from hydromechs import compiler, dynamics, hydro
 from hydromechs.dynamics import Bias, Kinematics, inward, outward, world_acceleration
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Hydro, Model, RevoluteStep
+from hydromechs.model import Hydro, Model, MovingStep, RevoluteStep
 from hydromechs.spatial import Path, Turn
 from hydromechs.values import Array
 
@@ -224,7 +224,7 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
     for joints in zip(*branches, strict=True):
         kinds = {tuple(type(step) for step in steps) for steps in joints}
         for k, steps in enumerate(joints):
-            moving = next((i for i, step in enumerate(steps) if hasattr(step, "iq")), len(steps))
+            moving = next((i for i, step in enumerate(steps) if isinstance(step, MovingStep)), len(steps))
             if len(kinds) > 1:
                 R, p = Path(steps[:moving]).pose()
                 steps = (Turn(np.array(R), np.array(p)), *steps[moving:])

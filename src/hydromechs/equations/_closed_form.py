@@ -114,7 +114,7 @@ def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """
     model, q, v, v_f, a_f = _arguments(model, q, v, None, None)
     b = _bodies(model, q, v, v_f, a_f)
-    return dynamics.coriolis_matrix_lagrange(model, b.jacobians, b.inertia, v)
+    return dynamics.coriolis_matrix_lagrange(model, b.kin, b.jacobians, b.inertia, v)
 
 
 def closed_form(

@@ -442,14 +442,14 @@ class Dynamics(CompiledEquations):
             parameters: As in `forward_dynamics`.
         """
 
-        def ab(m: Model, v: Array, tau: Array, **others: Array) -> tuple[Array, Array]:
+        def ab(m: Model, q: Array, v: Array, tau: Array, **others: Array) -> tuple[Array, Array]:
             def vdot(displacement: Array, v: Array, tau: Array) -> Array:
-                return fossen.perturbed_dynamics(m, displacement=displacement, v=v, tau=tau, **others)
+                return fossen.perturbed_dynamics(m, q=q, displacement=displacement, v=v, tau=tau, **others)
 
-            return compiler.linearized(vdot, fossen.velocity_coupling(m, v), v, tau)
+            return compiler.linearized(vdot, fossen.velocity_coupling(m, q, v), v, tau)
 
         given, extra = self._options((q, v, tau), dict(fluid_velocity=fluid_velocity))
-        made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), ""), extra)
+        made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), "", seldom=True), extra)
         A, B = self._call(made, [q, v, tau, *given], parameters, None)
         return A, B
 

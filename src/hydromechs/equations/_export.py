@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hydromechs.compiler import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test, trace
-from hydromechs.model import Model
+from hydromechs.model import Model, joints
 from hydromechs.values import Array
 
 from . import _equations as equations
@@ -150,7 +150,9 @@ def _configuration(model: Model, rng: np.random.Generator) -> Array:
     for body in model.bodies:
         for part in body.joint.parts:
             x = rng.normal(size=part.nq)
-            if part.kind in ("free", "ball"):
+            if isinstance(part, joints.OwnJoint):
+                x = part.general_q(rng)
+            elif part.kind in ("free", "ball"):
                 x[-4:] /= np.linalg.norm(x[-4:])
             q += list(x)
     return np.array(q)
@@ -181,8 +183,8 @@ def _about(model: Model) -> list[str]:
         iq, iv = q.start, v.start
         for part in body.joint.parts:
             for rows, letter, start, meanings in (
-                (q_rows, "q", iq, COORDINATES[part.kind]),
-                (v_rows, "v", iv, RATES[part.kind]),
+                (q_rows, "q", iq, COORDINATES.get(part.kind, ((part.nq, f"{part.kind} [{part.unit}]"),))),
+                (v_rows, "v", iv, RATES.get(part.kind, ((part.nv, f"rate [{part.unit}/s]"),))),
             ):
                 for n, meaning in meanings:
                     rows.append(f"  {_range(letter, start, n):<10} {body.name}: {meaning}")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.model import BallStep, FreeStep, Hydro, Model
-from hydromechs.spatial import cross, motion_cross
+from hydromechs.model import Hydro, Model
+from hydromechs.spatial import cross
 from hydromechs.values import Array
 
 from . import _arguments as arguments
@@ -68,20 +68,18 @@ def perturbed_dynamics(model: Model, q: Array, v: Array, tau: Array, displacemen
     return forward_dynamics(model, dynamics.integrate(model, q, displacement, 1.0), v, tau, **options)
 
 
-def velocity_coupling(model: Model, v: Array) -> Array:
+def velocity_coupling(model: Model, q: Array, v: Array) -> Array:
     """K with d/dt δ = δv + K δ for a displacement δ in tangent coordinates: −[v, ·] of each joint's own group, shape (nv, nv).
 
     A displacement exp(δ) in front of a moving frame is carried along by the frame's velocity: δ̇ = δv − v × δ for a free
     joint, δ̇ = δv − ω × δ for a ball, δ̇ = δv for the others.
     """
-    rows = [[0.0] * model.nv for _ in range(model.nv)]
-    for steps in model.steps:
-        for step in steps:
-            if isinstance(step, FreeStep | BallStep):
-                n = 6 if isinstance(step, FreeStep) else 3
-                own = v[step.iv : step.iv + n]
-                product = motion_cross if n == 6 else cross
-                for k, unit in enumerate(np.eye(n)):
-                    for j, entry in enumerate(product(own, unit)):
-                        rows[step.iv + j][step.iv + k] = -entry
+    rows: list[list[Any]] = [[0.0] * model.nv for _ in range(model.nv)]
+    for step in dynamics.moving_steps(model):
+        c = step.brackets(np.asarray(q[step.at_q]))
+        if c is not None:
+            own = v[step.at_v]
+            for k in range(step.nv):
+                for j in range(step.nv):
+                    rows[step.iv + k][step.iv + j] = -(own @ c[k, :, j])
     return np.array(rows).reshape(model.nv, model.nv)

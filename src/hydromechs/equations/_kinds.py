@@ -13,7 +13,7 @@ import numpy as np
 
 from hydromechs import hydro
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Hydro, Model, PrismaticStep, RevoluteStep, RigidBody, SlideStep
+from hydromechs.model import Hydro, Model, MovingStep, OwnStep, PrismaticStep, RevoluteStep, RigidBody, SlideStep, opened
 from hydromechs.spatial import Path, Screw, Turn
 from hydromechs.values import Array
 
@@ -145,9 +145,15 @@ class Kinds(NamedTuple):
 def joint_of(model: Model, i: int, armature: Array | None) -> JointOf:
     """The joint of body i."""
     iq, iv, at = model.q_slices[i].start, model.v_slices[i].start, model.v_slices[i]
-    steps = tuple(s._replace(iq=s.iq - iq, iv=s.iv - iv) if hasattr(s, "iq") else _floats(s) for s in model.steps[i])
+    steps = tuple(_moved(s, iq, iv) if isinstance(s, MovingStep) else _floats(s) for s in model.steps[i])
     rotors = None if armature is None or not any(armature[at]) else np.asarray(armature[at], dtype=float)
     return JointOf(steps, model.free_rows[i], rotors, model.q_slices[i].stop - iq, at.stop - iv)
+
+
+def _moved(step: Any, iq: int, iv: int) -> Any:
+    """A moving step with its places counted from those of its joint; those of a user's own with its numbers apart."""
+    step = step._replace(iq=step.iq - iq, iv=step.iv - iv)
+    return opened(step) if isinstance(step, OwnStep) else step
 
 
 def _floats(step: Any) -> Any:
@@ -209,11 +215,11 @@ def _plain(joint: JointOf) -> JointOf:
 
     In a composition hinges turn about z and slides are along vectors, whatever axes they had.
     """
-    composed = sum(hasattr(s, "iq") for s in joint.steps) > 1
+    composed = sum(isinstance(s, MovingStep) for s in joint.steps) > 1
     steps: list[Any] = []
     stretch: list[Any] = []
     for step in joint.steps:
-        if not hasattr(step, "iq"):
+        if not isinstance(step, MovingStep):
             stretch.append(step)
             continue
         after: list[Any] = []

@@ -136,7 +136,7 @@ class CompiledEquations:
         outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
         identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop else ''}"
         rolled = partial(_rolled, self.model, name, extra) if loop else None
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled)
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, equation.seldom)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(

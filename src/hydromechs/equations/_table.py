@@ -31,6 +31,8 @@ class Equation(NamedTuple):
     """Names of the arrays that it returns."""
     purpose: str
     """What it computes."""
+    seldom: bool = False
+    """Called so seldom that single calls are compiled quickly, not made fast."""
 
 
 EQUATIONS = {

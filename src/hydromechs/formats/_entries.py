@@ -339,7 +339,7 @@ def picked(
     return Annotated[union, Discriminator(tag, custom_error_type="choice", custom_error_message=group)]
 
 
-def tagged(group: str, key: str, kinds: Iterable[type[Entry]], rest: str = "") -> Any:
+def tagged(group: str, key: str, kinds: Iterable[type[Entry]], rest: str = "", code: type[Entry] | None = None) -> Any:
     """One of several entries that a key tells apart; entries without that key are told by the keys that only they have.
 
     Args:
@@ -347,6 +347,7 @@ def tagged(group: str, key: str, kinds: Iterable[type[Entry]], rest: str = "") -
         key: The key, as "shape".
         kinds: The entries; of two with the same tag, the first is taken if it has keys of its own in the data.
         rest: What is said besides the names.
+        code: Entry of what names a class of the user's own under the key, "file.py:Name".
     """
     entries = {e.__name__: e for e in kinds}
     tags = {name: e.kind.tag[1] if e.kind and e.kind.tag else None for name, e in entries.items()}
@@ -356,12 +357,15 @@ def tagged(group: str, key: str, kinds: Iterable[type[Entry]], rest: str = "") -
     def pick(value: Any) -> str | None:
         if not isinstance(value, dict):
             return None
+        if code is not None and ":" in str(value.get(key)):
+            return code.__name__
         alike = [n for n in entries if tags[n] == value.get(key)]
         first = [n for n in alike if value.keys() & own[n]]
         return first[0] if first else alike[-1] if alike and key in value else None
 
     names = list(dict.fromkeys(tag for tag in tags.values() if tag is not None))
-    return picked(group, pick, f"must be one of {', '.join(names)}{rest}", entries, key, names)
+    variants = entries if code is None else {**entries, code.__name__: code}
+    return picked(group, pick, f"must be one of {', '.join(names)}{rest}", variants, key, names)
 
 
 def one_of(group: str, kinds: Mapping[str, type[Entry]], rest: str = "", base: type[Entry] = Entry) -> Any:

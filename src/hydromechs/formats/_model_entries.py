@@ -8,9 +8,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import ConfigDict, Field
 
+from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints, shapes, visual
+from hydromechs.model.code import JointSpec
 from hydromechs.values import Bound, field_texts
 
 from . import _entries as entries
@@ -59,6 +62,17 @@ def _if(keys: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value not in ({}, [], None)}
 
 
+def _data(name: str, value: Any) -> Any:
+    """Plain data of a parameter of a user's own class."""
+    if isinstance(value, tuple | list):
+        return [_data(name, x) for x in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise UnsupportedFeature(f"joint has the parameter {name} = {value!r}; a file holds numbers, texts and lists")
+
+
 def _write_placement(joint: joints.Joint) -> dict[str, Any]:
     placement = joint.placement
     if isinstance(placement, Mdh):
@@ -80,11 +94,41 @@ _JOINTS = {
     c.kind: entry(c, tag=("type", c.kind, "Kind of joint."), swaps=[PLACEMENT], config=_NOT_BOTH)
     for c in (joints.Free, joints.Fixed, joints.Revolute, joints.Prismatic, joints.Helical, joints.Ball)
 }
+_COORDINATES = picked(
+    "coordinates",
+    lambda value: "row" if isinstance(value, list) else "number",
+    "must be a number or a list of numbers",
+    {"number": Finite, "row": list_of(Finite)},
+)
+_OWN = Swap(
+    fields=("parameters",),
+    keys={"parameters": Key(dict[str, Any], "Values of the fields of your own class, by name.", {})},
+    read=lambda given: given,
+    write=lambda spec: _if({"parameters": {name: _data(name, x) for name, x in spec.parameters.items()}}),
+)
+OwnJointEntry = entry(
+    JointSpec,
+    "OwnJointEntry",
+    swaps=[PLACEMENT, _OWN],
+    types={
+        "type": Annotated[str, Field(pattern=r".:[A-Za-z_]")],
+        "position": _COORDINATES,
+        "velocity": _COORDINATES,
+    },
+    texts={
+        "type": "Class of the joint, as 'package.module:Name', or 'file.py:Name' beside this file.",
+        "position": "Initial coordinates, a number where there is one [rad or m]; zero if left out.",
+        "velocity": "Initial velocities, a number where there is one [rad/s or m/s]; zero if left out.",
+    },
+    config=_NOT_BOTH,
+)
+_OWN_TYPE = ", or 'file.py:Name' for a type of your own"
 Part = tagged(
     "part",
     "type",
     [e for kind, e in _JOINTS.items() if kind != "fixed"],
-    " (not fixed: give the next part an origin; not composite: list its parts)",
+    _OWN_TYPE + " (not fixed: give the next part an origin; not composite: list its parts)",
+    OwnJointEntry,
 )
 CompositeEntry = entry(
     joints.Composite,
@@ -93,7 +137,7 @@ CompositeEntry = entry(
     texts={"parts": "Joints from the parent outwards, at least one; the body's frame is that of the last part."},
     block=True,
 )
-Joint = tagged("joint", "type", [*_JOINTS.values(), CompositeEntry])
+Joint = tagged("joint", "type", [*_JOINTS.values(), CompositeEntry], _OWN_TYPE, OwnJointEntry)
 
 # -- water --------------------------------------------------------------------------------------------------------------
 

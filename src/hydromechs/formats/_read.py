@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from hydromechs.errors import Fault, ModelError, ScenarioError
-from hydromechs.model import Body, Model, World, body_faults, shapes, tree_faults, visual, world_faults
+from hydromechs.model import Body, Model, World, body_faults, joints, shapes, tree_faults, visual, world_faults
+from hydromechs.model.code import JointSpec
 
 from ._convert import build, fields_of
 from ._entries import Entry
@@ -25,10 +26,10 @@ AnEntry = TypeVar("AnEntry", bound=Entry)
 
 
 def load_file(path: str | Path) -> Model:
-    """Read a model file.
+    """Read a model file. Joints whose classes it names are stand-ins (`scenario.JointSpec`): reading runs no code.
 
     Args:
-        path: The file; meshes that it names are looked for relative to its folder.
+        path: The file; meshes and classes that it names are looked for relative to its folder.
 
     Returns:
         The model; every fault of the file is listed in one `ModelError`.
@@ -174,7 +175,7 @@ class _Reader:
             bad = _bad_keys(BodyEntry, data)
             stand_in = {"name": self.named[i].name or "?", "joint": {"type": "fixed"}}
             entry = BodyEntry.model_validate(stand_in | {k: v for k, v in data.items() if k not in bad})
-        body: Body = build(entry)
+        body = _with_paths(build(entry), self.folder)
         for fault in body_faults(i, body):
             needs_inertia = fault.path[2:] == ("hydro", "added_mass")
             if fault.path[2] not in bad and not (needs_inertia and bad & {"inertia", "hydro"}):
@@ -203,6 +204,20 @@ class _Reader:
             return body
         looks = tuple(replace(v, folder=str(folder)) if isinstance(v, visual.Mesh) else v for v in body.visual)
         return replace(body, visual=looks)
+
+
+def _with_paths(body: Body, folder: Path | None) -> Body:
+    """The body with absolute paths of the files that its joint names."""
+
+    def absolute(joint: Any) -> Any:
+        if not isinstance(joint, JointSpec) or folder is None:
+            return joint
+        file, _, name = joint.type.rpartition(":")
+        return replace(joint, type=f"{(folder / file).absolute()}:{name}") if file.endswith(".py") else joint
+
+    if isinstance(body.joint, joints.Composite):
+        return replace(body, joint=joints.Composite(parts=tuple(absolute(part) for part in body.joint.parts)))
+    return replace(body, joint=absolute(body.joint)) if isinstance(body.joint, JointSpec) else body
 
 
 def _bad_keys(kind: type[Entry], data: dict[str, Any]) -> set[str | None]:

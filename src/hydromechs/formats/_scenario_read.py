@@ -93,7 +93,7 @@ def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
         path: The file.
     """
     document = parse(Path(path).read_text(encoding="utf-8"))
-    told = ("controller", "components", "step", "events", "checks")
+    told = ("controller", "components", "step", "events", "checks", "bodies")
     return [replace(f, line=document.line(f.path)) if f.path and f.path[0] in told else f for f in faults]
 
 

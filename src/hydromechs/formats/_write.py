@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Body, Model
+from hydromechs.model import Body, Model, joints
+from hydromechs.model.code import JointSpec
 
 from . import _model_entries  # noqa: F401 how a file writes the classes of a model
 from ._convert import written
@@ -25,7 +28,7 @@ def save(model: Model, path: str | Path) -> None:
         path: The file. Meshes are named in it as the model names them, and not copied.
     """
     check_suffix(path, "model")
-    replace_file(dumps(model), path)
+    replace_file(dumps(model, Path(path).parent), path)
 
 
 def check_suffix(path: str | Path, kind: str) -> None:
@@ -62,21 +65,43 @@ def replace_file(text: str, path: str | Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def dumps(model: Model) -> str:
+def dumps(model: Model, folder: str | Path | None = None) -> str:
     """The text of a model file, which `loads` turns back into an equal model.
 
     Args:
-        model: The model; a body with hydrodynamics of your own class cannot be written.
+        model: The model; a body with hydrodynamics of your own class cannot be written, a joint by the name of its class.
+        folder: Where the file will be: what it names by paths is relative to it; None for paths as they are.
     """
     top = Block(hydromechs=1, **written(model))
     if model.sources:
         top["sources"] = Block(model.sources)
-    top["bodies"] = Rows(_body(body) for body in model.bodies)
+    top["bodies"] = Rows(_body(body, folder) for body in model.bodies)
     return emit(top)
 
 
-def _body(body: Body) -> dict:
+def _body(body: Body, folder: str | Path | None) -> dict:
     try:
-        return written(body)
+        return written(_named(body, folder))
     except UnsupportedFeature as e:
         raise UnsupportedFeature(f"body {body.name!r}: its {e}") from None
+
+
+def _named(body: Body, folder: str | Path | None) -> Body:
+    """The body with the names of classes in place of joints of the user's own."""
+    parts: list[Any] = [_spec(part, folder) if isinstance(part, joints.OwnJoint) else part for part in body.joint.parts]
+    if all(a is b for a, b in zip(parts, body.joint.parts, strict=True)):
+        return body
+    composed = isinstance(body.joint, joints.Composite)
+    return replace(body, joint=joints.Composite(parts=tuple(parts)) if composed else parts[0])
+
+
+def _spec(joint: joints.OwnJoint, folder: str | Path | None) -> JointSpec:
+    """What names a joint, its file relative to a folder."""
+    try:
+        spec = JointSpec.of(joint)
+    except UnsupportedFeature as e:
+        raise UnsupportedFeature(f"joint is of a class that a file cannot name: {e}") from None
+    file, _, name = spec.type.rpartition(":")
+    if folder is None or not file.endswith(".py") or not Path(file).is_absolute():
+        return spec
+    return replace(spec, type=f"{os.path.relpath(file, Path(folder).absolute())}:{name}")

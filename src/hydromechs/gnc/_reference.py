@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.model import State, joints
+from hydromechs.model import State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.values import nearest, number, positive
 
@@ -130,7 +130,7 @@ class Servos:
                 raise ValueError(f"joint {name!r} is not driven{nearest(name, simulation.actuators)}")
         parts = [simulation.model.joint_part(name) for name in names]
         self.names = tuple(names)
-        self.units = {p.name: "m" if isinstance(p.joint, joints.Prismatic) else "rad" for p in parts}
+        self.units = {p.name: p.joint.unit for p in parts}
         """Unit of each joint's position."""
         self._at = [p.q.start for p in parts]
         self._commands = [simulation.actuators.index(name) for name in names]

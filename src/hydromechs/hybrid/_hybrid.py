@@ -93,9 +93,14 @@ class Hybrid:
 
     def _unable(self, plant: Plant) -> list[str]:
         """What the engine cannot represent."""
-        screws = [part.name for part in plant.model.joint_parts.values() if isinstance(part.joint, joints.Helical)]
-        helical = [f"joint {name!r} is helical; use a revolute joint, or run without an engine" for name in screws]
-        return (helical or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
+        parts = plant.model.joint_parts.values()
+        screws = [part.name for part in parts if isinstance(part.joint, joints.Helical)]
+        unknown = [f"joint {name!r} is helical; use a revolute joint, or run without an engine" for name in screws]
+        for part in parts:
+            if isinstance(part.joint, joints.OwnJoint):
+                kind = type(part.joint).__name__
+                unknown.append(f"joint {part.name!r} is a {kind}, a type of your own; run without an engine")
+        return (unknown or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
             f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
             for name in plant.parameters
             if ".hydro." not in name and not name.startswith("world.")

@@ -11,7 +11,6 @@ import numpy as np
 
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, March, Recipe
-from hydromechs.model import BallStep, FreeStep
 from hydromechs.values import Array, Scalar
 
 from ._block_methods import BlockSystem, SlidingBlock, block_step
@@ -117,14 +116,13 @@ class BlockSteps(Propagator):
 
     @cached_property
     def _turning(self) -> tuple[list[int], list[int]]:
-        """Entries of q and v of joints with an orientation: for these the chart matters."""
+        """Entries of q and v of joints with an orientation or a chart of their own: for these the chart matters."""
         at_q: list[int] = []
         at_v: list[int] = []
-        for step in (step for steps in self.stepper.model.steps for step in steps):
-            if isinstance(step, BallStep | FreeStep):
-                position = 3 if isinstance(step, FreeStep) else 0
-                at_q += range(step.iq + position, step.iq + position + 4)
-                at_v += range(step.iv, step.iv + position + 3)
+        for step in dynamics.moving_steps(self.stepper.model):
+            if step.turning:
+                at_q += [step.iq + k for k in step.turning]
+                at_v += range(step.iv, step.iv + step.nv)
         return at_q, at_v
 
     @cached_property

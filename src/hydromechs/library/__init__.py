@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hydromechs.errors import ModelError, ScenarioError
 from hydromechs.formats import load_file
 from hydromechs.model import Model
+from hydromechs.model.code import named_joints, run_joint_code
 from hydromechs.values import is_path
 
 from ._chains import snake, umbilical
@@ -62,13 +63,18 @@ def model_path(name: str) -> str:
     return str(files(__package__) / "models" / f"{name}.yaml")
 
 
-def load(source: str | os.PathLike) -> Model:
+def load(source: str | os.PathLike, *, code: bool = True) -> Model:
     """The model of a library name or of a file.
 
     Args:
         source: A name such as "tiburon_titan2", or the path of a file (it has a folder or an ending in it).
+        code: Whether Python code that the file names, joints of its author's own, may be run; it is refused otherwise.
     """
-    return load_file(os.fspath(source) if is_path(source) else model_path(str(source)))
+    model = load_file(os.fspath(source) if is_path(source) else model_path(str(source)))
+    if not code and named_joints(model):
+        names = ", ".join(named_joints(model))
+        raise ModelError(str(source), [f"it runs Python code ({names}); read it, then load it with code=True"])
+    return run_joint_code(model)
 
 
 def scenario_names() -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def _random_joint(rng: np.random.Generator, kind: str) -> Any:
                     parts=tuple(_random_joint(rng, str(rng.choice(["revolute", "prismatic"]))) for _ in range(n))
                 )
                 steps = joint.steps(0, 0)
-                S = motion_subspace(steps, [transformation(s, joint.initial_q) for s in steps])
+                S = motion_subspace(steps, [transformation(s, joint.initial_q) for s in steps], joint.initial_q)
                 if np.linalg.cond(S) < 8.0:
                     return joint
     axis = (0.0, 0.0, 1.0)

@@ -8,6 +8,8 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
+from ._moving import MovingStep
+from ._own_joint import OpenStep, OwnStep, opened
 from ._placement import Mdh, Origin
 from ._steps import (
     BallStep,
@@ -36,7 +38,10 @@ __all__ = [
     "JointPart",
     "Mdh",
     "Model",
+    "MovingStep",
+    "OpenStep",
     "Origin",
+    "OwnStep",
     "Place",
     "PrismaticStep",
     "RevoluteStep",
@@ -53,6 +58,7 @@ __all__ = [
     "dry_faults",
     "joints",
     "motion_subspace",
+    "opened",
     "shapes",
     "transformation",
     "tree_faults",

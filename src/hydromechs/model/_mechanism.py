@@ -13,9 +13,10 @@ from hydromechs.values import plain
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
 from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
+from ._own_joint_checks import configurations
 from ._slips import slips_of
 from ._steps import motion_subspace, transformation
-from .joints import Ball, Composite, Free
+from .joints import Ball, Composite, Free, OwnJoint
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -26,6 +27,8 @@ __all__ = ["dry_faults", "mechanism_faults", "warnings_of"]
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model: Model) -> list[Fault]:
     """Faults that only the whole shows, so that no acceleration is undefined later."""
+    if any(isinstance(part, OwnJoint) and part.stands_in for body in model.bodies for part in body.joint.parts):
+        return []
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
     configurations = _configurations(model)
@@ -117,6 +120,8 @@ def _general_configuration(model: Model) -> np.ndarray:
             if isinstance(part, Free | Ball):
                 quaternion = q[start + part.nq - 4 : start + part.nq]
                 quaternion /= np.linalg.norm(quaternion)
+            elif isinstance(part, OwnJoint):
+                q[start : start + part.nq] = configurations(part)[-1]
             start += part.nq
     return q
 
@@ -126,7 +131,7 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
     out = []
     for i, (body, steps) in enumerate(zip(model.bodies, model.steps, strict=True)):
         if isinstance(body.joint, Composite):
-            S = motion_subspace(steps, [transformation(s, q) for s in steps])
+            S = motion_subspace(steps, [transformation(s, q) for s in steps], q)
             if np.linalg.svd(S / np.linalg.norm(S, axis=0), compute_uv=False)[-1] < 1e-9:
                 kinds = ", ".join(p.kind for p in body.joint.parts)
                 out.append(
@@ -148,7 +153,7 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
     articulated, composite = list(inertia), list(inertia)
     for i in reversed(range(model.nb)):
         at_q = [transformation(s, q) for s in model.steps[i]]
-        S, A, C, path = motion_subspace(model.steps[i], at_q), articulated[i], composite[i], Path(at_q)
+        S, A, C, path = motion_subspace(model.steps[i], at_q, q), articulated[i], composite[i], Path(at_q)
         if S.shape[1]:
             body, carried = model.bodies[i], S.T @ C @ S
             if not is_small(carried):

@@ -22,7 +22,7 @@ from ._mechanism import mechanism_faults, warnings_of
 from ._steps import free_rows
 from ._text import definition
 from ._tree import topological_order, tree_faults
-from .joints import Ball, Free, Helical, Prismatic, Revolute
+from .joints import Ball, Free, Helical, OwnJoint, Prismatic, Revolute
 
 __all__ = ["JointPart", "Model", "Place", "RigidBody", "State", "World"]
 
@@ -103,7 +103,7 @@ class JointPart(NamedTuple):
     """Name of the body that it carries; with ".1", ".2", ... for the parts of a composite."""
     body: int
     """Index of that body."""
-    joint: Free | Ball | Revolute | Prismatic | Helical
+    joint: Free | Ball | Revolute | Prismatic | Helical | OwnJoint
     """Its data."""
     q: slice
     """Its place in q."""
@@ -281,7 +281,7 @@ class Model:
             iq, iv = self.q_slices[i].start, self.v_slices[i].start
             for k, part in enumerate(parts):
                 name = body.name if len(parts) == 1 else f"{body.name}.{k + 1}"
-                if isinstance(part, Free | Ball | Revolute | Prismatic | Helical):
+                if isinstance(part, Free | Ball | Revolute | Prismatic | Helical | OwnJoint):
                     out[name] = JointPart(name, i, part, slice(iq, iq + part.nq), slice(iv, iv + part.nv))
                 iq, iv = iq + part.nq, iv + part.nv
         return out
@@ -294,7 +294,7 @@ class Model:
 
     @cached_property
     def coordinate_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the entries of q and of v: "vehicle.x", "vehicle.qw", "shoulder", ..."""
+        """Names of the entries of q and of v: "vehicle.x", "vehicle.qw", "shoulder", "own.q1", ..."""
         names_q: list[str] = []
         names_v: list[str] = []
         for part in self.joint_parts.values():
@@ -305,8 +305,8 @@ class Model:
                 names_q += [f"{part.name}.{x}" for x in ("qw", "qx", "qy", "qz")]
                 names_v += [f"{part.name}.{x}" for x in "pqr"]
             else:
-                names_q.append(part.name)
-                names_v.append(part.name)
+                names_q += [f"{part.name}.{x}" if x else part.name for x in _numbered("q", part.joint.nq)]
+                names_v += [f"{part.name}.{x}" if x else part.name for x in _numbered("v", part.joint.nv)]
         return tuple(names_q), tuple(names_v)
 
     def body_index(self, name: str) -> int:
@@ -325,6 +325,11 @@ class Model:
         q = np.array([x for b in self.bodies for x in b.joint.initial_q])
         v = np.array([x for b in self.bodies for x in b.joint.initial_v])
         return State(q=q, v=v)
+
+
+def _numbered(letter: str, n: int) -> list[str]:
+    """Names of n coordinates or velocities of one joint: none for one, "q1", "q2", ... for several."""
+    return [""] if n == 1 else [f"{letter}{k + 1}" for k in range(n)]
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:

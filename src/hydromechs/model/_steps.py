@@ -1,4 +1,4 @@
-"""Moving steps of a joint, and how a sequence of steps becomes transformations and a motion subspace at a configuration."""
+"""Moving steps of the joints, and how a sequence of steps becomes transformations and a motion subspace at a configuration."""
 
 from __future__ import annotations
 
@@ -7,8 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.spatial import Path, Screw, Shift, Turn, quaternion_matrix
+from hydromechs.spatial import (
+    TURN_SERIES,
+    Path,
+    Screw,
+    Shift,
+    Turn,
+    cross,
+    motion_cross,
+    quaternion_exp,
+    quaternion_matrix,
+    quaternion_product,
+    turn_between,
+    turning_rate,
+    where,
+)
 from hydromechs.values import Array, Scalar
+
+from ._moving import MovingStep
 
 __all__ = [
     "BallStep",
@@ -22,10 +38,15 @@ __all__ = [
     "transformation",
 ]
 
+SMALL = 0.0625
+"""θ² below which the series of `TURN_SERIES` is exact to rounding."""
+UNIT = np.eye(6)
+BALL_BRACKETS = np.array([[cross(a, b) for b in np.eye(3)] for a in np.eye(3)]).transpose(2, 0, 1)
+FREE_BRACKETS = np.array([[motion_cross(a, b) for b in UNIT] for a in UNIT]).transpose(2, 0, 1)
+"""[k, i, j] of e_i × e_j."""
 
-class RevoluteStep(NamedTuple):
-    """Screw about coordinate `axis` by `angle + sign · q[iq]`, along it by `distance`."""
 
+class _Revolute(NamedTuple):
     axis: int
     sign: float
     distance: float
@@ -34,9 +55,32 @@ class RevoluteStep(NamedTuple):
     iv: int
 
 
-class PrismaticStep(NamedTuple):
-    """Screw along coordinate `axis` by `distance + sign · q[iq]`, about it by a constant angle."""
+class RevoluteStep(_Revolute, MovingStep):
+    """Screw about coordinate `axis` by `angle + sign · q`, along it by `distance`."""
 
+    __slots__ = ()
+    nq = nv = 1
+
+    @property
+    def rows(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Turns about the axis."""
+        return (3 + self.axis,)
+
+    def transformation(self, q: Array) -> Screw:
+        """A screw."""
+        angle = self.sign * q[0] + self.angle
+        return Screw(self.axis, self.distance, np.cos(angle), np.sin(angle))
+
+    def subspace(self, q: Array) -> Array:
+        """Turns about the axis."""
+        return np.array([[self.sign * x] for x in UNIT[3 + self.axis].tolist()])
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Turns about the axis."""
+        return np.array([self.sign * v[0] if k == 3 + self.axis else 0.0 for k in range(6)])
+
+
+class _Prismatic(NamedTuple):
     axis: int
     sign: float
     distance: float
@@ -46,9 +90,31 @@ class PrismaticStep(NamedTuple):
     iv: int
 
 
-class HelicalStep(NamedTuple):
-    """Screw about coordinate `axis` by `angle + sign · q[iq]`, along it by `distance + sign · advance · q[iq]`."""
+class PrismaticStep(_Prismatic, MovingStep):
+    """Screw along coordinate `axis` by `distance + sign · q`, about it by a constant angle."""
 
+    __slots__ = ()
+    nq = nv = 1
+
+    @property
+    def rows(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Moves along the axis."""
+        return (self.axis,)
+
+    def transformation(self, q: Array) -> Screw:
+        """A screw."""
+        return Screw(self.axis, self.sign * q[0] + self.distance, self.cos, self.sin)
+
+    def subspace(self, q: Array) -> Array:
+        """Moves along the axis."""
+        return np.array([[self.sign * x] for x in UNIT[self.axis].tolist()])
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Moves along the axis."""
+        return np.array([self.sign * v[0] if k == self.axis else 0.0 for k in range(6)])
+
+
+class _Helical(NamedTuple):
     axis: int
     sign: float
     advance: float
@@ -58,90 +124,178 @@ class HelicalStep(NamedTuple):
     iv: int
 
 
-class SlideStep(NamedTuple):
-    """Translation by `direction · q[iq]`, for a prismatic joint along no coordinate axis."""
+class HelicalStep(_Helical, MovingStep):
+    """Screw about coordinate `axis` by `angle + sign · q`, along it by `distance + sign · advance · q`."""
 
+    __slots__ = ()
+    nq = nv = 1
+
+    def transformation(self, q: Array) -> Screw:
+        """A screw."""
+        turned = self.sign * q[0]
+        angle = turned + self.angle
+        return Screw(self.axis, self.advance * turned + self.distance, np.cos(angle), np.sin(angle))
+
+    def subspace(self, q: Array) -> Array:
+        """Turns about the axis and moves along it."""
+        along, about = UNIT[self.axis].tolist(), UNIT[3 + self.axis].tolist()
+        return np.array([[self.sign * (self.advance * x + y)] for x, y in zip(along, about, strict=True)])
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Turns about the axis and moves along it."""
+        about = np.array([self.sign * v[0] if k == self.axis else 0.0 for k in range(3)])
+        return np.concatenate([self.advance * about, about])
+
+
+class _Slide(NamedTuple):
     direction: tuple[float, float, float]
     iq: int
     iv: int
 
 
-class BallStep(NamedTuple):
-    """Rotation by the quaternion q[iq:iq+4]."""
+class SlideStep(_Slide, MovingStep):
+    """Translation by `direction · q`, for a prismatic joint along no coordinate axis."""
 
+    __slots__ = ()
+    nq = nv = 1
+
+    def transformation(self, q: Array) -> Shift:
+        """A shift."""
+        return Shift(np.array([d * q[0] for d in self.direction]))
+
+    def subspace(self, q: Array) -> Array:
+        """Moves along the direction."""
+        return np.array([[x] for x in (*self.direction, 0.0, 0.0, 0.0)])
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Moves along the direction."""
+        return np.array([*(d * v[0] for d in self.direction), 0.0, 0.0, 0.0])
+
+
+class _Place(NamedTuple):
     iq: int
     iv: int
 
 
-class FreeStep(NamedTuple):
-    """Translation by q[iq:iq+3], then rotation by the quaternion q[iq+3:iq+7]."""
+class BallStep(_Place, MovingStep):
+    """Rotation by the quaternion q."""
 
-    iq: int
-    iv: int
+    __slots__ = ()
+    nq, nv, rows, quaternion, turning = 4, 3, (3, 4, 5), 0, (0, 1, 2, 3)
+
+    def transformation(self, q: Array) -> Turn:
+        """A turn."""
+        return Turn(quaternion_matrix(q))
+
+    def subspace(self, q: Array) -> Array:
+        """All turns."""
+        return UNIT[:, 3:]
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Turns with v."""
+        return np.concatenate([np.zeros(3), v])
+
+    def brackets(self, q: Array) -> Array:
+        """ω × ω'."""
+        return BALL_BRACKETS
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """q ⊗ exp(u / 2)."""
+        return quaternion_product(q, quaternion_exp(u))
+
+    def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
+        """Exponential coordinates."""
+        return turning_rate(u, v)
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """The shorter way."""
+        return turn_between(q, q_other)[0]
 
 
-MOVING = (RevoluteStep, PrismaticStep, HelicalStep, SlideStep, BallStep, FreeStep)
-"""Steps that move."""
+class FreeStep(_Place, MovingStep):
+    """Translation by q[:3], then rotation by the quaternion q[3:]."""
+
+    __slots__ = ()
+    nq, nv, rows, quaternion, turning = 7, 6, (0, 1, 2, 3, 4, 5), 3, (3, 4, 5, 6)
+
+    def transformation(self, q: Array) -> Turn:
+        """A turn after a translation."""
+        return Turn(quaternion_matrix(q[3:]), q[:3])
+
+    def subspace(self, q: Array) -> Array:
+        """All motions."""
+        return UNIT
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Moves with v."""
+        return v
+
+    def brackets(self, q: Array) -> Array:
+        """V × V'."""
+        return FREE_BRACKETS
+
+    def integrate(self, q: Array, v: Array, dt: Scalar) -> Array:
+        """The exponential of SE(3), p + R J_l(φ) u dt with φ = ω dt, J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃²."""
+        u, phi = v[:3] * dt, v[3:] * dt
+        turn = quaternion_exp(phi)
+        # |φ|² as in `norm`, which keeps φ = 0 finite; there the two factors are 1/2 and irrelevant
+        square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2] + 1e-300
+        sinc_half = 2.0 * np.sin(0.5 * np.sqrt(square)) / np.sqrt(square)
+        first = 0.5 * sinc_half * sinc_half
+        second = (1.0 - np.sin(np.sqrt(square)) / np.sqrt(square)) / square
+        across = cross(phi, u)
+        moved = u + first * across + second * cross(phi, across)
+        return np.concatenate([q[:3] + quaternion_matrix(q[3:]) @ moved, quaternion_product(q[3:], turn)])
+
+    def displacement(self, q: Array, q_other: Array) -> Array:
+        """u = J_l⁻¹(φ) Rᵀ (p_other − p), J_l⁻¹ = 1 − ½ φ̃ + c φ̃², c = (1 − (θ/2) cot(θ/2))/θ², θ = |φ|."""
+        phi, half_cot = turn_between(q[3:], q_other[3:])
+        d = quaternion_matrix(q[3:]).T @ (q_other[:3] - q[:3])
+        square = phi @ phi
+        series: Scalar = 0.0
+        for coefficient in reversed(TURN_SERIES):
+            series = series * square + coefficient
+        c = where(square < SMALL, series, (1.0 - half_cot) / (square + 1e-300))
+        across = cross(phi, d)
+        return np.concatenate([d - 0.5 * across + c * cross(phi, across), phi])
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """The position moves in the axes before the joint, the orientation turns by the exponential map."""
+        return np.concatenate([q[:3] + u[:3], quaternion_product(q[3:], quaternion_exp(u[3:]))])
+
+    def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
+        """R (u, v, w), and the rate of exponential coordinates."""
+        return np.concatenate([quaternion_matrix(q[3:]) @ v[:3], turning_rate(u[3:], v[3:])])
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """The way in the axes before the joint, and the shorter turn."""
+        return np.concatenate([q_other[:3] - q[:3], turn_between(q[3:], q_other[3:])[0]])
 
 
 def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
     """The transformation that a step is at configuration `q` (nq,), floats or symbols."""
-    match step:
-        case RevoluteStep():
-            angle = step.sign * q[step.iq] + step.angle
-            return Screw(step.axis, step.distance, np.cos(angle), np.sin(angle))
-        case PrismaticStep():
-            return Screw(step.axis, step.sign * q[step.iq] + step.distance, step.cos, step.sin)
-        case HelicalStep():
-            turned = step.sign * q[step.iq]
-            angle = turned + step.angle
-            return Screw(step.axis, step.advance * turned + step.distance, np.cos(angle), np.sin(angle))
-        case SlideStep():
-            return Shift(np.array([d * q[step.iq] for d in step.direction]))
-        case BallStep():
-            return Turn(quaternion_matrix(q[step.iq : step.iq + 4]))
-        case FreeStep():
-            return Turn(quaternion_matrix(q[step.iq + 3 : step.iq + 7]), q[step.iq : step.iq + 3])
-    return step
+    return step.transformation(np.asarray(q[step.at_q])) if isinstance(step, MovingStep) else step
 
 
-def step_axes(step: Any) -> list[list[float]]:
-    """Motion vectors of a moving step in the frame right after it, one of shape (6,) for each of its velocities."""
-    unit = np.eye(6).tolist()
-    match step:
-        case RevoluteStep():
-            return [[step.sign * x for x in unit[3 + step.axis]]]
-        case PrismaticStep():
-            return [[step.sign * x for x in unit[step.axis]]]
-        case HelicalStep():
-            return [[step.sign * (step.advance * x + y) for x, y in zip(unit[step.axis], unit[3 + step.axis], strict=True)]]
-        case SlideStep():
-            return [[*step.direction, 0.0, 0.0, 0.0]]
-        case BallStep():
-            return unit[3:]
-        case FreeStep():
-            return unit
-    return []
-
-
-def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any]) -> Array:
+def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any], q: Array | Sequence[Scalar]) -> Array:
     """S in V = X V_parent + S v, in axes of the body at its origin, shape (6, n).
 
     Args:
         steps: Steps of the joint.
-        transformations: The same steps at a configuration.
+        transformations: The same steps at the configuration.
+        q: Configuration, shape (nq,).
     """
     columns: list = []
     for step, X in zip(steps, transformations, strict=True):
-        columns = [Path((X,)).motion(c) for c in columns] + [np.array(c) for c in step_axes(step)]
+        columns = [Path((X,)).motion(c) for c in columns]
+        if isinstance(step, MovingStep):
+            columns += list(step.subspace(np.asarray(q[step.at_q])).T)
     return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
 
 
 def free_rows(steps: Sequence[Any]) -> tuple[int, ...] | None:
     """Components of the body's motion that are the joint's own velocities up to sign, or None if the subspace is general."""
-    moving = [s for s in steps if isinstance(s, MOVING)]
+    moving = [s for s in steps if isinstance(s, MovingStep)]
     if not moving:
         return ()
-    if len(moving) > 1 or steps[-1] is not moving[0] or isinstance(moving[0], SlideStep | HelicalStep):
-        return None
-    return tuple(int(np.flatnonzero(axis)[0]) for axis in step_axes(moving[0]))
+    return None if len(moving) > 1 or steps[-1] is not moving[0] else moving[0].rows

@@ -1,29 +1,30 @@
 """Joints: how a body may move on its parent, and where it is attached.
 
 A joint is data. For the equations it becomes a sequence of *steps* from the parent's frame to the body's frame: constant
-transformations and moving ones (`RevoluteStep`, `PrismaticStep`, `HelicalStep`, `BallStep`, `FreeStep`), which name their
-places in the configuration `q` and the velocity `v`. A composition is one joint with several moving steps and one motion
-subspace.
+transformations and moving ones (`MovingStep`: `RevoluteStep`, `PrismaticStep`, `HelicalStep`, `BallStep`, `FreeStep`, and
+`OwnStep` of a user's class), which name their places in the configuration `q` and the velocity `v`. A composition is one joint
+with several moving steps and one motion subspace.
 
 Damping, friction and limits act in simulations, as friction and stops; forward dynamics takes the joint force as given.
 """
 
 from __future__ import annotations
 
-import abc
 import math
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from hydromechs.spatial import Screw, Shift
 from hydromechs.values import Bound, Finite, NotNegative, Pair, Vector3, Vector4, Vector6, convert_fields
 
-from ._placement import Mdh, Origin, rotation_steps
+from ._joint import Joint
+from ._own_joint import OwnJoint
+from ._placement import Mdh, rotation_steps
 from ._steps import BallStep, FreeStep, HelicalStep, PrismaticStep, RevoluteStep, SlideStep
 
-__all__ = ["Ball", "Composite", "Fixed", "Free", "Helical", "Joint", "Prismatic", "Revolute"]
+__all__ = ["Ball", "Composite", "Fixed", "Free", "Helical", "Joint", "OwnJoint", "Prismatic", "Revolute"]
 
 Angle = Annotated[float, Bound(above=0.0, below=math.pi)]
 """An angle between 0 and π."""
@@ -52,53 +53,6 @@ def _frame_with_z(axis: tuple[float, float, float]) -> np.ndarray:
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joint(abc.ABC):
-    """What all joints share."""
-
-    placement: Origin | Mdh = field(default_factory=Origin)
-    """Joint frame on the parent, before motion."""
-
-    kind: ClassVar[str]
-    """Name in files."""
-    neutral_q: ClassVar[tuple[float, ...]]
-    """Configuration at zero, shape (nq,)."""
-
-    @property
-    @abc.abstractmethod
-    def initial_q(self) -> tuple[float, ...]:
-        """Initial configuration, shape (nq,)."""
-
-    @property
-    @abc.abstractmethod
-    def initial_v(self) -> tuple[float, ...]:
-        """Initial velocity, shape (nv,)."""
-
-    @abc.abstractmethod
-    def steps(self, iq: int, iv: int) -> tuple:
-        """Transformations from the parent, see the module.
-
-        Args:
-            iq: Where its coordinates start in `q`.
-            iv: Where its velocities start in `v`.
-        """
-
-    @property
-    def parts(self) -> tuple[Joint, ...]:
-        """The joint itself: one part, as those of a composition."""
-        return (self,)
-
-    @property
-    def nq(self) -> int:
-        """Number of configuration coordinates."""
-        return len(self.initial_q)
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity coordinates."""
-        return len(self.initial_v)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +230,7 @@ class Prismatic(_OneAxis):
     """Translation along an axis of the joint frame: q = displacement [m]."""
 
     kind = "prismatic"
+    unit = "m"
 
     def steps(self, iq: int, iv: int) -> tuple:
         """Transformations from the parent, see the module."""
@@ -291,7 +246,7 @@ class Prismatic(_OneAxis):
 class Composite:
     """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
 
-    parts: tuple[Revolute | Prismatic | Helical | Ball | Free, ...]
+    parts: tuple[Revolute | Prismatic | Helical | Ball | Free | OwnJoint, ...]
     """From the parent outwards; the body's frame is that of the last part."""
 
     kind = "composite"

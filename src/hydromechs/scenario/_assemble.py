@@ -150,6 +150,7 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
         for name, value in getattr(start, key):
             joint = parts.get(name)
             row, ball = value if isinstance(value, tuple) else (value,), isinstance(joint, joints.Ball)
+            own = isinstance(joint, joints.OwnJoint)
             shown = list(value) if isinstance(value, tuple) else value
             if joint is None:
                 text = (
@@ -157,6 +158,11 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
                 )
             elif not np.isfinite(row).all():
                 text = f"{key}.{name} is {shown}, must be finite"
+            elif own and len(row) != (joint.nq if key == "joints" else joint.nv):
+                n = joint.nq if key == "joints" else joint.nv
+                text = f"{name!r} is a {joint.kind} joint, {key}.{name} is {shown}, must be {n} numbers"
+            elif own:
+                continue
             elif isinstance(value, tuple) is not ball or (ball and len(row) != size):
                 text = f"{name!r} is a {joint.kind} joint, {key}.{name} is {shown}, must be {must if ball else 'a number'}"
             elif ball and key == "joints" and not abs(np.linalg.norm(row) - 1.0) < UNIT_TOLERANCE:

@@ -6,47 +6,24 @@ that code, with the rights of whoever runs it.
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 from hydromechs import gnc
-from hydromechs.errors import ScenarioError, words_of
+from hydromechs.errors import ScenarioError
+from hydromechs.model.code import COMPONENT, FUNCTION, CodeError, called, named_code
 from hydromechs.model.component import Component
 from hydromechs.simulation import Controller
-from hydromechs.values import Positive, nearest, positive
+from hydromechs.values import Positive, positive
 
 from ._assemble import pairs
-from ._look import COMPONENT, FUNCTION, call_faults, code_fault
 
 __all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec"]
 
 CONTROLLERS = gnc.CONTROLLERS
 """Controllers of the library by name."""
-
-
-def _module_of_file(path: str) -> Any:
-    """The module in a file, run afresh."""
-    name = f"hydromechs_code_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
-    if not Path(path).is_file():
-        raise FileNotFoundError(path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look up their module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,35 +49,16 @@ class _Spec:
 
     def _found(self, known: Mapping[str, Callable[..., Any]], where: tuple[str | int, ...]) -> Callable[..., Any]:
         """The class or function; `where` it stands in a scenario, for messages."""
-        at = (*where, "type")
-        if self.type in known:
-            return known[self.type]
-        module, colon, name = self.type.rpartition(":")
-        if not colon:
-            raise self._wrong(at, code_fault(self.type, self._what, known) or "cannot be found")
         try:
-            found = _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)
-        except FileNotFoundError:
-            raise self._wrong(at, f"there is no file {module!r}; its path is relative to the scenario file") from None
-        except Exception as e:  # code of a user's own
-            raise self._wrong(at, f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}") from e
-        target = getattr(found, name, None)
-        if not callable(target):
-            own = {n: x for n, x in vars(found).items() if callable(x) and not n.startswith("_")}
-            names = [n for n, x in own.items() if getattr(x, "__module__", None) == found.__name__]
-            raise self._wrong(at, f"{module!r} has no class or function {name!r}{nearest(name, names)}")
-        return target
+            return named_code(self.type, self._what, known, "the scenario file")
+        except CodeError as e:
+            raise self._wrong((*where, "type"), str(e)) from e.__cause__
 
     def _called(self, target: Callable[..., Any], arguments: Mapping[str, object], where: tuple[str | int, ...]) -> Any:
-        at, takes = (*where, "parameters"), inspect.signature(target).parameters
-        named = {n: p for n, p in takes.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        more = any(p.kind is p.VAR_KEYWORD for p in takes.values())
-        for words in call_faults(self.type, {n: p.default is p.empty for n, p in named.items()}, arguments, more):
-            raise self._wrong(at, words)
         try:
-            return target(**arguments)
-        except (TypeError, ValueError, KeyError) as e:
-            raise self._wrong(at, f"{self.type} does not take them: {words_of(e)}") from e
+            return called(self.type, target, arguments)
+        except CodeError as e:
+            raise self._wrong((*where, "parameters"), str(e)) from e.__cause__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

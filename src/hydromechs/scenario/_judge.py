@@ -14,6 +14,7 @@ from hydromechs.errors import ModelError, ScenarioError, words_of
 from hydromechs.hydro import Environment, wave_components
 from hydromechs.integrators import method_named
 from hydromechs.model import Fault
+from hydromechs.model.code import named_joints
 from hydromechs.model.component import Now, StillWater
 from hydromechs.simulation import CommandRanges, Plant, size_faults, step_faults
 from hydromechs.spatial import rotation_between
@@ -51,7 +52,7 @@ def environment_faults(scenario: Scenario) -> list[Fault]:
     for i, wave in enumerate(environment.waves):
         try:
             alone = Environment(waves=(wave,), water_depth=environment.water_depth)
-            wave_components(alone, scenario.model.world.gravity, scenario.seed)
+            wave_components(alone, scenario.known_model.world.gravity, scenario.seed)
         except (ValueError, ArithmeticError) as e:
             out.append(Fault(("environment", "waves", i), f"environment.waves.{i}: {e}"))
     return out
@@ -65,7 +66,10 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         scenario: The scenario.
         plant: What it simulates, as far as that is known without running code.
     """
-    out = [*_command_faults(scenario, plant), *_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
+    out = _command_faults(scenario, plant)
+    if any(named_joints(start.model) for start in scenario.models):
+        return out  # where its bodies are is not known yet
+    out += [*_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
     return [*out, *_tether_faults(scenario, plant)]
 
 
@@ -78,6 +82,7 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
     try:
         if scenario.code:
             foreign = any(isinstance(c, ComponentSpec) for c in scenario.components)
+            foreign = foreign or any(named_joints(start.model) for start in scenario.models)
             plant = None if foreign else scenario.plant
         else:
             plant = scenario.simulation().plant

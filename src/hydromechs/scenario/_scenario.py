@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State, joints
+from hydromechs.model.code import code_fault, component_fault, joint_code_faults, named_joints, parameter_faults, run_joint_code
 from hydromechs.model.component import Component
 from hydromechs.recording import Check, find_quantity
 from hydromechs.simulation import (
@@ -37,7 +38,6 @@ from hydromechs.values import Bound, Positive, instances, nearest, number, posit
 from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
-from ._look import code_fault, component_fault, parameter_faults
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
@@ -166,12 +166,32 @@ class Scenario:
             raise ScenarioError(self.name, [f.text for f in faults], [f.path for f in faults])
 
     @cached_property
-    def _assembled(self) -> tuple[Model, State]:
+    def _known(self) -> tuple[Model, State]:
         return assemble(self.models)
+
+    @cached_property
+    def _assembled(self) -> tuple[Model, State]:
+        if not self._named_joints:
+            return self._known
+        return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models])
+
+    @property
+    def _named_joints(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for start in self.models for name in named_joints(start.model)))
+
+    @property
+    def known_model(self) -> Model:
+        """The models as one, with stand-ins for joints that are only named: to look at without running code."""
+        return self._known[0]
+
+    @property
+    def known_start(self) -> State:
+        """Configuration and velocity at time 0 of `known_model`."""
+        return self._known[1]
 
     @property
     def model(self) -> Model:
-        """The models as one."""
+        """The models as one; runs the code of joints that they name."""
         return self._assembled[0]
 
     @property
@@ -183,11 +203,12 @@ class Scenario:
     def code(self) -> tuple[str, ...]:
         """References to Python code of others that running it runs; empty for a scenario that is data alone."""
         specs = [*([self.controller] if isinstance(self.controller, ControllerSpec) else []), *self.components]
-        return tuple(s.type for s in specs if isinstance(s, ControllerSpec | ComponentSpec) and s.runs_code)
+        named = tuple(s.type for s in specs if isinstance(s, ControllerSpec | ComponentSpec) and s.runs_code)
+        return (*named, *self._named_joints)
 
-    def _built(self, others: Sequence[Component]) -> Plant:
+    def _built(self, model: Model, others: Sequence[Component]) -> Plant:
         acting = components_of(
-            self.model,
+            model,
             thrusters=self.thrusters,
             drives=dict(self.drives),
             friction=dict(self.friction),
@@ -199,19 +220,20 @@ class Scenario:
             external=self.external,
             components=(*self.grasps, *self.tethers, *others),
         )
-        return Plant(model=self.model, environment=self.environment, components=acting, seed=self.seed)
+        return Plant(model=model, environment=self.environment, components=acting, seed=self.seed)
 
     @cached_property
     def known_plant(self) -> Plant:
-        """What is simulated, but for components that are only named: to look at without running code."""
-        return self._built([c for c in self.components if isinstance(c, Component)])
+        """What is simulated, but for components and joints that are only named: to look at without running code."""
+        return self._built(self.known_model, [c for c in self.components if isinstance(c, Component)])
 
     @cached_property
     def plant(self) -> Plant:
-        """What is simulated; runs the code that components name."""
-        if all(isinstance(c, Component) for c in self.components):
+        """What is simulated; runs the code that components and joints name."""
+        if all(isinstance(c, Component) for c in self.components) and not self._named_joints:
             return self.known_plant
-        return self._built([c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)])
+        made = [c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)]
+        return self._built(self.model, made)
 
     def control(self) -> Controller | None:
         """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
@@ -255,7 +277,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     faults = start_faults(scenario.models)
     if faults:
         return [*faults, *out]
-    model = scenario.model
+    model = scenario.known_model
     named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
@@ -263,7 +285,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         plant = scenario.known_plant
         out += plant_faults(scenario, plant)
         if scenario.engine is not None:
-            out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.start)]
+            out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.known_start)]
     except (ValueError, KeyError, TypeError, ArithmeticError) as e:
         return [*out, Fault((), words_of(e))]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
@@ -381,6 +403,8 @@ def code_faults(scenario: Scenario) -> list[Fault]:
     for i, c in enumerate(scenario.components):
         if isinstance(c, ComponentSpec):
             look(c, ("components", i), component_fault(c.type))
+    for i, start in enumerate(scenario.models):
+        out.extend(Fault(("models", i), f"models.{i}: {fault.text}") for fault in joint_code_faults(start.model))
     spec = scenario.controller
     if isinstance(spec, ControllerSpec):
         look(spec, ("controller",), code_fault(spec.type, "controller", CONTROLLERS), "period")

@@ -9,6 +9,7 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.model import Body, Hydro
+from hydromechs.model.code import named_joints
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
@@ -41,10 +42,11 @@ def _size(body: Body, volume: float) -> float:
 
 def _start_slips(scenario: Scenario) -> list[str]:
     """Bodies that start above the water, which has no surface: they are in water there, too."""
-    model = scenario.model
-    if scenario.environment.surface is not None or not model.world.water_density:
+    model = scenario.known_model
+    unknown = any(named_joints(start.model) for start in scenario.models)
+    if unknown or scenario.environment.surface is not None or not model.world.water_density:
         return []
-    places = dynamics.kinematics(model, scenario.start.q, np.zeros(model.nv)).p_WB
+    places = dynamics.kinematics(model, scenario.known_start.q, np.zeros(model.nv)).p_WB
     ned = model.world.axes == "NED"
     for body, p in zip(model.bodies, places, strict=True):
         volume = body.hydro.volume if isinstance(body.hydro, Hydro) else 0.0

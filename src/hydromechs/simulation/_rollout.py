@@ -16,7 +16,7 @@ from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_pa
 from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import Integrator, Point, Stepper, method_named, rounding, slack, whole_steps
-from hydromechs.model import UNIT_TOLERANCE, BallStep, FreeStep, Model
+from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 from hydromechs.values import Array, Scalar, finite, nearest, positive, whole
 
 from ._closing import closed, switched_off
@@ -191,8 +191,8 @@ def _check_quaternions(model: Model, q: np.ndarray) -> None:
     """Quaternions at the start must have unit length; numbers that are not finite only stop their world."""
     for body, steps in zip(model.bodies, model.steps, strict=True):
         for step in steps:
-            if isinstance(step, FreeStep | BallStep):
-                at = step.iq + (3 if isinstance(step, FreeStep) else 0)
+            if isinstance(step, MovingStep) and step.quaternion is not None:
+                at = step.iq + step.quaternion
                 length = np.linalg.norm(q[..., at : at + 4], axis=-1)
                 bad = np.abs(length - 1.0) > UNIT_TOLERANCE
                 if bad.any():

@@ -13,7 +13,7 @@ from hydromechs import compiler, dynamics
 from hydromechs.actuation import ForceCurve, JointDrive, Thruster, ideal_curve
 from hydromechs.equations import mass_matrix
 from hydromechs.hydro import UniformFlow
-from hydromechs.model import Model, State, joints
+from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.values import Array, nearest
 
@@ -232,7 +232,7 @@ class _Problem:
 
     def _linear(self, dof: int) -> bool:
         return self.names[dof].rpartition(".")[2] in ("u", "v", "w") or any(
-            p.v.start == dof and isinstance(p.joint, joints.Prismatic) for p in self.plant.model.joint_parts.values()
+            p.v.start <= dof < p.v.stop and p.joint.unit == "m" for p in self.plant.model.joint_parts.values()
         )
 
     def _result(self, x: np.ndarray, left: np.ndarray, converged: bool, message: str) -> Trim:

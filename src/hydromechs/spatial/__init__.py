@@ -18,12 +18,13 @@ from ._rotation import (
     rpy_from_matrix,
     skew,
 )
-from ._rotation_between import rotation_between, turn_between
+from ._rotation_between import TURN_SERIES, rotation_between, turn_between, turning_rate
 from ._semidefinite import PivotedSolution, pivoted_solve
 from ._stick_slip import stick_slip
 from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
 
 __all__ = [
+    "TURN_SERIES",
     "Ldl",
     "Path",
     "PivotedSolution",
@@ -61,5 +62,6 @@ __all__ = [
     "stick_slip",
     "tensor_matrix",
     "turn_between",
+    "turning_rate",
     "where",
 ]

@@ -86,6 +86,8 @@ def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.n
                     x[:, -4:] /= np.linalg.norm(x[:, -4:], axis=1, keepdims=True)
                 case joints.Revolute() | joints.Prismatic() | joints.Helical():
                     x = rng.uniform(*(part.limits or ((-1.0, 1.0) if part.kind == "prismatic" else (-np.pi, np.pi))), (n, 1))
+                case joints.OwnJoint():
+                    x = np.array([part.general_q(rng) for _ in range(n)])
                 case _:
                     continue
             columns.append(x)

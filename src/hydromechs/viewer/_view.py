@@ -61,8 +61,10 @@ class ModelPage(Page):
 
     def _slider(self, part: JointPart) -> None:
         gui = self.server.gui
-        if isinstance(part.joint, joints.Revolute | joints.Prismatic | joints.Helical):
-            unit = "m" if isinstance(part.joint, joints.Prismatic) else "rad"
+        if isinstance(part.joint, joints.OwnJoint) and part.joint.nq > 1:
+            return  # its coordinates may be anything
+        if part.joint.nq == 1 and not isinstance(part.joint, joints.Free | joints.Ball):
+            unit = part.joint.unit
             now = float(self.q[part.q][0])
             low, high = part.joint.limits or (min(-FULL, now), max(FULL, now))
             slider = gui.add_slider(f"{part.name} [{unit}]", min=low, max=high, step=(high - low) / 500, initial_value=now)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.model import Model, joints
+from hydromechs.model import Model
 from hydromechs.values import Array
 
 from ._instant import Instant
@@ -42,15 +42,14 @@ class JointEncoders(Sensor):
                 part = model.joint_part(name)
             except KeyError as e:
                 raise KeyError(f"sensor {self.name!r}: {e.args[0]}") from None
-            if not isinstance(part.joint, joints.Revolute | joints.Prismatic | joints.Helical):
+            if part.joint.nq != 1:
                 kind = type(part.joint).__name__.lower()
-                raise ValueError(
-                    f"sensor {self.name!r}: joint {name!r} is {kind}; encoders are for revolute, prismatic and helical joints"
-                )
+                fit = "revolute, prismatic and helical joints, and others with one coordinate"
+                raise ValueError(f"sensor {self.name!r}: joint {name!r} is {kind}; encoders are for {fit}")
 
     def channels(self, model: Model) -> Sequence[Channel]:
         """Positions, then rates."""
-        units = ["m" if isinstance(model.joint_part(name).joint, joints.Prismatic) else "rad" for name in self.joints]
+        units = [model.joint_part(name).joint.unit for name in self.joints]
         out = [Channel(f"{name}.q", unit, self.position) for name, unit in zip(self.joints, units, strict=True)]
         return out + [Channel(f"{name}.v", f"{unit}/s", self.velocity) for name, unit in zip(self.joints, units, strict=True)]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import dataclasses
 import importlib.machinery
 import sys
 from collections.abc import Iterable, Mapping
@@ -11,13 +13,36 @@ from typing import Any
 
 from hydromechs.values import nearest
 
-__all__ = ["COMPONENT", "FUNCTION", "call_faults", "code_fault", "component_fault", "parameter_faults"]
+from . import joints
+
+__all__ = [
+    "COMPONENT",
+    "FUNCTION",
+    "JOINT",
+    "call_faults",
+    "class_constants",
+    "code_fault",
+    "component_fault",
+    "joint_fault",
+    "parameter_faults",
+]
 
 COMPONENT = "{} is {}, must be a class derived from hydromechs.Component"
 """What to say of a component that is something else."""
 
 FUNCTION = "{!r} is a function, which takes none; leave them out, or name a class"
 """What to say of a function that is given parameters."""
+
+
+JOINT = "{} is {}, must be a class derived from hydromechs.joints.OwnJoint"
+"""What to say of a joint that is something else."""
+
+BASES: dict[str, dict[str, bool]] = {
+    "Component": {},
+    "Controller": {},
+    "OwnJoint": {f.name: False for f in dataclasses.fields(joints.OwnJoint)},
+}
+"""Arguments of the library's classes that users derive theirs from, and whether each is needed."""
 
 
 def _origin_of(module: str) -> str | None:
@@ -40,7 +65,7 @@ def _read(module: str) -> ast.Module | str | None:
     if module.endswith(".py"):
         source = Path(module)
         if not source.is_file():
-            return f"there is no file {module!r}; its path is relative to the scenario file"
+            return f"there is no file {module!r}; its path is relative to the file that names it"
     else:
         origin = _origin_of(module)
         if origin is None:
@@ -86,12 +111,25 @@ def component_fault(reference: str) -> str | None:
     Args:
         reference: "package.module:Name" or "path/file.py:Name".
     """
-    missing = code_fault(reference, "component")
+    return _class_fault(reference, "component", COMPONENT)
+
+
+def joint_fault(reference: str) -> str | None:
+    """What is wrong with a reference to a type of joint, as `code_fault` says it; a function is none.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name".
+    """
+    return _class_fault(reference, "joint", JOINT)
+
+
+def _class_fault(reference: str, what: str, words: str) -> str | None:
+    missing = code_fault(reference, what)
     module, _, name = reference.rpartition(":")
     tree = None if missing else _read(module)
     found = _found(tree, name) if isinstance(tree, ast.Module) else None
     function = isinstance(found, ast.FunctionDef) and not found.decorator_list
-    return COMPONENT.format(reference, "a function") if function else missing
+    return words.format(reference, "a function") if function else missing
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -141,6 +179,28 @@ def parameter_faults(reference: str, parameters: Iterable[str], always: Iterable
     return [] if takes is None else call_faults(reference, takes, [*parameters, *always])
 
 
+def class_constants(reference: str, names: Iterable[str]) -> dict[str, Any]:
+    """Attributes that a class, or a base of it in the same file, writes as constants, without running it.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name".
+        names: Names of the attributes.
+    """
+    module, _, name = reference.rpartition(":")
+    tree = _read(module) if module else None
+    out: dict[str, Any] = {}
+    found = _found(tree, name) if isinstance(tree, ast.Module) else None
+    while isinstance(tree, ast.Module) and isinstance(found, ast.ClassDef):
+        for n in found.body:
+            target = n.targets[0] if isinstance(n, ast.Assign) else n.target if isinstance(n, ast.AnnAssign) else None
+            if isinstance(target, ast.Name) and target.id in names and n.value is not None:  # type: ignore[attr-defined]
+                with contextlib.suppress(ValueError):
+                    out.setdefault(target.id, ast.literal_eval(n.value))  # type: ignore[attr-defined]
+        base = found.bases[0] if len(found.bases) == 1 else None
+        found = _found(tree, base.id) if isinstance(base, ast.Name) else None
+    return out
+
+
 def _found(tree: ast.Module, name: str) -> ast.ClassDef | ast.FunctionDef | None:
     """The only class or function of a name."""
     found = [n for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
@@ -175,12 +235,12 @@ def _taken(tree: ast.Module, name: str) -> dict[str, bool] | None:
 
 
 def _inherited(tree: ast.Module, base: ast.expr) -> dict[str, bool] | None:
-    """Arguments of a base: of a class of the file, or one of the two of the library, which take none."""
+    """Arguments of a base: of a class of the file, or one of the library's."""
     if isinstance(base, ast.Name) and base.id not in _imported(tree):
         return _taken(tree, base.id)
     library = {a.asname or a.name for n in tree.body for a in _from_library(n)}
     first, _, last = ast.unparse(base).rpartition(".")
-    return {} if last in ("Component", "Controller") and (first or last).partition(".")[0] in library else None
+    return dict(BASES[last]) if last in BASES and (first or last).partition(".")[0] in library else None
 
 
 def _from_library(n: ast.stmt) -> list[ast.alias]:

@@ -1,0 +1,121 @@
+"""Python code that a file names, imported and called.
+
+A reference is "package.module:Name", or "path/file.py:Name". A file with such a reference is a program: running it runs that
+code, with the rights of whoever runs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hydromechs.errors import words_of
+from hydromechs.values import nearest
+
+from ._code_look import call_faults, code_fault
+
+__all__ = ["PREFIX", "CodeError", "called", "module_kept", "named_code"]
+
+PREFIX = "hydromechs_code_"
+"""What names of modules begin with that are files somewhere."""
+
+
+def module_afresh(path: str) -> Any:
+    """The module in a file, run afresh.
+
+    Args:
+        path: The file.
+    """
+    return _module(path, hashlib.sha256(path.encode()).hexdigest()[:12])
+
+
+def module_kept(path: str) -> Any:
+    """The module in a file, the same one as long as the file is: its classes are the same for all who name them.
+
+    Args:
+        path: The file.
+    """
+    found = hashlib.sha256(f"{path}\0{Path(path).read_text(encoding='utf-8')}".encode()).hexdigest()[:12]
+    return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
+
+
+def _module(path: str, key: str) -> Any:
+    """The module in a file, run and kept under a key."""
+    name = f"{PREFIX}{key}"
+    if not Path(path).is_file():
+        raise FileNotFoundError(path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look up their module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+class CodeError(ValueError):
+    """What is wrong with code that is named, in words."""
+
+
+def named_code(
+    reference: str,
+    what: str,
+    known: Mapping[str, Callable[..., Any]],
+    file: str,
+    module_of: Callable[[str], Any] = module_afresh,
+) -> Callable[..., Any]:
+    """The class or function that a reference names, imported; raises `CodeError`.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name", or a name of the library.
+        what: What it should be, as "controller".
+        known: Names of the library.
+        file: What paths are relative to, for the message.
+        module_of: Gives the module in a file.
+    """
+    if reference in known:
+        return known[reference]
+    module, colon, name = reference.rpartition(":")
+    if not colon:
+        raise CodeError(code_fault(reference, what, known) or "cannot be found")
+    try:
+        found = module_of(module) if module.endswith(".py") else importlib.import_module(module)
+    except FileNotFoundError:
+        raise CodeError(f"there is no file {module!r}; its path is relative to {file}") from None
+    except Exception as e:  # code of a user's own
+        raise CodeError(f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}") from e
+    target = getattr(found, name, None)
+    if not callable(target):
+        own = {n: x for n, x in vars(found).items() if callable(x) and not n.startswith("_")}
+        names = [n for n, x in own.items() if getattr(x, "__module__", None) == found.__name__]
+        raise CodeError(f"{module!r} has no class or function {name!r}{nearest(name, names)}")
+    return target
+
+
+def called(reference: str, target: Callable[..., Any], arguments: Mapping[str, object]) -> Any:
+    """What a class or function gives for arguments by name; raises `CodeError`.
+
+    Args:
+        reference: What names it, for messages.
+        target: The class or function.
+        arguments: What it is called with.
+    """
+    takes = inspect.signature(target).parameters
+    named = {n: p for n, p in takes.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    more = any(p.kind is p.VAR_KEYWORD for p in takes.values())
+    for words in call_faults(reference, {n: p.default is p.empty for n, p in named.items()}, arguments, more):
+        raise CodeError(words)
+    try:
+        return target(**arguments)
+    except (TypeError, ValueError, KeyError) as e:
+        raise CodeError(f"{reference} does not take them: {words_of(e)}") from e

@@ -1,0 +1,193 @@
+"""Types of joints that a model file names as Python code: stand-ins until the code is run."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import Fault, ModelError, UnsupportedFeature
+from hydromechs.values import Array
+
+from . import joints
+from ._body import Body
+from ._code_call import PREFIX, CodeError, called, module_kept, named_code
+from ._code_look import JOINT, class_constants, joint_fault, parameter_faults
+from ._model import Model
+
+__all__ = ["JointSpec", "joint_code_faults", "named_joints", "run_joint_code"]
+
+COMMON = tuple(f.name for f in fields(joints.OwnJoint))
+"""Fields that every joint of a user's own has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointSpec(joints.OwnJoint):
+    """A joint by the name of its class, with what it is made from.
+
+    Until its code is run it only says how many coordinates the joint has, so that a scenario can be judged.
+    """
+
+    type: str
+    """Class of the joint: "package.module:Name" or "path/file.py:Name"."""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    """Values of its own fields, by name."""
+
+    stands_in = True
+
+    @cached_property
+    def _constants(self) -> dict[str, Any]:
+        found = class_constants(self.type, ("neutral_q", "velocities", "quaternion", "unit"))
+        rows = isinstance(found.get("neutral_q", ()), tuple | list)
+        counts = all(type(found.get(name, 0)) is int for name in ("velocities", "quaternion"))
+        return found if rows and counts and found.get("unit", "m") in ("rad", "m") else {}
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """The name of the class."""
+        return self.type.rpartition(":")[2]
+
+    @property
+    def neutral_q(self) -> tuple[float, ...]:  # type: ignore[override]
+        """As the class writes it; one coordinate where that cannot be seen."""
+        return tuple(self._constants.get("neutral_q", (0.0,)))
+
+    @property
+    def velocities(self) -> int | None:  # type: ignore[override]
+        """As the class writes it."""
+        return self._constants.get("velocities")
+
+    @property
+    def quaternion(self) -> int | None:  # type: ignore[override]
+        """As the class writes it."""
+        return self._constants.get("quaternion")
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        """As the class writes it."""
+        return self._constants.get("unit", "rad")
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Nothing moves yet."""
+        if np.asarray(q).dtype == object:
+            raise UnsupportedFeature(f"the joint {self.type} is named, and its code has not been run; load it with code")
+        return np.eye(3), np.zeros(3)
+
+    def subspace(self, q: Array) -> Array:
+        """Directions that are as good as others."""
+        return np.eye(6)[:, : self.nv]
+
+    def subspace_rate(self, q: Array, v: Array) -> Array:
+        """Zero."""
+        return np.zeros((6, self.nv))
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """Nothing moves yet."""
+        return q
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """Nothing moves yet."""
+        return np.zeros(self.nv)
+
+    def make(self) -> joints.OwnJoint:
+        """The joint; imports its code and raises `CodeError` where that is not good."""
+        target = named_code(self.type, "joint", {}, "the model file", module_kept)
+        if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)):
+            raise CodeError(JOINT.format(self.type, repr(target)))
+        given = {name: getattr(self, name) for name in COMMON}
+        out = called(self.type, target, {**given, **self.parameters})
+        if (out.nq, out.nv) != (self.nq, self.nv):
+            counted = f"has {out.nq} coordinates and {out.nv} velocities, but {self.nq} and {self.nv} can be seen in its class"
+            raise CodeError(f"{self.type} {counted}; write neutral_q and velocities there as plain numbers")
+        return out
+
+    @classmethod
+    def of(cls, joint: joints.OwnJoint) -> JointSpec:
+        """What names a joint of a user's own; raises `UnsupportedFeature` for a class that cannot be imported.
+
+        Args:
+            joint: The joint.
+        """
+        if isinstance(joint, JointSpec):
+            return joint
+        kind = type(joint)
+        module = sys.modules.get(kind.__module__)
+        if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__ or getattr(module, kind.__name__, None) is not kind:
+            raise UnsupportedFeature(f"{kind.__name__} cannot be imported by a name; put it into a module to save it")
+        source = kind.__module__
+        if source.startswith(PREFIX):
+            source = str(getattr(module, "__file__", source))
+        own = {f.name: getattr(joint, f.name) for f in fields(joint) if f.init and f.name not in COMMON}
+        common = {name: getattr(joint, name) for name in COMMON}
+        return cls(type=f"{source}:{kind.__name__}", parameters=own, **common)
+
+
+def _specs(body: Body) -> Iterator[tuple[tuple[str | int, ...], JointSpec]]:
+    composed = isinstance(body.joint, joints.Composite)
+    for k, part in enumerate(body.joint.parts):
+        if isinstance(part, JointSpec):
+            yield (("joint", "parts", k) if composed else ("joint",)), part
+
+
+def named_joints(model: Model) -> tuple[str, ...]:
+    """Classes of joints that a model names and that have not been imported.
+
+    Args:
+        model: The model.
+    """
+    return tuple(dict.fromkeys(spec.type for body in model.bodies for _, spec in _specs(body)))
+
+
+def joint_code_faults(model: Model) -> list[Fault]:
+    """What is wrong with the code of joints that a model names, as far as can be seen without running it.
+
+    Args:
+        model: The model.
+    """
+    out = []
+    for i, body in enumerate(model.bodies):
+        for at, spec in _specs(body):
+            missing, where = joint_fault(spec.type), f"body {body.name!r}: {'.'.join(map(str, at))}"
+            faults = [("type", missing)] if missing else []
+            faults += [] if missing else [("parameters", x) for x in parameter_faults(spec.type, spec.parameters)]
+            twice = [name for name in spec.parameters if name in COMMON]
+            faults += [("parameters", f"{name!r} stands beside 'parameters', not in them") for name in twice]
+            out += [Fault(("bodies", i, *at, key), f"{where}.{key}: {text}") for key, text in faults]
+    return out
+
+
+def run_joint_code(model: Model) -> Model:
+    """The model with joints in place of what names them: runs their code. Raises `ModelError` where they are not good.
+
+    Args:
+        model: The model.
+    """
+    if not named_joints(model):
+        return model
+    faults, bodies = joint_code_faults(model), []
+    if faults:
+        raise ModelError(model.name, faults)
+    for i, body in enumerate(model.bodies):
+        made: dict[Any, Any] = {}
+        for at, spec in _specs(body):
+            try:
+                made[at] = spec.make()
+            except CodeError as e:
+                faults.append(Fault(("bodies", i, *at), f"body {body.name!r}: {'.'.join(map(str, at))}: {e}"))
+        joint: Any = body.joint
+        if isinstance(joint, joints.Composite):
+            joint = joints.Composite(parts=tuple(made.get(("joint", "parts", k), p) for k, p in enumerate(joint.parts)))
+        else:
+            joint = made.get(("joint",), joint)
+        bodies.append(replace(body, joint=joint))
+    if faults:
+        raise ModelError(model.name, faults)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when the model was read
+        return replace(model, bodies=tuple(bodies))

@@ -1,0 +1,89 @@
+"""What a step that moves must say: its transformation, its motion subspace and the chart of its configurations."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+from hydromechs.values import Array, Scalar
+
+__all__ = ["MovingStep"]
+
+
+class MovingStep(abc.ABC):
+    """A step of a joint that moves: the equations know joints through this interface only.
+
+    `q` (nq,), `v` (nv,) and `u` (nv,) are its own coordinates, velocities and chart coordinates, floats or symbols. In axes of
+    the frame right after it, it moves with V_J = S(q) v, so that V = X V_before + S v.
+    """
+
+    __slots__ = ()
+
+    iq: int
+    """Where its coordinates start in the mechanism's q."""
+    iv: int
+    """Where its velocities start in the mechanism's v."""
+    nq: int
+    """Number of its coordinates."""
+    nv: int
+    """Number of its velocities."""
+    rows: tuple[int, ...] | None = None
+    """Components of V_J that are its velocities up to sign; None where the subspace is general."""
+    quaternion: int | None = None
+    """Where a unit quaternion starts in its coordinates; None where there is none."""
+    turning: tuple[int, ...] = ()
+    """Coordinates on which the rate of its chart depends; none where chart coordinates just add."""
+
+    @property
+    def at_q(self) -> slice:
+        """Its place in the mechanism's q."""
+        return slice(self.iq, self.iq + self.nq)
+
+    @property
+    def at_v(self) -> slice:
+        """Its place in the mechanism's v."""
+        return slice(self.iv, self.iv + self.nv)
+
+    @abc.abstractmethod
+    def transformation(self, q: Array) -> Any:
+        """From the frame before it to the frame after it: a `Screw`, `Shift` or `Turn`."""
+
+    @abc.abstractmethod
+    def subspace(self, q: Array) -> Array:
+        """S, shape (6, nv)."""
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """V_J = S v, shape (6,)."""
+        return self.subspace(q) @ v
+
+    def subspace_rate(self, q: Array, v: Array) -> Array | None:
+        """dS/dt while it moves with v, shape (6, nv); None where S is constant."""
+        return None
+
+    def subspace_changes(self, q: Array) -> Array | None:
+        """∂_k S along its velocities, [k, :, :], shape (nv, 6, nv); None where S is constant."""
+        return None
+
+    def brackets(self, q: Array) -> Array | None:
+        """c with [e_i, e_j] = Σ_k c^k_ij e_k of the motions of its velocities, [k, i, j], shape (nv, nv, nv); None for 0."""
+        return None
+
+    def integrate(self, q: Array, v: Array, dt: Scalar) -> Array:
+        """Coordinates after moving with the constant velocity `v` for `dt` [s], shape (nq,)."""
+        return self.retract(q, v * dt)
+
+    def displacement(self, q: Array, q_other: Array) -> Array:
+        """The velocity that leads from `q` to `q_other` in unit time, shape (nv,)."""
+        return self.difference(q, q_other)
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """q ⊕ u, shape (nq,)."""
+        return q + u
+
+    def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
+        """u̇ at the configuration `q`, which has the chart coordinates `u` and moves with `v`, shape (nv,)."""
+        return v
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """u with q ⊕ u = q_other, shape (nv,)."""
+        return q_other - q

@@ -1,0 +1,162 @@
+"""Whether the pose, the subspace, its derivative and the chart of a user's joint agree, by differences of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hydromechs.spatial import skew
+from hydromechs.values import Array, is_finite, plain
+
+from ._own_joint import OwnJoint
+
+__all__ = ["configurations", "own_joint_faults"]
+
+STEP = 1e-5
+"""Half of the length over which differences are taken: rounding adds 1e-11, the curvature of a function 1e-10 of its size."""
+AGREE = 1e-5
+"""Largest difference of two results that agree, relative to their size: above errors of differences, below those of people."""
+RANDOM = 4
+"""How many random configurations are looked at."""
+
+
+class _Disagreement(Exception):
+    """What does not agree, in words."""
+
+
+def configurations(joint: OwnJoint) -> list[Array]:
+    """The initial configuration, and random ones: within the limits, or up to 1 away from the initial one, shape (nq,) each.
+
+    Args:
+        joint: The joint.
+    """
+    rng = np.random.default_rng(0)
+    return [np.array(joint.initial_q), *(joint.general_q(rng) for _ in range(RANDOM))]
+
+
+@np.errstate(all="ignore")
+def own_joint_faults(joint: OwnJoint) -> Iterator[str]:
+    """What is wrong with a joint of a user's own, in words: the first disagreement that is found.
+
+    Args:
+        joint: The joint; its fields are good.
+    """
+    kind = type(joint).__name__
+    if joint.stands_in:
+        return
+    try:
+        for at in configurations(joint):
+            _Checked(joint, at).check()
+    except _Disagreement as e:
+        yield f"{kind}: {e}"
+    except Exception as e:  # code of a user's own
+        yield f"{kind} cannot be evaluated: {type(e).__name__}: {e}"
+
+
+class _Checked:
+    """A joint at one configuration."""
+
+    def __init__(self, joint: OwnJoint, q: Array) -> None:
+        self.joint, self.q = joint, q
+        self.where = f"at q = {plain(tuple(np.atleast_1d(q).tolist()))}"
+
+    def check(self) -> None:
+        """Raise `_Disagreement` for the first thing that does not agree."""
+        joint, q, n = self.joint, self.q, self.joint.nv
+        rng = np.random.default_rng(1)
+        v, u = rng.normal(size=n), 0.1 * rng.uniform(-1.0, 1.0, n)
+        self._shape("retract(q, u)", q, (joint.nq,))
+        R, _ = self._pose(q)
+        if not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0.0:
+            raise _Disagreement(f"R of pose(q) {self.where} is no rotation: R Rᵀ must be 1, and det R = 1")
+        S = self._subspace(q)
+        self._centre(u, v)
+        for k, unit in enumerate(np.eye(n)):
+            self._agree(
+                f"column {k} of subspace(q)",
+                S[:, k],
+                "the velocity of pose(q), in body axes and linear first,",
+                self._moved(unit),
+            )
+        ahead, behind = (self._subspace(self._retract(q, s * STEP * v)) for s in (1.0, -1.0))
+        rate = self._shape("subspace_rate(q, v)", joint.subspace_rate(q, v), (6, n))
+        self._agree(
+            f"subspace_rate(q, v) for v = {plain(tuple(v.tolist()))}",
+            rate,
+            "the rate of subspace(q)",
+            (ahead - behind) / (2 * STEP),
+        )
+        self._chart(u, v)
+        size = np.linalg.norm(S, axis=0)
+        if not size.all() or np.linalg.svd(S / size, compute_uv=False)[-1] < 1e-9:
+            raise _Disagreement(
+                f"the columns of subspace(q) {self.where} are not independent, so its acceleration is undefined"
+            )
+
+    def _centre(self, u: Array, v: Array) -> None:
+        """Whether the chart is one around q."""
+        joint, q, n = self.joint, self.q, self.joint.nv
+        self._agree("retract(q, 0)", self._retract(q, np.zeros(n)), "q", q)
+        there = self._retract(q, u)
+        self._agree("difference(q, retract(q, u))", self._shape("difference", joint.difference(q, there), (n,)), "u", u)
+        self._agree("chart_rate(q, 0, v)", self._shape("chart_rate", joint.chart_rate(q, np.zeros(n), v), (n,)), "v", v)
+
+    def _chart(self, u: Array, v: Array) -> None:
+        """Whether rates in the chart are those of the motion."""
+        joint, q, n = self.joint, self.q, self.joint.nv
+        there = self._retract(q, u)
+        rate = self._shape("chart_rate(q, u, v)", joint.chart_rate(there, u, v), (n,))
+        ahead, behind = (self._pose(self._retract(q, u + s * STEP * rate)) for s in (1.0, -1.0))
+        self._agree(
+            "the motion in the chart with chart_rate(q, u, v)",
+            _velocity(self._pose(there)[0], ahead, behind),
+            "subspace(q) v",
+            self._subspace(there) @ v,
+        )
+
+    def _moved(self, v: Array) -> Array:
+        """Velocity of the pose while it moves with v, shape (6,)."""
+        ahead, behind = (self._pose(self._retract(self.q, s * STEP * v)) for s in (1.0, -1.0))
+        return _velocity(self._pose(self.q)[0], ahead, behind)
+
+    def _pose(self, q: Array) -> tuple[Array, Array]:
+        given: Any = self.joint.pose(q)
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise _Disagreement(f"pose(q) gives a {type(given).__name__}, must give axes R (3, 3) and origin p (3,)")
+        return self._shape("R of pose(q)", given[0], (3, 3)), self._shape("p of pose(q)", given[1], (3,))
+
+    def _subspace(self, q: Array) -> Array:
+        return self._shape("subspace(q)", self.joint.subspace(q), (6, self.joint.nv))
+
+    def _retract(self, q: Array, u: Array) -> Array:
+        return self._shape("retract(q, u)", self.joint.retract(q, u), (self.joint.nq,))
+
+    def _shape(self, what: str, given: Any, shape: tuple[int, ...]) -> Array:
+        out = np.asarray(given)
+        if out.shape != shape:
+            raise _Disagreement(f"{what} has the shape {out.shape}, must have {shape}")
+        out = out.astype(float)
+        if not is_finite(tuple(out.ravel().tolist())):
+            remedy = "give limits between which it can move, or another initial position"
+            raise _Disagreement(f"{what} {self.where} is not finite; {remedy}")
+        return out
+
+    def _agree(self, what: str, given: Array, other_name: str, other: Array) -> None:
+        scale = max(np.abs(given).max(initial=0.0), np.abs(other).max(initial=0.0), 1e-3)
+        if np.abs(given - other).max(initial=0.0) > AGREE * scale:
+            at = np.unravel_index(int(np.argmax(np.abs(given - other))), given.shape)
+            place = ", ".join(str(int(i)) for i in at)
+            raise _Disagreement(
+                f"{what} disagrees with {other_name} {self.where}: entry [{place}] is {given[at]:.6g} and {other[at]:.6g}"
+            )
+
+
+def _velocity(R: Array, ahead: tuple[Array, Array], behind: tuple[Array, Array]) -> Array:
+    """Velocity in body axes from two poses `STEP` before and after, shape (6,)."""
+    turn, way = (R.T @ (a - b) / (2.0 * STEP) for a, b in zip(ahead, behind, strict=True))
+    w = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+    if np.abs(turn - skew(w)).max() > 1e-4 * max(1.0, np.abs(w).max()):
+        raise _Disagreement("R of pose(q) does not stay a rotation")
+    return np.concatenate([way, w])

@@ -1,0 +1,139 @@
+"""Joints of users' own in files: run where a model is loaded or a scenario is run; looked at by `check`; refused on request."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hydromechs as hm
+from hydromechs.cli._main import app
+from hydromechs.formats import dumps, loads
+
+PAGE = Path(__file__).parents[2] / "docs" / "own_joint.md"
+MODEL = """hydromechs: 1
+name: rail
+bodies:
+  - name: carriage
+    joint:
+      type: rail.py:EllipticRail
+      origin: {xyz: [0, 0, 3], rpy: [1.5, 0, 0]}
+      limits: [-2, 2]
+      damping: 1.5
+      position: 0.3
+      parameters: {a: 2, b: 1.0}
+    inertia: {mass: 12, com: [0, 0.05, 0], tensor: [0.2, 0.3, 0.4, 0, 0, 0]}
+    hydro: {volume: 0.004}
+"""
+SCENARIO = """hydromechs_scenario: 1
+name: own
+models: [{model: ./rail.yaml, joints: {carriage: 0.5}}]
+joints: {carriage: {drive: {servo: {stiffness: 40, damping: 8}}}}
+checks:
+  - {name: it holds, quantity: q.carriage, statistic: last, above: 0}
+step: 0.002
+duration: 0.4
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    block = re.search(r"```python\n(.*?)\nrail = ", PAGE.read_text(), flags=re.S)[1]
+    (tmp_path / "rail.py").write_text(block + "\nopen('ran', 'w').close()\n")
+    (tmp_path / "rail.yaml").write_text(MODEL)
+    (tmp_path / "own.yaml").write_text(SCENARIO)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_model_file_names_a_joint(folder):
+    with pytest.raises(hm.ModelError, match=r"runs Python code .*rail.py:EllipticRail.*code=True"):
+        hm.load("./rail.yaml", code=False)
+    assert not Path("ran").exists()
+    model = hm.load("./rail.yaml")
+    joint = model.bodies[0].joint
+    assert (joint.kind, joint.a, joint.limits, joint.position, joint.placement.xyz[2]) == (
+        "EllipticRail",
+        2,
+        (-2, 2),
+        (0.3,),
+        3,
+    )
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert hm.load("./rail.yaml") == model  # the same class, as long as the file is the same
+    hm.save(model, "copy.yaml")
+    assert 'type: "rail.py:EllipticRail"' in Path("copy.yaml").read_text()
+    again = hm.load("./copy.yaml")
+    np.testing.assert_array_equal(
+        hm.forward_dynamics(again, [0.4], [1.0], [0.2]), hm.forward_dynamics(model, [0.4], [1.0], [0.2])
+    )
+    spec = loads(MODEL, folder=folder)
+    assert loads(dumps(spec)).bodies == spec.bodies
+
+
+def test_it_can_be_a_part_of_a_composition(folder):
+    own = re.search(r"    joint:\n(.*?)    inertia", MODEL, flags=re.S)[1]
+    part = "        - " + own.strip().replace("\n      ", "\n          ") + "\n        - {type: revolute}\n"
+    Path("rail.yaml").write_text(MODEL.replace(own, "      type: composite\n      parts:\n" + part))
+    model = hm.load("./rail.yaml")
+    assert [p.kind for p in model.bodies[0].joint.parts] == ["EllipticRail", "revolute"]
+    hm.save(model, "copy.yaml")
+    assert [p.kind for p in hm.load("./copy.yaml").bodies[0].joint.parts] == ["EllipticRail", "revolute"]
+
+
+def test_a_scenario_runs_it_when_it_is_run(folder):
+    scenario = hm.load_scenario("./own.yaml")
+    assert not Path("ran").exists() and [x.rpartition("/")[2] for x in scenario.code] == ["rail.py:EllipticRail"]
+    result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])
+    assert result.exit_code != 0 and "runs Python code" in str(result.exception or result.output) and not Path("ran").exists()
+    hm.save_scenario(scenario, folder / "again.yaml")
+    run = hm.load_scenario("./again.yaml").simulation().run(0.4)
+    assert Path("ran").exists()
+    q = run.recording.q.sel(coordinate="carriage").values
+    assert q[0] == 0.5 and abs(q[-1] - 0.5) > 0.01  # the servo gives way to the weight
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("", "", ""),
+        ("rail.py:Ell", "rail.py:El", "joint.type: .*has no class or function 'ElipticRail' (did you mean 'EllipticRail'?)"),
+        ("rail.py", "gone.py", "there is no file"),
+        ("rail.py:EllipticRail", "no_such.module:Rail", "there is no module 'no_such.module'"),
+        ("b: 1.0", "c: 1.0", "does not take 'c'"),
+        (", b: 1.0", "", "needs 'b'"),
+        (", b: 1.0", ", b: 1.0, limits: [0, 1]", "'limits' stands beside 'parameters'"),
+        ("damping: 1.5", "dampin: 1.5", "unknown key 'dampin'"),
+        ("damping: 1.5", "damping: -1.5", "damping is -1.5"),
+        ("position: 0.3", "position: 3", "initial joint position 3 rad is outside the limits"),
+        ("type: rail.py:EllipticRail", "type: elliptic", "or 'file.py:Name' for a type of your own"),
+    ],
+)
+def test_check_looks_at_it_without_running_it(folder, old, new, words):
+    (folder / "rail.yaml").write_text(MODEL.replace(old, new))
+    for file in ("rail.yaml", "own.yaml"):
+        result = CliRunner().invoke(app, ["check", file])
+        said = " ".join(result.output.split())
+        assert result.exit_code == bool(words) and not Path("ran").exists(), said
+        assert re.search(re.escape(words).replace(r"\.\*", ".*"), said) if words else "rail.py:EllipticRail" in said, said
+
+
+def test_faults_that_only_running_shows(folder):
+    source = Path("rail.py").read_text()
+    Path("rail.yaml").write_text(MODEL.replace("b: 1.0", "b: -1.0"))
+    with pytest.raises(hm.ModelError, match="body 'carriage': joint.b is -1 m, must be finite and > 0"):
+        hm.load("./rail.yaml")
+    Path("rail.yaml").write_text(MODEL)
+    Path("rail.py").write_text(source.replace("2.0 * (self.a", "3.0 * (self.a"))
+    with pytest.raises(hm.ModelError, match=r"EllipticRail: subspace_rate\(q, v\).*disagrees with the rate of subspace"):
+        hm.load_scenario("./own.yaml").simulation()
+    Path("rail.py").write_text("def EllipticRail(**options): ...\n")
+    with pytest.raises(hm.ModelError, match="is a function, must be a class derived from hydromechs.joints.OwnJoint"):
+        hm.load("./rail.yaml")
+    Path("rail.py").write_text("1 / 0\n" + source)
+    with pytest.raises(hm.ModelError, match="cannot be imported: ZeroDivisionError"):
+        hm.load("./rail.yaml")
