@@ -18,7 +18,7 @@ def rotations(model, q):
     return np.array([np.stack(kinematics(model, x, np.zeros(model.nv)).R_WB) for x in q], dtype=float)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_signs_never_jump_and_do_not_depend_on_the_way(seed):
     """Every joint type turns by several turns, tilted; a body on the world has the quaternion of its joint."""
     rng = np.random.default_rng(seed)

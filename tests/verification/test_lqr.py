@@ -157,8 +157,6 @@ def test_few_thrusters_control_what_they_reach(frames, reached):
     assert [list(AXES)[k] for k in vehicle.axes] == reached
     d = speed_design(sim, vehicle)
     assert d.gain_margin_db > 15.0 and d.phase_margin_deg > 30.0 and d.poles.real.max() < -0.05
-    backwards = speed_design(sim, vehicle, controlled=reached[::-1])
-    assert backwards.gain_margin_db == pytest.approx(d.gain_margin_db, rel=1e-6)
     k = vehicle.axes.index(0)
     asked = vehicle.push(0.1 * vehicle.reach * (np.arange(6) == 0)).wrench  # all of it, and nothing along the others reached
     assert asked[list(vehicle.axes)] == pytest.approx(0.1 * vehicle.reach[0] * (np.arange(len(reached)) == k), abs=1e-9)
