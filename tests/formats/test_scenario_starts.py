@@ -122,6 +122,55 @@ def test_heights_come_from_a_file_beside_the_scenario(folder, suffix):
     assert loads_scenario(dumps_scenario(s, folder), "again", folder, library.load) == s
 
 
+def test_points_bring_their_own_grid(folder):
+    """x and y are not needed with them, and may not say something else."""
+    rows = [f"{x} {y} {-10.0 + x + 0.1 * y}" for x in (0.0, 0.5, 1.0) for y in (2.0, 3.0)]
+    (folder / "bay.xyz").write_text("\n".join(rows))
+    bay = read(folder, FIELD, ("x: [0, 2], y: [0, 3], file: seabed.npy", "file: bay.xyz"))
+    assert (bay.terrain[0].x, bay.terrain[0].y) == ((0.0, 0.5, 1.0), (2.0, 3.0))
+    for same in ("x: [0, 1], y: [2, 3]", "x: [0, 0.5, 1]", "y: [2, 3]"):
+        assert read(folder, FIELD, ("x: [0, 2], y: [0, 3], file: seabed.npy", f"{same}, file: bay.xyz")) == bay
+    line = FIELD.count("\n")
+    for other, words in (
+        ("x: [0, 4], ", "x is [0.0, 4.0], but 'bay.xyz' has points from 0 to 1 m; leave x and y out"),
+        ("y: [2, 4], ", "y is [2.0, 4.0], but 'bay.xyz' has points from 2 to 3 m; leave x and y out"),
+        ("x: [0, 0.4, 1], ", "x is [0.0, 0.4, 1.0], but 'bay.xyz' has points from 0 to 1 m"),
+    ):
+        said = faults(folder, ("x: [0, 2], y: [0, 3], file: seabed.npy", f"{other}file: bay.xyz"), text=FIELD)
+        assert f"line {line}: terrain.0.height_field.{words}" in said
+    np.save(folder / "seabed.npy", HEIGHTS)
+    said = faults(folder, ("x: [0, 2], ", ""), text=FIELD)
+    assert "'seabed.npy' does not say where it is: give x, the first and the last grid line" in said
+    said = faults(folder, ("x: [0, 2], ", ""), ("file: seabed.npy", "generate: {type: slope, rise: 0, spacing: 1}"), text=FIELD)
+    assert "terrain.0.height_field: the key 'x' is missing; add it: Grid along x" in said
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ("type: slope, rise: .nan, spacing: 1", "height_field.generate.rise is nan, must be finite"),
+        ("type: slope, rise: 0, spacing: 0", "height_field.generate.spacing is 0, must be finite and > 0"),
+        ("type: steps, rise: 1, run: 1, start: .inf, spacing: 1", "height_field.generate.start is inf, must be finite"),
+        ("type: rubble_mound, seed: 1.5, spacing: 1", "height_field.generate.seed is 1.5, must be a whole number"),
+        ("type: slope, rise: 0, seed: 1, spacing: 1", "generate: slope has no 'seed'; there are level, rise, heading_deg"),
+    ],
+)
+def test_a_wrong_number_of_a_generator_is_named(folder, made, words):
+    said = faults(folder, ("file: seabed.npy", f"generate: {{{made}}}"), text=FIELD)
+    assert f"line {FIELD.count(chr(10))}: terrain.0." in said
+    assert words in said
+    assert said.count("there are level") <= 1
+    assert "it has level" not in said
+
+
+def test_two_kinds_in_one_place_are_one_fault(folder):
+    said = faults(folder, ("height_field:", "plane: {normal: [0, 0, 1]}, height_field:"), text=FIELD)
+    assert "terrain.0 has plane and height_field; give one of the kinds" in said
+    assert "unknown key" not in said
+    waves = FIELD + "environment: {waves: [{regular: {height: 1, period: 6}, jonswap: {}}]}\n"
+    assert "environment.waves.0 has regular and jonswap; give one of the kinds" in faults(folder, text=waves)
+
+
 def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     def said(heights, *changes):
         if heights is not None:
@@ -135,7 +184,9 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "cannot be read as numbers: " in said(HEIGHTS.astype(object))
     assert "must hold real numbers" in said(HEIGHTS.astype(str))
     assert "holds complex128, must hold real numbers" in said(HEIGHTS * 1j)
-    assert "x has 4 numbers" in said(HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]"))
+    assert "x is [0.0, 1.0, 2.0, 3.0], must have 3 numbers, one for each height" in said(
+        HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]")
+    )
     assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
     assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
     assert "must end in .npy, .csv, .xyz or .txt" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))

@@ -171,6 +171,18 @@ def test_a_good_one_is_good(run_check):
         ),
         ("mass: 24,", "mass: 24000,", "9.8e+05 kg/m³, denser than any metal; in grams it would be 24 kg"),
         ("size: [0.6, 0.4, 0.3]", "size: [600, 400, 300]", "lighter than air"),
+        (
+            "xyz: [0, 0, 0]",
+            "rpy: [0, -90, 0]",
+            "frame 't1' rpy is [0, -90, 0] rad, 14.3 turns; in degrees it would be [0, -1.5",
+        ),
+        ("limits: [-1.5, 1.5]", "origin: {rpy: [0, 90, 0]}", "'arm': joint rpy is [0, 90, 0] rad, 14.3 turns; in degrees"),
+        ("limits: [-1.5, 1.5]", "mdh: {alpha: 90}", "joint mdh alpha is 90 rad, 14.3 turns; in degrees it would be 1.5708 rad"),
+        ("limits: [-1.5, 1.5]", "position: 45", "'arm': joint position is 45 rad, 7.16 turns; in degrees it would be 0.785398"),
+        ("0.4, 0.3]}", "0.4, 0.3], origin: {rpy: [0, 90, 0]}}", "shapes.0 origin rpy is [0, 90, 0] rad"),
+        ("limits: [-1.5, 1.5]", "origin: {xyz: [450, 0, 100]}", "joint xyz is [450, 0, 100] m, 421 times the size of the larg"),
+        ("com: [0.2, 0, 0]", "com: [0, 0, -50]", "inertia.com is [0, 0, -50] m, 45.6 times the size of the largest body"),
+        ("revolute, limits: [-1.5, 1.5]", "prismatic, limits: [-200, 200]", "joint limits is [-200, 200] m"),
     ],
 )
 def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
@@ -191,6 +203,14 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
         ([("0, 5], joints", "0, -5], joints")], "body 'hull' starts 5 m above the water, which has no surface"),
         ([("0, 5], joints", "0, -0.5], joints")], ""),
         ([("0, 5], joints", "0, -5], joints"), ("{waves", "{surface: free, waves")], ""),
+        (
+            [("arm: 0.5", "arm: 45"), ("step:", "joints: {arm: {stops: none}}\nstep:")],
+            "models.0.joints.arm is 45 rad, 7.16 turns",
+        ),
+        (
+            [("step:", "joints: {arm: {stops: {lower: -90, upper: 90, stiffness: 10}}}\nstep:")],
+            "joints.arm.stops [-90, 90] rad are 14.3 turns",
+        ),
         ([("{waves", "{current: {velocity: [30, 0, 0]}, waves")], "the current flows with 30 m/s, faster than any"),
         ([("{waves", "{current: {velocity: [3, 0, 0]}, waves")], ""),
         ([("{waves", "{current: {times: [0, 1], velocities: [[0, 0, 0], [0, 40, 0]]}, waves")], "flows with 40 m/s"),

@@ -5,7 +5,9 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.contact import Grip
+from hydromechs.integrators import SemiImplicitEuler
 from hydromechs.recording import Check, summarise
+from hydromechs.simulation import stiff_modes
 
 BALL = hm.Body(
     name="ball",
@@ -95,3 +97,15 @@ def test_a_mission_passes_its_checks():
     scenario = hm.load_scenario("pick_and_release")
     recording = scenario.simulation().run(scenario.duration).recording
     assert [c.text for c in (c.judge(recording) for c in scenario.checks) if not c.passed] == []
+
+
+def test_the_valve_at_its_stop_is_stable_in_the_steps_of_all_engines():
+    """Friction, stop and grip at once, which the check of steps does not see: h² ω² + 2 h d < 4."""
+    mission = hm.load_scenario("turn_valve")
+    (grip,) = mission.grasps
+    modes = {m.name: m for m in stiff_modes(mission.plant, mission.plant.model.initial().q)}
+    both = [modes["friction of joint 'well.valve'"], modes["stops of joint 'well.valve'"]]
+    inertia, lever = dict(mission.stops)["well.valve"].stiffness / both[1].frequency ** 2, 0.3
+    frequency = np.sqrt(sum(m.frequency**2 for m in both) + max(grip.stiffness) * lever**2 / inertia)
+    decay = sum(m.decay for m in both) + max(grip.damping) * lever**2 / inertia
+    assert mission.step < 0.95 * SemiImplicitEuler().longest_step(frequency, decay)

@@ -107,7 +107,7 @@ def test_signals_of_sensors_are_there_without_a_controller(tmp_path):
     sim = scenario.simulation()
     assert sim.run(2.0).stopped.startswith("deep at t = ")
     wrong = loads_scenario(SINKING.replace("gauge.depth, level", "gauge.deep, level"), "sinking", tmp_path, library.load)
-    with pytest.raises(KeyError, match=r"event 'deep': quantity: 'signal.gauge.deep'.*did you mean 'gauge.depth'"):
+    with pytest.raises(ScenarioError, match=r"event 'deep': quantity: 'signal.gauge.deep'.*did you mean 'gauge.depth'"):
         wrong.simulation()
     wrong = loads_scenario(SINKING.replace("gauge.depth, above", "gauge.deep, above"), "sinking", tmp_path, library.load)
     with pytest.raises(ScenarioError, match=r"check 'reads': quantity: 'signal.gauge.deep'"):

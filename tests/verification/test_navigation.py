@@ -173,8 +173,46 @@ def test_outliers_are_refused(flight, instruments):
     assert np.abs(stubborn[40, :2]).max() < 1.0
     assert said[:2] == [
         "no measurement of 'depth' is used since t = 0 s; the filter goes on without",
-        "'depth' was refused 10 times in a row; it is used again",
+        "'depth' was refused 10 times in a row; the filter takes its position for less certain, by 3.3 m, and uses it again",
     ]
+
+
+def test_recovers_from_a_jump_that_nothing_saw(flight, instruments):
+    """0.6 m/s that no reading of the IMU has: the DVL is refused, then P is widened, and all errors fit P again."""
+    jump, at = np.array([0.4, -0.3, 0.33]), round(3.0 * RATE)
+
+    def struck(k, m):
+        if k == at:
+            m["x"][:, 3:6] -= jump
+
+    errors, P, said, _ = flight.fly(instruments, 1, disturb=struck)
+    normalised = np.abs(errors[:, :9]) / np.sqrt(np.diagonal(P, axis1=1, axis2=2)[:, :9])
+    assert normalised[at : at + 40].max() > 20  # it knows nothing of it at first
+    back = at + round(2.6 * RATE)  # 11 refusals of the DVL, its latency
+    assert normalised[back:].max() < 4.5 and np.abs(errors[back:, :3]).max() < 0.5
+    words = [text for text in said if "refused" in text]
+    assert any(text.startswith("'dvl' was refused 10 times in a row; the filter takes its velocity") for text in words)
+    assert len([text for text in words if "'dvl'" in text]) == 1  # once is enough
+
+
+def test_a_constant_bias_is_not_averaged_out():
+    """A depth gauge that is off by its bias for ever: the filter's own error of the depth is that, not σ/√n."""
+    imu = Imu(name="imu", frame="hull", rate=RATE, accelerometer=Noise(density=0.02))
+    depth = DepthGauge(name="depth", frame="hull", rate=5.0, noise=Noise(sigma=0.01, bias=0.2, walk=0.01))
+    model, settings = small_vehicle(), ErrorStateFilter(position=1.0, velocity=0.0, tilt=0.0, heading=0.0)
+    navigator = settings.on(model, (imu, depth))
+    times = np.arange(0.0, 20.0, 1 / RATE)
+    log = {
+        "imu": (times, np.tile([0, 0, -9.81, 0, 0, 0], (len(times), 1))),
+        "depth": (times[::5], np.full((len(times[::5]), 1), 10.3)),
+    }
+    track = settings.run(log, model, (imu, depth), navigator.true(model.initial()))
+    sigma = track.sigma[:, 2]
+    # two unknowns, one measurement: σ² of position 1 and bias 0.2 given their sum; then the bias walks
+    first = math.sqrt(1 / (1 / 1.0**2 + 1 / (0.2**2 + 0.01**2)))
+    assert sigma[0] == pytest.approx(first, rel=1e-6)
+    assert sigma.min() > 0.19 and sigma[-1] < first + 0.01
+    assert track.position[-1, 2] == pytest.approx(10 + 0.3 * 1.0 / (1.0 + 0.2**2), rel=0.02)
 
 
 def hovering(sensors, duration, controller=None, **options):

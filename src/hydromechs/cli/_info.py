@@ -1,7 +1,8 @@
-"""What a model is, as tables: its tree, totals, centres."""
+"""What a model or a scenario is, as tables: its tree, totals, centres, commands."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +12,16 @@ from rich.text import Text
 
 from hydromechs import dynamics, hydro
 from hydromechs.model import Hydro, HydroModel, Model, joints
+from hydromechs.scenario import Scenario, start_names
 from hydromechs.simulation import Plant
 
 from ._tables import table_of
 
-__all__ = ["Totals", "print_commands", "print_info", "totals"]
+__all__ = ["Totals", "info", "print_commands", "print_info", "print_scenario_info", "totals"]
 
 
 class Totals(NamedTuple):
-    """Sums over all bodies at the initial configuration, in world axes."""
+    """Sums over bodies at a configuration, in world axes."""
 
     mass: float
     """Mass [kg]."""
@@ -33,13 +35,20 @@ class Totals(NamedTuple):
     """Weight in water, positive down [N]."""
 
 
-def totals(model: Model) -> Totals:
-    """Masses and centres of a model at its initial configuration."""
-    state = model.initial()
-    kin = dynamics.kinematics(model, state.q, state.v)
+def totals(model: Model, q: np.ndarray | None = None, bodies: Collection[int] | None = None) -> Totals:
+    """Masses and centres of a model.
+
+    Args:
+        model: The model.
+        q: Configuration, shape (nq,); the initial one unless given.
+        bodies: Numbers of the bodies to sum over; all unless given.
+    """
+    q = model.initial().q if q is None else q
+    kin = dynamics.kinematics(model, q, np.zeros(model.nv))
     mass = displaced = 0.0
     moment, buoyancy_moment = np.zeros(3), np.zeros(3)
-    for body, R, p in zip(model.bodies, kin.R_WB, kin.p_WB, strict=True):
+    for i in range(model.nb) if bodies is None else bodies:
+        body, R, p = model.bodies[i], kin.R_WB[i], kin.p_WB[i]
         mass += body.inertia.mass
         moment += body.inertia.mass * (p + R @ np.array(body.inertia.com))
         m_f, h_f = hydro.displaced_mass(body, model.world.water_density)
@@ -55,11 +64,63 @@ def totals(model: Model) -> Totals:
         )
 
 
+def info(source: str, console: Console, *, sources: bool = False) -> None:
+    """Print what a model is; or a scenario, with its commands.
+
+    Args:
+        source: A name of the library, or the path of a file.
+        console: Where to print.
+        sources: Whether to list where the numbers come from.
+    """
+    from hydromechs.formats import is_scenario_file
+    from hydromechs.library import load, load_scenario, names, scenario_names
+
+    if source not in names() and (source in scenario_names() or is_scenario_file(source)):
+        scenario = load_scenario(source)
+        print_scenario_info(scenario, console, sources=sources)
+        print_commands(scenario.known_plant, scenario.known_start.q, console)
+    else:
+        print_info(load(source), console, sources=sources)
+
+
 def print_info(model: Model, console: Console, *, sources: bool = False) -> None:
     """Print the tree of a model as a table, then totals and, if asked for, the sources of its numbers.
 
     What the user wrote is printed as `Text`, which takes `[m]` or `:x:` as it stands.
     """
+    _print_tree(model, console)
+    summary = _summary(model)
+    _add_totals(summary, model, totals(model))
+    summary.add_row("", f"(in world axes, {model.world.axes}, at the initial configuration)")
+    _print_summary(summary, model, console)
+    if sources:
+        _print_sources(model, console)
+
+
+def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool = False) -> None:
+    """Print the models of a scenario as one tree, then the totals of each where it starts, and the sources if asked for.
+
+    Args:
+        scenario: The scenario.
+        console: Where to print.
+        sources: Whether to list where the numbers of each model come from.
+    """
+    model, names = scenario.model, start_names(scenario.models)
+    _print_tree(model, console)
+    summary = _summary(model)
+    for name in names:
+        own = [i for i, body in enumerate(model.body_names) if len(names) == 1 or body.startswith(f"{name}.")]
+        if len(names) > 1:
+            summary.add_row(Text(name, "bold"))
+        _add_totals(summary, model, totals(model, scenario.start.q, own))
+    summary.add_row("", f"(in world axes, {model.world.axes}, at the start of the scenario)")
+    _print_summary(summary, model, console)
+    if sources:
+        for start in scenario.models:
+            _print_sources(start.model, console)
+
+
+def _print_tree(model: Model, console: Console) -> None:
     description = model.description.strip()
     console.print(Text.assemble((model.name, "bold"), f"  {description}" if description else ""))
     table = table_of("body", "parent", "joint", ">mass\nkg", ">displaced\nkg", ">added mass\nx, y, z  kg", "drag")
@@ -74,9 +135,15 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
         cells = (body.name, body.parent or "world", _joint(body.joint), mass, displaced, added, _drag(body.hydro))
         table.add_row(*map(Text, cells))
     console.print(table)
-    t = totals(model)
+
+
+def _summary(model: Model) -> Table:
     summary = Table(show_header=False, box=None, pad_edge=False)
     summary.add_row("degrees of freedom", f"{model.nv} (nq = {model.nq}, {model.nb} bodies)")
+    return summary
+
+
+def _add_totals(summary: Table, model: Model, t: Totals) -> None:
     summary.add_row("mass", f"{t.mass:.6g} kg")
     summary.add_row("displaced water", f"{t.displaced_mass:.6g} kg at {model.world.water_density:g} kg/m³")
     sense = "sinks" if t.net_weight > 0 else "floats"
@@ -92,27 +159,32 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
             "centre of buoyancy",
             f"{_vector(t.cob)}, {float((t.com - t.cob) @ model.world.down):.3g} m above the centre of mass",
         )
-    summary.add_row("", f"(in world axes, {model.world.axes}, at the initial configuration)")
+
+
+def _print_summary(summary: Table, model: Model, console: Console) -> None:
     if model.frames:
         summary.add_row("frames", Text(", ".join(model.frames)))
     console.print(summary, highlight=False)
-    if sources:
-        table = Table(header_style="bold", box=None, pad_edge=False)
-        table.add_column("number")
-        table.add_column("source", overflow="fold")
-        for what, source in model.sources:
-            table.add_row(Text(what), Text(source))
-        console.print(table)
 
 
-def print_commands(plant: Plant, console: Console) -> None:
+def _print_sources(model: Model, console: Console) -> None:
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("number")
+    table.add_column("source", overflow="fold")
+    for what, source in model.sources:
+        table.add_row(Text(what), Text(source))
+    console.print(table)
+
+
+def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
     """Print the commands of a plant: unit, range, and what each is at rest.
 
     Args:
         plant: What is simulated.
+        q: Configuration at the start, shape (nq,).
         console: Where to print.
     """
-    layout, q = plant.layout, plant.model.initial().q
+    layout = plant.layout
     slots = layout.input_slots[: len(layout.commands)]
     table = table_of("command of", "unit", ">lowest", ">at rest", ">highest")
     for name, slot, rest in zip(layout.commands, slots, layout.start(slots, q), strict=True):

@@ -41,19 +41,14 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 @app.command()
-def info(model: SOURCE, sources: Annotated[bool, typer.Option(help="List where the numbers come from.")] = False) -> None:
-    """Show a model: its tree, masses, what the water adds, totals; of a scenario also its commands with unit and range."""
-    from hydromechs.formats import is_scenario_file
-    from hydromechs.library import load, load_scenario, names, scenario_names
+def info(
+    source: Annotated[str, typer.Argument(help="A library model or scenario, or the path of a model or scenario file.")],
+    sources: Annotated[bool, typer.Option(help="List where the numbers come from.")] = False,
+) -> None:
+    """Show a model: its tree, masses, what the water adds, totals; of a scenario, at its start, and its commands."""
+    from ._info import info as print_info
 
-    from ._info import print_commands, print_info
-
-    if model not in names() and (model in scenario_names() or is_scenario_file(model)):
-        scenario = load_scenario(model)
-        print_info(scenario.model, Console(), sources=sources)
-        print_commands(scenario.known_plant, Console())
-    else:
-        print_info(load(model), Console(), sources=sources)
+    print_info(source, Console(), sources=sources)
 
 
 @app.command()

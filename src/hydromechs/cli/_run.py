@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from hydromechs.errors import ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
@@ -60,6 +61,7 @@ def run(
         force: Replace an earlier run in the folder.
         code: Whether the scenario may name Python code of others, which is run.
     """
+    from hydromechs.formats import with_lines
     from hydromechs.library import load_scenario, scenario_file
 
     scenario = load_scenario(source)
@@ -83,6 +85,8 @@ def run(
                 real_time=real_time,
                 progress=bar.show,
             )
+        except ScenarioError as e:
+            raise ScenarioError(source, with_lines(e.faults, scenario_file(source))) from e
         except RunInterrupted as stopped:
             bar.close()
             _print_interrupted(stopped, source, console)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["MOST", "HeightGrid", "read_grid", "read_table"]
+from hydromechs.errors import FieldError
+
+__all__ = ["MOST", "HeightGrid", "grid_on_lines", "read_grid", "read_table"]
 
 MOST = 250_000
 """Heights that a field may have: they are constants of the machine code, which takes long to make with more."""
 
 
+SAME = 1e-6
+"""How far grid lines that are given may be off those of a file, as part of its extent."""
 IMAGES = (".png", ".tif", ".tiff", ".bmp", ".pgm")
 POINTS = (".xyz", ".txt")
 MESHES = (".obj", ".stl", ".ply", ".glb")
@@ -84,6 +89,30 @@ def read_grid(path: Path, *, spacing: float | None = None) -> HeightGrid:
         value = grid.heights[i, j]
         raise ValueError(f"{path.name!r} has a height that is not finite: row {i}, column {j} is {value}; fill it in")
     return grid
+
+
+def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Sequence[float] | None) -> HeightGrid:
+    """Heights with their grid lines: those of the file, or those given where it has none; raises `FieldError` for "x" or "y".
+
+    Args:
+        grid: What `read_grid` read.
+        file: Name of the file, for messages.
+        x: Grid lines along x, or the first and the last [m]; None: those of the file.
+        y: Grid lines along y, or the first and the last [m]; None: those of the file.
+    """
+    lines = []
+    for axis, own, given, n in zip("xy", (grid.x, grid.y), (x, y), grid.heights.shape, strict=True):
+        ends = None if given is None else [float(a) for a in given]
+        if own is None and ends is None:
+            raise ValueError(f"{file!r} does not say where it is: give {axis}, the first and the last grid line")
+        if ends is not None and len(ends) not in (2, n):
+            has = f"must have {n} numbers, one for each height in {file!r}, or its two ends; has {len(ends)}"
+            raise FieldError(axis, ends, has)
+        told: Any = own if ends is None else np.linspace(ends[0], ends[-1], n) if len(ends) == 2 else np.array(ends)
+        if own is not None and not np.allclose(told, own, rtol=0.0, atol=SAME * float(np.ptp(own))):
+            raise FieldError(axis, ends, f"but {file!r} has points from {own[0]:g} to {own[-1]:g} m; leave x and y out")
+        lines.append(told)
+    return HeightGrid(grid.heights, lines[0], lines[1])
 
 
 def _image(path: Path) -> np.ndarray:

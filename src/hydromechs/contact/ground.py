@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.values import Array, nearest, number, positive
+from hydromechs.values import Array, finite, nearest, positive, whole
 
-from ._height_files import MOST, HeightGrid, read_grid, read_table
+from ._height_files import MOST, HeightGrid, grid_on_lines, read_grid, read_table
 from ._law import DryFriction, Material, NonlinearContact
 from .terrain import HeightField
 
@@ -30,6 +30,7 @@ __all__ = [
     "field_from_function",
     "generated",
     "grid_lines",
+    "grid_on_lines",
     "read_grid",
     "read_table",
     "rubble_mound",
@@ -155,20 +156,19 @@ def field_from_file(
         path: The file; its ending says what it is.
         name: Name of the terrain.
         material: How it meets what touches it.
-        x: Grid lines along x, or the first and the last [m]; those of the file if it has some.
-        y: Grid lines along y, or the first and the last [m]; those of the file if it has some.
+        x: Grid lines along x, or the first and the last [m]; not needed where the file has its own.
+        y: Grid lines along y, or the first and the last [m]; not needed where the file has its own.
         low: Height of black in an image, added to the heights of others [m].
         high: Height of white in an image; heights of others are multiplied by high − low [m].
         spacing: Of the grid over a mesh [m].
     """
-    grid = read_grid(Path(path), spacing=spacing)
-    lines: list[Array] = []
-    for axis, own, given in (("x", grid.x, x), ("y", grid.y, y)):
-        if own is None and given is None:
-            raise ValueError(f"{Path(path).name!r} does not say where it is: give {axis}, the first and the last grid line")
-        lines.append(np.asarray(own if given is None else given, dtype=float))
+    grid = grid_on_lines(read_grid(Path(path), spacing=spacing), Path(path).name, x, y)
     heights = low + (high - low) * grid.heights
-    return field_from_array(heights, name=name, material=material, x=lines[0].tolist(), y=lines[1].tolist())
+    return field_from_array(heights, name=name, material=material, x=_listed(grid.x), y=_listed(grid.y))
+
+
+def _listed(lines: Array | None) -> list[float]:
+    return [] if lines is None else lines.tolist()
 
 
 # -- generators: heights over grid lines ----------------------------------------------------------------------------------
@@ -184,8 +184,8 @@ def slope(x: Array, y: Array, *, level: float = 0.0, rise: float, heading_deg: f
         rise: Rise per way uphill [-].
         heading_deg: Direction uphill, from x towards y [degrees].
     """
-    a = np.radians(number(heading_deg, "heading_deg"))
-    return level + number(rise, "rise") * (np.cos(a) * x[:, None] + np.sin(a) * y[None, :])
+    a = np.radians(finite(heading_deg, "heading_deg"))
+    return finite(level, "level") + finite(rise, "rise") * (np.cos(a) * x[:, None] + np.sin(a) * y[None, :])
 
 
 def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, start: float = 0.0) -> Array:
@@ -201,8 +201,9 @@ def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, st
         run: Length of a step [m].
         start: x of the first edge [m].
     """
-    climbed = np.maximum(np.floor((x - start) / positive(run, "run")) + 1.0, 0.0) * number(rise, "rise")
-    return level + np.repeat(climbed[:, None], len(y), axis=1)
+    ahead = x - finite(start, "start")
+    climbed = np.maximum(np.floor(ahead / positive(run, "run")) + 1.0, 0.0) * finite(rise, "rise")
+    return finite(level, "level") + np.repeat(climbed[:, None], len(y), axis=1)
 
 
 def rubble_mound(
@@ -222,13 +223,14 @@ def rubble_mound(
         seed: Seed of the numbers.
         start: x from which on there is rubble; before it the ground is level [m].
     """
-    stone, relief = positive(stone, "stone"), number(relief, "relief")
+    stone, relief, seed = positive(stone, "stone"), finite(relief, "relief"), whole(seed, "seed")
+    level, start = finite(level, "level"), start if start == -np.inf else finite(start, "start")
     heights = np.zeros((len(x), len(y)))
     # a stone in each cell of a lattice, drawn from (seed, cell), so that a larger grid has the same stones
     cell = 0.55 * stone
     for i in range(int(np.floor(x[0] / cell)) - 2, int(np.ceil(x[-1] / cell)) + 3):
         for j in range(int(np.floor(y[0] / cell)) - 2, int(np.ceil(y[-1] / cell)) + 3):
-            rng = np.random.default_rng([int(seed), i + 2**20, j + 2**20])
+            rng = np.random.default_rng([seed, i + 2**20, j + 2**20])
             px, py = (i + rng.random()) * cell, (j + rng.random()) * cell
             a, b = 0.5 * stone * rng.uniform(0.7, 1.4, 2)
             top, turn = relief * rng.uniform(0.35, 1.0), rng.uniform(0.0, np.pi)
@@ -267,7 +269,7 @@ def generated(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) -
     takes = [name for name in inspect.signature(GENERATORS[kind]).parameters if name not in ("x", "y")]
     for name in given:
         if name not in takes:
-            raise ValueError(f"{kind} has no {name!r}{nearest(name, takes)}; it has {', '.join(takes)}")
+            raise ValueError(f"{kind} has no {name!r}{nearest(name, takes)}")
     lines = grid_lines(x, spacing, "x"), grid_lines(y, spacing, "y")
     if len(lines[0]) * len(lines[1]) > MOST:
         raise ValueError(f"a spacing of {spacing:g} m makes {len(lines[0]) * len(lines[1])} heights, must be at most {MOST}")

@@ -386,11 +386,13 @@ def one_of(group: str, kinds: Mapping[str, type[Entry]], rest: str = "", base: t
             kind.kind.wrap = key
 
     def pick(value: Any) -> str | None:
-        return next((key for key in variants if isinstance(value, dict) and key in value), None)
+        found = [key for key in variants if isinstance(value, dict) and key in value]
+        return found[0] if len(found) == 1 else None
 
     shown = [f"{{{key}: {{...}}}}" for key in kinds]
     must = f"must be {' or '.join([', '.join(shown[:-1]), shown[-1]])}"
-    return picked(group, pick, (must if base is Entry else f"must have one of the keys {', '.join(kinds)}") + rest, variants)
+    must = must if base is Entry else f"must have one of the keys {', '.join(kinds)}"
+    return picked(group, pick, must + rest, variants, names=kinds)
 
 
 def one_or_many(group: str, element: Any) -> Any:

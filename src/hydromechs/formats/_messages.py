@@ -75,6 +75,10 @@ def _fault(e: ErrorDetails, path: tuple, kind: type[BaseModel]) -> Fault:
 def _choice_fault(group: str, value: Any, path: tuple) -> Fault:
     key, names, must = CHOICES[group]
     name = dotted(path)
+    several = [n for n in names if isinstance(value, dict) and n in value] if not key else []
+    if len(several) > 1:
+        remedy = "give one of the kinds"
+        return Fault(path, f"{name} has {' and '.join(several)}; {remedy}", value, must, remedy)
     if not key or not isinstance(value, dict):
         must = must if not key else f"must be a mapping whose {key!r} {must}"
         return Fault(path, f"{name} is {show(value)}, {must}", value, must)

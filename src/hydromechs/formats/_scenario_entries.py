@@ -151,16 +151,20 @@ MaterialBase = table(
 )
 MaterialEntry = one_of("material", {"linear": entry(LinearContact), "nonlinear": entry(NonlinearContact)}, base=MaterialBase)
 _INSIDE = ("name", "material")
+_FIELD = field_texts(terrain.HeightField)
+_OWN = "; needed, but with a file of points, which has its own."
 _HEIGHTS = Swap(
-    fields=("heights",),
+    fields=("x", "y", "heights"),
     keys={
-        "heights": Key(
-            numbers(Bound(size=0, rows=0)), field_texts(terrain.HeightField)["heights"].replace(", shape (nx, ny)", ""), None
-        ),
+        **{
+            axis: Key(numbers(Bound(size=0, rising=True)), _FIELD[axis].replace(f", shape (n{axis},)", "")[:-1] + _OWN, None)
+            for axis in "xy"
+        },
+        "heights": Key(numbers(Bound(size=0, rows=0)), _FIELD["heights"].replace(", shape (nx, ny)", ""), None),
         "file": Key(
             str,
-            "File with the heights, .npy, .csv, .xyz or .txt, relative to the scenario file, in place of heights; x and y may "
-            "then be the first and last grid line alone.",
+            "File with the heights, .npy, .csv, .xyz or .txt, relative to the scenario file, in place of heights; x and y of "
+            ".npy and .csv may be the first and last grid line alone.",
             None,
         ),
         "generate": Key(
@@ -171,7 +175,7 @@ _HEIGHTS = Swap(
         ),
     },
     read=lambda given: given,
-    write=lambda field: {"heights": written_value(field.heights)},
+    write=lambda field: {key: written_value(getattr(field, key)) for key in ("x", "y", "heights")},
 )
 TerrainBase = table(
     "TerrainEntry",
@@ -185,7 +189,13 @@ TerrainEntry = one_of(
     "terrain",
     {
         "plane": entry(terrain.Plane, without=_INSIDE),
-        "height_field": entry(terrain.HeightField, without=_INSIDE, swaps=[_HEIGHTS], block=True),
+        "height_field": entry(
+            terrain.HeightField,
+            without=_INSIDE,
+            swaps=[_HEIGHTS],
+            block=True,
+            config=ConfigDict(json_schema_extra={"anyOf": [{"required": ["file"]}, {"required": ["x", "y"]}]}),
+        ),
         "box": entry(terrain.Box, "SolidBoxEntry", without=_INSIDE, swaps=[PLACED]),
         "cylinder": entry(terrain.Cylinder, "SolidCylinderEntry", without=_INSIDE, swaps=[PLACED]),
         "sphere": entry(terrain.Sphere, "SolidSphereEntry", without=_INSIDE, swaps=[_CENTER]),

@@ -12,15 +12,15 @@ from pydantic import ValidationError
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
-from hydromechs.contact.ground import MATERIALS, generated, read_table
+from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_table
 from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
-from hydromechs.scenario import ModelStart, Scenario, start_names
+from hydromechs.scenario import ModelStart, Scenario, check_faults, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
-from hydromechs.values import is_path
+from hydromechs.values import field_texts, is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
@@ -31,11 +31,15 @@ from ._yaml import Document, collector_paused, parse, read_text, show
 
 __all__ = ["load_scenario_file", "loads_scenario", "with_lines"]
 
-STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1.0, "models": [{"model": "?"}]}
+STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1e5, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
 ITEMS = {"models", "materials", "terrain", "grasps", "tethers", "thrusters", "joints", "external", "components"}
 ITEMS |= {"commands", "sensors", "events", "checks"}
 """Sections of which single items can be left out."""
+OF_MODELS = ("thrusters", "drives", "friction", "stops")
+"""What comes with models and vehicles where it is not among what a file says of it."""
+INSTEAD = {"record": ("step", "duration"), "step": ("duration",)} | dict.fromkeys(OF_MODELS, ("models",))
+"""Keys that are shown in place of one that a file leaves out."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
 """Quantities that every scenario has."""
 
@@ -86,15 +90,16 @@ def loads_scenario(
 
 
 def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
-    """Faults of a scenario that was read from a file, with the lines of what names code or is one number there.
+    """Faults of a scenario that was read from a file, with the lines of what they speak of there.
 
     Args:
-        faults: Their paths are those of the file.
-        path: The file.
+        faults: Their paths are those of the scenario.
+        path: The file; it has no faults by itself.
     """
     document = parse(Path(path).read_text(encoding="utf-8"))
-    told = ("controller", "components", "step", "events", "checks", "bodies")
-    return [replace(f, line=document.line(f.path)) if f.path and f.path[0] in told else f for f in faults]
+    if "hydromechs_scenario" not in document.data:
+        return [replace(fault, line=document.line(fault.path)) for fault in faults]
+    return _Reader(document, str(path), Path(path).parent, None, None).told(faults)
 
 
 class _Reader:
@@ -133,6 +138,19 @@ class _Reader:
             ordered = sorted(self.faults, key=lambda f: f.line or 0)
             raise ScenarioError(self.source, {str(f): f for f in ordered}.values())
         return scenario
+
+    def told(self, faults: Iterable[Fault]) -> list[Fault]:
+        """Faults of the scenario that was made of the file, with their places and lines there."""
+        file = self._file()
+        if file is not None:
+            self._thrusters(file)  # notes their places
+            self._actuation(file)
+        return [self._with_line(fault) for fault in faults]
+
+    def _with_line(self, fault: Fault) -> Fault:
+        """A fault of `Scenario` with its place in the file; one of no part of it has no line."""
+        place = self._place(fault.path)
+        return replace(fault, path=place, line=self.document.line(place) if place and place[0] in self.data else None)
 
     def _add(self, fault: Fault) -> None:
         self.faults.append(replace(fault, line=self.document.line(fault.path)))
@@ -235,12 +253,12 @@ class _Reader:
         if "models" in self.broken:
             return None
         try:
-            return Scenario(**fields)
+            scenario = Scenario(**fields)
+            self.faults += [self._with_line(fault) for fault in check_faults(scenario)]
+            return scenario
         except ScenarioError as e:
             shown = [self._is_reported(fault.path) for fault in e.faults]  # judged before any is added
-            for fault, show_it in zip(e.faults, shown, strict=True):
-                if show_it:
-                    self._add(replace(fault, path=self._place(fault.path)))
+            self.faults += [self._with_line(fault) for fault, show_it in zip(e.faults, shown, strict=True) if show_it]
         except (ValueError, ArithmeticError) as e:
             self._add(Fault((), str(e)))
         return None
@@ -430,28 +448,26 @@ class _Reader:
             )
             self._add(Fault(path, f"{dotted(path)} {words}"))
             return False
-        if "heights" in fields:
-            return True
+        for axis in "xy" if file is None else "":
+            if axis not in fields:
+                remedy = f"add it: {field_texts(HeightField)[axis]}"
+                self._add(Fault((*path, axis), f"{dotted(path)}: the key {axis!r} is missing; {remedy}", remedy=remedy))
+        if "heights" in fields or (file is None and not fields.keys() >= {"x", "y"}):
+            return fields.keys() >= {"x", "y"}
         try:
             if made is not None:
                 fields["x"], fields["y"], heights = generated(fields["x"], fields["y"], made)
             else:
-                grid = read_table(self.folder / file)
-                heights = grid.heights
-                for axis, own in (("x", grid.x), ("y", grid.y)):
-                    fields[axis] = fields[axis] if own is None else own.tolist()
+                grid = grid_on_lines(read_table(self.folder / file), file, fields.get("x"), fields.get("y"))
+                fields["x"], fields["y"], heights = np.array(grid.x).tolist(), np.array(grid.y).tolist(), grid.heights
+        except FieldError as e:
+            where = (*path, e.name) if e.name in ("x", "y") else (*path, *sources, e.name)
+            self._add(Fault(where, f"{dotted(where)} {e.said}", e.value, e.must))
+            return False
         except ValueError as e:
             self._add(Fault((*path, *sources), f"{dotted((*path, *sources))}: {e}", file or str(made)))
             return False
         fields["heights"] = heights.tolist()
-        for axis, n in zip("xy", heights.shape, strict=True):
-            ends = fields[axis]
-            if len(ends) == 2 and n > 2:
-                fields[axis] = np.linspace(ends[0], ends[1], n).tolist()
-            elif len(ends) != n:
-                words = f"{axis} has {len(ends)} numbers, must have {n}, one for each height in {file!r}, or its two ends"
-                self._add(Fault((*path, axis), f"{dotted(path)}: {words}"))
-                return False
         return True
 
     def _thrusters(self, file: Any) -> list[Thruster]:
@@ -500,23 +516,26 @@ class _Reader:
         for n in range(len(path), 0, -1):
             if path[:n] in self.places:
                 return (*self.places[path[:n]], *path[n:])
-        return path
+        others = ((key,) for key in INSTEAD.get(path[0] if path else "", ()) if key in self.data)
+        return path if path[:1] and path[0] in self.data and path[0] not in OF_MODELS else next(others, path)
 
     def _is_reported(self, path: tuple) -> bool:
         """Whether a fault is one of the file, and not of what had to be left out of it."""
         key = path[0] if path else None
         if path[2:] == ("quantity",):
             section, i = self._place(path)[:2]
-            head = str(self.data[section][i]["quantity"]).partition(".")[0]
-            if head in ALWAYS:
+            if str(self.data[section][i]["quantity"]).partition(".")[0] in ALWAYS:
                 return True
-            if head == "signal" and self.broken & {"controller", "sensors"}:
-                return False
+        acting = {"thrusters", "joints", "terrain", "materials", "contact", "environment", "external", "components", ""}
+        acting |= {"grasps", "tethers", "sensors", "navigation", "controller"}
         if not path or path[2:] == ("quantity",):
-            acting = {"thrusters", "joints", "terrain", "materials", "contact", "environment", "external", "components", ""}
             return not self.broken & acting
+        if key in ("touching", "collisions"):
+            return not self.broken & {"terrain", "materials", "contact", ""}
         if key == "commands" or "command" in path:
-            return not self.broken & {"thrusters", "joints", "components", ""}
+            return not self.broken & {"thrusters", "joints", "tethers", "components", ""}
+        if key == "events" and path[2:3] in (("grasp",), ("release",)):
+            return not self.broken & {"grasps", ""}
         if "wrench" in path:
             return not self.broken & {"external", ""}
         if key in ("sensors", "navigation"):

@@ -89,6 +89,8 @@ class JointMotion(Controller):
         for k, w in enumerate(listed_waypoints(waypoints)):
             if not isinstance(w, Mapping):
                 raise FieldError(f"waypoint {k}", w, "must map t and joints to numbers, as {t: 0, elbow: 0.5}")
+            if "t" not in w:
+                raise FieldError(f"waypoint {k}", dict(w), "must have t, its time, and joints by name, as {t: 0, elbow: 0.5}")
         self.names = tuple(name for name in waypoints[0] if name != "t")
         if not self.names:
             raise FieldError("waypoint 0", dict(waypoints[0]), "must name one joint or more beside t, as {t: 0, elbow: 0.5}")

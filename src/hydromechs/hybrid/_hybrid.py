@@ -156,6 +156,7 @@ class EngineMethod(Integrator):
     __slots__ = ("_pairs", "_plant", "hybrid")
     starts_anew = False
     many_worlds = False
+    other = ""
 
     def __init__(self, hybrid: Hybrid, plant: Plant, pairs: tuple[Pair, ...]) -> None:
         self.hybrid, self._plant, self._pairs = hybrid, plant, pairs

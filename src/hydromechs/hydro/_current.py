@@ -6,7 +6,6 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,9 @@ __all__ = ["FlowSegment", "FluidMotion", "UniformFlow", "fluid_motion", "profile
 LINEAR_PART = 1e-3
 """Part of the water above the bed where the power law is replaced by a line through 0."""
 BLOCK = 8192
-"""Gust samples drawn at a time; the samples do not depend on it."""
+"""Gust samples drawn at a time; they depend on it by rounding alone."""
+DOUBLED = [2**k for k in range(BLOCK.bit_length())]
+"""1, 2, 4, ..., BLOCK."""
 
 
 class FlowSegment(NamedTuple):
@@ -120,7 +121,9 @@ class UniformFlow:
             for j in range(min(block, len(self._begins) - 1), block + 1):
                 self._random.bit_generator.state, first = self._begins[j]
                 steps = drive * self._random.standard_normal((BLOCK, 3))
-                rows = np.array(list(accumulate(steps, lambda x, w: phi * x + w, initial=first)))
+                rows = np.vstack([first, steps])
+                for shift in DOUBLED:  # sums of 2, 4, 8, ... terms
+                    rows[shift:] += phi**shift * rows[:-shift]
                 if j + 1 == len(self._begins):
                     self._begins.append((self._random.bit_generator.state, rows[-1].copy()))
             self._block, self._rows = block, rows

@@ -73,6 +73,8 @@ class Integrator(abc.ABC):
     """Whether it can roll out many worlds; an engine of others holds one."""
     controlled: ClassVar[bool] = False
     """Whether it keeps its error within a tolerance, whatever the step."""
+    other: ClassVar[str] = "use the integrator linearly_implicit"
+    """What else there is for what is too stiff for its step, in words; empty for nothing."""
     impact: ClassVar[float] = 3.0
     """Longest step through the beginning of a contact, times the |λ| of its mode."""
 
@@ -104,8 +106,7 @@ class Integrator(abc.ABC):
         """What to try when a run with this step [s] has diverged."""
         if self.adaptive:
             return "tighten its tolerances, or look for what grows without limit"
-        other = "" if self.name == "linearly_implicit" else ", or use the integrator linearly_implicit"
-        return f"take a step below {step:g} s{other}"
+        return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
         """The same for a mode whose deflection x is an internal state.

@@ -175,6 +175,7 @@ class LinearlyImplicit(OneStep):
     order = 2
     stages = 2
     controlled = True
+    other = ""
 
     def longest_step(self, frequency: float, decay: float) -> float:
         """Any step is stable."""

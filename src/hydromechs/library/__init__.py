@@ -10,7 +10,7 @@ from hydromechs.errors import ModelError, ScenarioError
 from hydromechs.formats import load_file
 from hydromechs.model import Model
 from hydromechs.model.code import named_joints, run_joint_code
-from hydromechs.values import is_path
+from hydromechs.values import is_path, nearest
 
 from ._chains import snake, umbilical
 from ._generators import random_tree, serial_chain, star
@@ -48,7 +48,7 @@ def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
     """What to say of a name that the library does not have."""
     here = os.path.exists(name)
     hint = f"; to load the file of that name, write './{name}'" if here else ", or give the path of a .yaml file"
-    return f"there is no library {what} {name!r}; there are {', '.join(known)}{hint}"
+    return f"there is no library {what} {name!r}{nearest(name, known)}{hint}"
 
 
 def names() -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def load_vehicle(name: str) -> Scenario:
     from hydromechs.formats import load_scenario_file
 
     if name not in plant_names():
-        raise ScenarioError(name, [f"there is no library vehicle {name!r}; there are {', '.join(plant_names())}"])
+        raise ScenarioError(name, [_unknown("vehicle", name, plant_names())])
     return load_scenario_file(str(files(__package__) / "vehicles" / f"{name}.yaml"), load, load_vehicle)
 
 

@@ -10,7 +10,9 @@ from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._moving import MovingStep
 from ._own_joint import OpenStep, OwnStep, opened
+from ._place_slips import turned_slip
 from ._placement import Mdh, Origin
+from ._slips import limits_slip
 from ._steps import (
     BallStep,
     FreeStep,
@@ -57,11 +59,13 @@ __all__ = [
     "drag",
     "dry_faults",
     "joints",
+    "limits_slip",
     "motion_subspace",
     "opened",
     "shapes",
     "transformation",
     "tree_faults",
+    "turned_slip",
     "visual",
     "world_faults",
 ]

@@ -14,6 +14,7 @@ from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
 from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
 from ._own_joint_checks import configurations
+from ._place_slips import place_slips
 from ._slips import slips_of
 from ._steps import motion_subspace, transformation
 from .joints import Ball, Composite, Free, OwnJoint
@@ -196,4 +197,4 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
                     + (ADDED_MASS_SIGN if negative else "identified values often are not, and the total inertia is")
                 )
         out += [f"body {body.name!r}: {text}" for text in slips_of(body, density)]
-    return out
+    return [*out, *place_slips(bodies)]

@@ -12,7 +12,7 @@ from . import added_mass, drag, shapes
 from ._body import Body, Hydro
 from .joints import Revolute
 
-__all__ = ["slips_of"]
+__all__ = ["limits_slip", "slips_of"]
 
 TURNS = 2.0
 """Travel either way of a joint beyond which its limits, if they are whole numbers, are taken for degrees [turns]."""
@@ -34,11 +34,8 @@ def slips_of(body: Body, density: float) -> list[str]:
     out, mass = [], body.inertia.mass
     for part in body.joint.parts:
         if isinstance(part, Revolute) and part.limits is not None:
-            turns = max(map(abs, part.limits)) / (2.0 * math.pi)
-            if turns > TURNS and all(x.is_integer() and abs(x) <= 360.0 for x in part.limits):
-                meant = ", ".join(f"{math.radians(x):.4g}" for x in part.limits)
-                limits = f"its joint limits {plain(part.limits)} rad are {turns:.3g} turns"
-                out.append(f"{limits}; in degrees they would be [{meant}] rad")
+            text = limits_slip("its joint limits", part.limits)
+            out += [text] if text else []
     if not mass:
         return out
     if isinstance(body.hydro, Hydro) and density * body.hydro.volume > LIGHT * mass:
@@ -55,6 +52,20 @@ def slips_of(body: Body, density: float) -> list[str]:
             what = f"its {type(thing).__name__.lower()} of {volume:.3g} m³ and its mass of {plain(mass)} kg"
             out.append(f"{what} make it lighter than air; are lengths in metres?")
     return out
+
+
+def limits_slip(what: str, limits: tuple[float, ...]) -> str:
+    """What to say of limits of an angle that look like degrees; empty where they do not.
+
+    Args:
+        what: What they are, as "its joint limits".
+        limits: The limits [rad]; infinite ones are none.
+    """
+    turns = max((abs(x) for x in limits if math.isfinite(x)), default=0.0) / (2.0 * math.pi)
+    if turns <= TURNS or not all(x.is_integer() and abs(x) <= 360.0 for x in limits if math.isfinite(x)):
+        return ""
+    meant = ", ".join(f"{math.radians(x):.4g}" for x in limits)
+    return f"{what} {plain(limits)} rad are {turns:.3g} turns; in degrees they would be [{meant}] rad"
 
 
 def _volume(thing: object) -> float:

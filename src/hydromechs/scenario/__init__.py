@@ -2,7 +2,7 @@
 
 from ._assemble import ModelStart, assemble, start_names
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
-from ._judge import trial_faults
+from ._judge import check_faults, trial_faults
 from ._run import Checkpoints, RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
 from ._slips import scenario_slips
@@ -17,6 +17,7 @@ __all__ = [
     "RunResult",
     "Scenario",
     "assemble",
+    "check_faults",
     "code_faults",
     "conclude_run",
     "recording_attrs",

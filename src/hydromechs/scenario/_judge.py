@@ -16,17 +16,19 @@ from hydromechs.integrators import method_named
 from hydromechs.model import Fault
 from hydromechs.model.code import named_joints
 from hydromechs.model.component import Now, StillWater
-from hydromechs.simulation import CommandRanges, Plant, size_faults, step_faults
+from hydromechs.simulation import CommandRanges, Plant, size_faults, stiff_parts, unmet
 from hydromechs.spatial import rotation_between
 
-from ._assemble import start_names
+from ._blame import REFUSED, owner_of, place_of
 from ._code import ComponentSpec
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["environment_faults", "plant_faults", "time_faults", "trial_faults"]
+__all__ = ["check_faults", "environment_faults", "plant_faults", "time_faults", "trial_faults"]
 
+MOST = 5
+"""Parts that are too stiff for the step, of which each is told."""
 WEIGHTS = 10.0
 """Contact force at the start, in weights of all bodies, above which a start is inside of something."""
 THROWN = 1.0
@@ -70,7 +72,23 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     if any(named_joints(start.model) for start in scenario.models):
         return out  # where its bodies are is not known yet
     out += [*_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
-    return [*out, *_tether_faults(scenario, plant)]
+    return [*out, *_tether_faults(scenario, plant), *_grasp_faults(scenario, plant)]
+
+
+def check_faults(scenario: Scenario) -> list[Fault]:
+    """Checks that look at times that the run never comes to.
+
+    Args:
+        scenario: The scenario.
+    """
+    out, end = [], scenario.duration
+    for i, check in enumerate(scenario.checks):
+        times = {"after": check.after, "mean_of": 0.0 if check.mean_of is None else check.mean_of[0]}
+        for key, time in times.items():
+            if time > end * (1.0 + 1e-9):
+                text = f"check {check.name!r}: {key} begins at {time:g} s, after the end of the run at {end:g} s"
+                out.append(Fault(("checks", i, key), f"{text}: it would always fail; make it earlier, or the run longer"))
+    return out
 
 
 def trial_faults(scenario: Scenario) -> list[Fault]:
@@ -80,19 +98,22 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
         scenario: The scenario.
     """
     try:
-        if scenario.code:
-            foreign = any(isinstance(c, ComponentSpec) for c in scenario.components)
-            foreign = foreign or any(named_joints(start.model) for start in scenario.models)
-            plant = None if foreign else scenario.plant
+        named = any(named_joints(start.model) for start in scenario.models)
+        if not scenario.code:
+            sim = scenario.simulation()
+            plant, method = sim.plant, sim.method
+        elif scenario.engine is None and not named and not any(isinstance(c, ComponentSpec) for c in scenario.components):
+            plant, method = scenario.plant, method_named(scenario.integrator)
         else:
-            plant = scenario.simulation().plant
-        if plant is None or scenario.engine is not None:
             return []
-        stiff = step_faults(plant, scenario.start.q, method_named(scenario.integrator), scenario.step)
-        return [Fault(("step",), text) for text in stiff]
+        usual = scenario.step == type(scenario).step  # as where a file leaves it out
+        stiff = stiff_parts(plant, scenario.start.q, method, scenario.step)
+        out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MOST]]
+        more = f"{len(stiff) - MOST} more parts are too stiff for the step of {scenario.step:g} s"
+        return [*out, *([Fault(out[0].path, more)] if len(stiff) > MOST else [])]
     except (ModelError, ScenarioError) as e:
         return list(e.faults)
-    except (ValueError, KeyError, TypeError, ArithmeticError) as e:
+    except REFUSED as e:
         return [Fault((), words_of(e))]
 
 
@@ -106,15 +127,6 @@ def _command_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     return out
 
 
-def _owner(scenario: Scenario, name: str) -> tuple[int, str]:
-    """Number of the model that a body or joint belongs to, and its name there."""
-    if len(scenario.models) > 1:
-        for i, model in enumerate(start_names(scenario.models)):
-            if name.startswith(f"{model}."):
-                return i, name.removeprefix(f"{model}.")
-    return 0, name
-
-
 def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     out, q = [], scenario.start.q
     for c in plant.components:
@@ -126,7 +138,7 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         lower, upper = (0.0 if ball else c.stops.lower), c.stops.upper
         if lower - 1e-9 <= x <= upper + 1e-9:
             continue
-        i, joint = _owner(scenario, c.joint)
+        i, joint = owner_of(scenario, c.joint)
         given = joint in dict(scenario.models[i].joints)
         path: tuple[Any, ...] = ("models", i, "joints", joint) if given else ("models", i)
         within = f"turned by at most {upper:g} rad" if ball else f"from {lower:g} to {upper:g}"
@@ -146,6 +158,22 @@ def _tether_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     return out
 
 
+def _grasp_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
+    """Grasps that are closed at the start on what does not meet."""
+    out, now = [], _start(scenario, plant)
+    for i, grasp in enumerate(scenario.grasps):
+        z, u = ({s.name: s.value_at(now.q) for s in slots} for slots in (grasp.states(plant.model), grasp.inputs(plant.model)))
+        texts = [unmet(0.0, grasp, row) for row in grasp.act(now, z, u).constraints if row.active]
+        out += [Fault(("grasps", i), text) for text in texts if text]
+    return out
+
+
+def _start(scenario: Scenario, plant: Plant) -> Now:
+    """The instant at which a scenario starts, at rest in still water."""
+    model, start = plant.model, scenario.start
+    return Now(model, 0.0, start.q, start.v, dynamics.kinematics(model, start.q, np.zeros(model.nv)), StillWater(None))
+
+
 def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Contacts that would throw the bodies away: they start inside of the seabed, or of each other.
 
@@ -154,8 +182,7 @@ def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     pairs = [c for c in plant.components if isinstance(c, Pair)]
     if not pairs:
         return []
-    model, start = plant.model, scenario.start
-    now = Now(model, 0.0, start.q, start.v, dynamics.kinematics(model, start.q, np.zeros(model.nv)), StillWater(None))
+    model, now = plant.model, _start(scenario, plant)
     found = []
     for c in pairs:
         action = c.act(now, {s.name: 0.0 for s in c.states(model)}, {})
@@ -167,7 +194,7 @@ def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     if not (force > WEIGHTS * mass * model.world.gravity and speed > THROWN):
         return []
     _, gap, _, deepest = min(found, key=lambda row: row[1])
-    i, _ = _owner(scenario, model.body_names[deepest.body])
+    i, _ = owner_of(scenario, model.body_names[deepest.body])
     text = (
         f"models.{i} starts {-gap:.3g} m inside: contact {deepest.name!r} would throw it out with {force:.3g} N, "
         f"at about {speed:.3g} m/s; change its position (down is +z in NED, −z in ENU) or the terrain"

@@ -36,6 +36,7 @@ from hydromechs.simulation import (
 from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, assemble, pairs, start_faults
+from ._blame import REFUSED, building_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
 from ._sensor_faults import sensor_faults
@@ -163,7 +164,7 @@ class Scenario:
             as_controller(self.controller, self.period)  # refuses what cannot be one
         faults = scenario_faults(self)
         if faults:
-            raise ScenarioError(self.name, [f.text for f in faults], [f.path for f in faults])
+            raise ScenarioError(self.name, faults)
 
     @cached_property
     def _known(self) -> tuple[Model, State]:
@@ -247,22 +248,48 @@ class Scenario:
         return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.terrain)
 
     def simulation(self) -> Simulation:
-        """The simulation, at its start."""
+        """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused."""
+        try:
+            sim = self._simulation(self.control(), self.events)
+        except ScenarioError:
+            raise
+        except REFUSED as e:
+            faults = self._start_faults(e)
+            if getattr(e, "__notes__", None) or not faults:  # in a user's own code, or in no part of the file
+                raise
+            raise ScenarioError(self.name, faults) from e
+        faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signals are known now
+        if faults:
+            raise ScenarioError(self.name, faults)
+        return sim
+
+    def _simulation(self, controller: Controller | None, events: Sequence[Event]) -> Simulation:
         plant, method = (self.plant, self.integrator) if self.engine is None else self.engine.on(self.plant, self.start)
-        sim = Simulation(
+        return Simulation(
             plant,
-            controller=self.control(),
-            events=self.events,
+            controller=controller,
+            events=events,
             integrator=method,
             step=self.step,
             record=self.record,
             state=self.start,
             commands=dict(self.commands),
         )
-        faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signals are known now
-        if faults:
-            raise ScenarioError(self.name, [f.text for f in faults], [f.path for f in faults])
-        return sim
+
+    def _start_faults(self, error: Exception) -> list[Fault]:
+        """Faults of the events or the controller with which a simulation is refused; none where they are not to blame."""
+        try:
+            sim = self._simulation(self.control(), ())
+            return _quantity_faults(self, self.plant, lambda dims: True, sim.signals)
+        except REFUSED:
+            pass
+        if not isinstance(self.controller, ControllerSpec) or self.controller.runs_code:
+            return []
+        try:
+            self._simulation(None, ())
+        except REFUSED:
+            return []
+        return [Fault(("controller",), f"controller: {words_of(error)}")]
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
@@ -286,8 +313,8 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         out += plant_faults(scenario, plant)
         if scenario.engine is not None:
             out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.known_start)]
-    except (ValueError, KeyError, TypeError, ArithmeticError) as e:
-        return [*out, Fault((), words_of(e))]
+    except REFUSED as e:
+        return [*out, *(building_faults(scenario) or [Fault((), words_of(e))])]
     unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
     return [*out, *_quantity_faults(scenario, plant, lambda dims: not unknown or dims is not None)]
 
@@ -327,10 +354,13 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if thruster.name in [t.name for t in scenario.thrusters[:i]]:
             text = f"thruster {thruster.name!r}: another thruster has this name, too; names must differ"
             out.append(Fault(("thrusters", i, "name"), text))
-    for i, check in enumerate(scenario.checks):
-        if check.name in [c.name for c in scenario.checks[:i]]:
-            text = f"check {check.name!r}: another check has this name, too; names must differ"
-            out.append(Fault(("checks", i, "name"), text))
+    named: tuple[tuple[str, str, Sequence[Check | Event]], ...]
+    named = (("checks", "check", scenario.checks), ("events", "event", scenario.events))
+    for key, what, items in named:
+        for i, item in enumerate(items):
+            if item.name in [other.name for other in items[:i]]:
+                text = f"{what} {item.name!r}: another {what} has this name, too; names must differ"
+                out.append(Fault((key, i, "name"), text))
     for key in ("drives", "friction", "stops"):
         for name, _ in getattr(scenario, key):
             look((key, name), "joints", name, moving, "joint")

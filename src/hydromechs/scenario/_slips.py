@@ -1,4 +1,4 @@
-"""What a scenario can say but hardly means: bodies that start in the air without a surface, currents faster than any."""
+"""What a scenario can say but hardly means: starts in the air without a surface, joints in degrees, fast currents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.model import Body, Hydro
+from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def scenario_slips(scenario: Scenario) -> list[str]:
     Args:
         scenario: The scenario.
     """
-    return [*_start_slips(scenario), *_current_slips(scenario)]
+    return [*_start_slips(scenario), *_angle_slips(scenario), *_current_slips(scenario)]
 
 
 def _size(body: Body, volume: float) -> float:
@@ -56,6 +56,19 @@ def _start_slips(scenario: Scenario) -> list[str]:
             words = f"body {body.name!r} starts {-depth:.3g} m above the water, which has no surface: it is in water there, too"
             return [f"{words}; {axes}, or give the environment 'surface: free'"]
     return []
+
+
+def _angle_slips(scenario: Scenario) -> list[str]:
+    """Joints that start, or stop, more than a turn away from zero."""
+    out = []
+    for i, start in enumerate(scenario.models):
+        for name, value in start.joints:
+            if isinstance(value, float) and isinstance(start.model.joint_parts[name].joint, joints.Revolute):
+                out.append(turned_slip(f"models.{i}.joints.{name}", (value,)))
+    for name, stops in scenario.stops:
+        if stops is not None and isinstance(scenario.known_model.joint_parts[name].joint, joints.Revolute | joints.Ball):
+            out.append(limits_slip(f"joints.{name}.stops", (stops.lower, stops.upper)))
+    return [text for text in out if text]
 
 
 def _current_slips(scenario: Scenario) -> list[str]:

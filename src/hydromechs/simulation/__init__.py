@@ -34,8 +34,10 @@ _LATER = {  # compile with CasADi and LLVM
     "step_limit": "._stiffness",
     "step_faults": "._stiffness",
     "stiff_modes": "._stiffness",
+    "stiff_parts": "._stiffness",
     "Trim": "._trim",
     "trim": "._trim",
+    "unmet": "._closing",
     "watchable": "._events",
 }
 
@@ -72,7 +74,9 @@ __all__ = [
     "step_faults",
     "step_limit",
     "stiff_modes",
+    "stiff_parts",
     "trim",
+    "unmet",
     "watchable",
 ]
 

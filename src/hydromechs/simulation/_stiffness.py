@@ -9,12 +9,12 @@ import numpy as np
 from hydromechs import dynamics, equations
 from hydromechs.integrators import Integrator, Point
 from hydromechs.model import Model
-from hydromechs.model.component import Mode
+from hydromechs.model.component import Component, Mode
 from hydromechs.values import Array
 
 from ._plant import Plant
 
-__all__ = ["StepChecks", "runaway", "step_faults", "step_limit", "stiff_modes"]
+__all__ = ["StepChecks", "runaway", "step_faults", "step_limit", "stiff_modes", "stiff_parts"]
 
 
 KEPT = 1000
@@ -56,10 +56,15 @@ def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[Mode
         q: Configuration, shape (nq,).
         model: The mechanism with values of its open parameters; the plant's unless given.
     """
+    return [mode for _, mode in _modes(plant, q, model)]
+
+
+def _modes(plant: Plant, q: Array, model: Model | None) -> list[tuple[Component, Mode]]:
+    """Components and their fast modes."""
     if not plant.components:
         return []
     mobility = _Mobility(plant, model or plant.model, q)
-    return [mode for c in plant.components for mode in c.modes(plant.model, mobility)]
+    return [(c, mode) for c in plant.components for mode in c.modes(plant.model, mobility)]
 
 
 def step_limit(mode: Mode, method: Integrator) -> float:
@@ -74,8 +79,10 @@ def step_limit(mode: Mode, method: Integrator) -> float:
     return min(longest(mode.frequency, mode.decay), impact)
 
 
-def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None) -> list[str]:
-    """What is too stiff for the step, in words: one line per part, with the longest stable step.
+def stiff_parts(
+    plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None
+) -> list[tuple[Component, str]]:
+    """Components that are too stiff for the step, the worst first, each with what is wrong and the longest stable step.
 
     Args:
         plant: What is simulated.
@@ -84,13 +91,38 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: 
         step: Its step [s].
         model: The mechanism with values of its open parameters; the plant's unless given.
     """
-    slow = [(step_limit(m, method), m) for m in stiff_modes(plant, q, model)]
-    worst = sorted([(limit, m) for limit, m in slow if limit < step], key=lambda pair: pair[0])
+    slow = [(step_limit(mode, method), c, mode) for c, mode in _modes(plant, q, model)]
+    worst = sorted([row for row in slow if row[0] < step], key=lambda row: row[0])
     return [
-        f"{m.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {m.fastest:.3g} 1/s and needs a step "
-        f"below {limit:.2g} s; take a shorter step, {m.remedy}, or use the integrator linearly_implicit"
-        for limit, m in worst[:5]
-    ] + ([f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else [])
+        (
+            c,
+            f"{mode.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {mode.fastest:.3g} 1/s and "
+            f"needs a step below {limit:.2g} s; {_remedy(mode, method)}",
+        )
+        for limit, c, mode in worst
+    ]
+
+
+def _remedy(mode: Mode, method: Integrator) -> str:
+    """What to do about a mode that is too fast for a step, in words."""
+    return (
+        f"take a shorter step, {mode.remedy}, or {method.other}" if method.other else f"take a shorter step, or {mode.remedy}"
+    )
+
+
+def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None) -> list[str]:
+    """What is too stiff for the step, in words: one line for each of the five worst of `stiff_parts`.
+
+    Args:
+        plant: What is simulated.
+        q: Configuration at the start, shape (nq,).
+        method: The integrator.
+        step: Its step [s].
+        model: The mechanism with values of its open parameters; the plant's unless given.
+    """
+    worst = stiff_parts(plant, q, method, step, model)
+    more = [f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else []
+    return [text for _, text in worst[:5]] + more
 
 
 class StepChecks:

@@ -66,12 +66,12 @@ IMU = Imu(
 """An industrial IMU."""
 SENSORS: tuple[Sensor, ...] = (
     IMU,
-    Dvl(name="dvl", frame="dvl", rate=5.0, latency=0.2, noise=Noise(sigma=0.01), range=60.0),
-    DepthGauge(name="depth", frame="hull", rate=5.0, noise=Noise(sigma=0.03)),
-    Compass(name="compass", frame="imu", rate=5.0, noise=Noise(sigma=0.03)),
+    Dvl(name="dvl", frame="dvl", rate=5.0, latency=0.2, noise=Noise(sigma=0.01, bias=0.002), range=60.0),
+    DepthGauge(name="depth", frame="hull", rate=5.0, noise=Noise(sigma=0.03, bias=0.05, walk=0.002)),
+    Compass(name="compass", frame="imu", rate=5.0, noise=Noise(sigma=0.03, bias=0.01)),
     Usbl(name="usbl", frame="hull", rate=1.0, latency=0.6, transceiver=(20.0, -10, 0), range_sigma=0.1, bearing_sigma=0.01),
 )
-"""All sensors, at their own rates, two of them late."""
+"""All sensors, at their own rates, two of them late, three with a bias."""
 FILTER = ErrorStateFilter(position=0.5, velocity=0.1, tilt=0.02, heading=0.06)
 """The filter."""
 ROWS = 240
@@ -160,13 +160,20 @@ class Flight:
         sensors = [replace(s, outages=(gaps[s.name],)) if s.name in gaps else s for s in SENSORS]
         return Instruments(self.simulation.plant, sensors, self.simulation.step_size, [FLOOR])
 
-    def fly(self, instruments: Instruments, seed: int, spoil: Callable[[Reading], Reading] = lambda reading: reading) -> Flown:
+    def fly(
+        self,
+        instruments: Instruments,
+        seed: int,
+        spoil: Callable[[Reading], Reading] = lambda reading: reading,
+        disturb: Callable[[int, dict[str, Array]], None] = lambda period, memory: None,
+    ) -> Flown:
         """The filter along the flight, with the errors of a seed.
 
         Args:
             instruments: The sensors.
             seed: Of the errors of sensors and start.
             spoil: Changes readings of aids on their way; their `sensor` counts among the aids.
+            disturb: Changes what the filter remembers, before each period of the IMU, which are counted.
         """
         sensing, nav = instruments.seeded(seed), self.navigator
         i, m = sensing.pack.views(sensing.start()), nav.pack.views(np.zeros(nav.pack.size))
@@ -177,6 +184,7 @@ class Flight:
         errors, covariances, said = np.zeros((n, 15)), np.zeros((n, 15, 15)), []
         for k, (state, true) in enumerate(zip(self.rows, self.truth, strict=True)):
             got = sensing.sample(i, state)
+            disturb(k, m)
             imu = next(r.value for r in got if r.sensor == 0)
             said += nav.tick(m, state.t, imu, [spoil(r._replace(sensor=aids[r.sensor])) for r in got if r.sensor])
             bias = i["imu bias"]

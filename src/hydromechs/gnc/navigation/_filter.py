@@ -18,7 +18,7 @@ __all__ = ["ErrorStateFilter", "Navigation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorStateFilter:
-    """Settings of an error-state Kalman filter of position, velocity, attitude, biases of the IMU and current."""
+    """Settings of an error-state Kalman filter of position, velocity, attitude, biases of IMU and aids, and current."""
 
     position: NotNegative = 0.5
     """Standard deviation of each coordinate of the first position [m]."""
@@ -35,7 +35,7 @@ class ErrorStateFilter:
     gate: Annotated[float, Bound(above=0.0, below=1.0)] = 0.9999
     """Probability with which a good measurement passes; those outside are not used [-]."""
     patience: Annotated[int, Bound(least=1, whole=True)] = 10
-    """Measurements of one sensor in a row that may be refused; the next is used all the same [-]."""
+    """Measurements of one sensor in a row that may be refused; then the filter doubts itself and uses the next [-]."""
 
     def __post_init__(self) -> None:
         check_fields(self)

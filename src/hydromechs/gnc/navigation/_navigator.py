@@ -15,7 +15,7 @@ from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array, Scalar
 
 from .._pack import Pack
-from ..sensors import Aid, Imu, Reading, Sensor
+from ..sensors import Aid, Imu, Noise, Reading, Sensor
 from ._equations import ERRORS, STATES, Believed, difference, moved, of_body, plus
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Navigator:
 
     The state x̂ is the motion of the IMU's frame; the error δ with x = x̂ ⊞ δ has the covariance P. A sensor with latency gets
     copies of x̂ and δ at the times of its measurements, so that a late one corrects what was believed then, and through the
-    covariance between then and now what is believed now.
+    covariance between then and now what is believed now. Biases of aids are estimated, too: the last entries of P are those of
+    their errors, one for each channel that has a bias.
 
     Args:
         settings: The filter.
@@ -74,12 +75,16 @@ class Navigator:
         slots = [s.in_flight for s in self.aids]
         self._first = [1 + sum(slots[:i]) for i in range(len(slots))]
         copies = 1 + sum(slots)
+        self._motion = NE * copies
+        self._bias_noise = self._find_biases()
+        size = self._motion + len(self._bias_noise)
         self.pack = Pack(
             {
                 "started": (),
                 "x": (copies, NX),
                 "w": (copies, 3),
-                "P": (NE * copies, NE * copies),
+                "b": (len(self._bias_noise),),
+                "P": (size, size),
                 "measured": (6,),
                 "heard": (len(slots),),
                 "refused": (len(slots),),
@@ -87,6 +92,19 @@ class Navigator:
             }
         )
         self._compile()
+
+    def _find_biases(self) -> list[Noise]:
+        """Errors of all channels with a bias; where those of each aid are: `_biased` among its channels, `_bias` in P."""
+        found: list[Noise] = []
+        self._biased: list[Array] = []
+        self._bias: list[Array] = []
+        for s in self.aids:
+            noises = [c.noise for c in s.channels(self.model)]
+            at = [k for k, n in enumerate(noises) if n.bias or n.walk]
+            self._biased.append(np.array(at, dtype=int))
+            self._bias.append(self._motion + len(found) + np.arange(len(at)))
+            found += [noises[k] for k in at]
+        return found
 
     # -- equations ----------------------------------------------------------------------------------------------------------
 
@@ -120,6 +138,7 @@ class Navigator:
         self._errors = [s.errors(self.model) for s in self.aids]
         self._zero = np.zeros(NE)
         self._Q = self._noise(self.imu.period)
+        self._walk = np.array([n.walk**2 * self.imu.period for n in self._bias_noise])
         self._gates = np.array(
             [np.inf, *(float(chdtri(n, 1.0 - self.settings.gate)) for n in range(1, 1 + max(sizes, default=0)))]
         )
@@ -164,6 +183,8 @@ class Navigator:
         m["x"][:] = believed
         m["heard"][:] = t
         m["P"][:NE, :NE] = self.first_covariance(believed)
+        of_biases = np.arange(self._motion, len(m["P"]))
+        m["P"][of_biases, of_biases] = [n.bias**2 for n in self._bias_noise]
 
     def first_covariance(self, x: Array) -> Array:
         """Covariance at the start, shape (18, 18); the attitude has `tilt` about horizontal axes, `heading` about the vertical.
@@ -197,7 +218,7 @@ class Navigator:
             arrived: Readings of aids that are there now; `sensor` counts among `aids`.
         """
         said = []
-        if m["started"] == 1.0:  # the first reading: the next step starts from it
+        if m["started"] == 1.0:  # the first reading: what it integrated was before
             m["started"][...] = 2.0
             m["measured"][:] = np.nan_to_num(imu)
             m["w"][0] = m["measured"][3:]
@@ -217,17 +238,16 @@ class Navigator:
         return said + self._listen(m, t)
 
     def propagate(self, m: Memory, imu: Array) -> None:
-        """Move on by one period of the IMU, with the mean of its last two readings.
+        """Move on by one period of the IMU, with the reading at its end: that is the mean over the period.
 
         Args:
             m: What it remembers; is changed.
-            imu: Specific force and angular velocity at the end [m/s², rad/s], shape (6,); where there are none (NaN), the last
-                ones count on.
+            imu: Specific force and angular velocity [m/s², rad/s], shape (6,); where there are none (NaN), the last ones count
+                on.
         """
-        now = imu if np.isfinite(imu).all() else m["measured"].copy()
-        u = 0.5 * (m["measured"] + now)
-        m["measured"][:] = now
-        m["w"][0] = now[3:]
+        u = imu if np.isfinite(imu).all() else m["measured"].copy()
+        m["w"][0] = 1.5 * u[3:] - 0.5 * m["measured"][3:]  # the rate at the end, on a line through the last two means
+        m["measured"][:] = u
         x, P, dt = m["x"], m["P"], np.asarray(self.imu.period)
         F = self._F.single_results(self._zero, x[0], u, dt)[0]
         x[0] = self._move.single_results(self._zero, x[0], u, dt)[1]
@@ -235,6 +255,8 @@ class Navigator:
         P[NE:, :NE] = P[:NE, NE:].T
         here = F @ P[:NE, :NE] @ F.T + self._Q
         P[:NE, :NE] = 0.5 * (here + here.T)
+        if self._walk.any():
+            P[self._motion :, self._motion :] += np.diag(self._walk)
 
     def remember(self, m: Memory, aid: int, number: int) -> None:
         """Keep what is believed now, for a measurement of now that comes later.
@@ -258,7 +280,9 @@ class Navigator:
     def update(self, m: Memory, reading: Reading, t: float) -> list[str]:
         """Correct by a measurement, unless it is far off; what there is to say.
 
-            K = P Hᵀ (H P Hᵀ + R)⁻¹,   δ = K (y − h(x̂)),   P ← (1 − K H) P (1 − K H)ᵀ + K R Kᵀ
+            K = P Hᵀ (H P Hᵀ + R)⁻¹,   δ = K (y − h(x̂) − b),   P ← (1 − K H) P (1 − K H)ᵀ + K R Kᵀ
+
+        b is the bias of the sensor; H has a 1 for it. After `patience` refusals in a row `_widen` makes P fit first.
 
         Args:
             m: What it remembers; is changed.
@@ -279,26 +303,81 @@ class Navigator:
             return []
         y, H = self._h.single_results(*given)[0][self._rows[aid]][there], H[there]
         R = sensor.covariance(value, self._errors[aid])[np.ix_(there, there)] + FLOOR * np.eye(len(there))
+        biased = np.flatnonzero(good[self._biased[aid]])  # of its biases, those that are in this measurement
+        cols, bias = np.searchsorted(there, self._biased[aid][biased]), self._bias[aid][biased]
         r = value[there] - y
+        r[cols] -= m["b"][bias - self._motion]
         if sensor.angular:
             r = (r + np.pi) % (2.0 * np.pi) - np.pi
         P = m["P"]
-        PH = P[:, at] @ H.T
-        S = H @ PH[at] + R
+
+        def seen(rows: Array) -> Array:
+            """rows Hᵀ of rows of a matrix as long as P is, shape (n, channels)."""
+            out = rows[:, at] @ H.T
+            out[:, cols] += rows[:, bias]
+            return out
+
+        PH = seen(P)
+        S = seen(PH.T) + R
         solved = np.linalg.solve(S, np.column_stack([r, PH.T]))
-        patient = m["refused"][aid] < self.settings.patience
-        if r @ solved[:, 0] > self._gates[len(there)] and patient:
-            m["refused"][aid] += 1.0
-            return []
-        if not patient:
-            said.append(f"{sensor.name!r} was refused {self.settings.patience} times in a row; it is used again")
+        if r @ solved[:, 0] > self._gates[len(there)]:
+            if m["refused"][aid] < self.settings.patience:
+                m["refused"][aid] += 1.0
+                return []
+            said.append(self._widen(m, aid, H, S, r, t))
+            PH = seen(P)
+            solved = np.linalg.solve(seen(PH.T) + R, np.column_stack([r, PH.T]))
         m["refused"][aid] = 0.0
         K = solved[:, 1:].T
-        m["x"][:] = self._plus([m["x"], (K @ r).reshape(-1, NE)])[0]
-        left = P - K @ (H @ P[at, :])  # (1 − K H) P, then the same from the right
-        after = left - (left[:, at] @ H.T) @ K.T + K @ R @ K.T
+        change = K @ r
+        m["x"][:] = self._plus([m["x"], change[: self._motion].reshape(-1, NE)])[0]
+        m["b"][:] += change[self._motion :]
+        left = P - K @ PH.T  # (1 − K H) P, then the same from the right
+        after = left - seen(left) @ K.T + K @ R @ K.T
         P[:] = 0.5 * (after + after.T)
         return said + self._heard(m, aid, t)
+
+    def _widen(self, m: Memory, aid: int, H: Array, S: Array, r: Array, t: float) -> str:
+        """Make P fit a measurement that was refused for long: something jumped, and nothing saw it; what there is to say.
+
+            P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r is what is expected, the number of directions it is seen in
+
+        The process noise is raised until the innovation fits (Bar-Shalom, Li and Kirubarajan 2001, section 11.2). J has the
+        directions of position, velocity or attitude that the sensor shows, in the present and in all copies; what jumped did
+        so when it was last used, and a velocity has moved the position since then.
+
+        Args:
+            m: What it remembers; is changed.
+            aid: Number of the sensor.
+            H: Derivative of its measurement by δ, shape (n, 18).
+            S: Covariance of r, shape (n, n).
+            r: Measurement less what was expected, shape (n,).
+            t: Time of now [s].
+        """
+        shows = self.aids[aid].shows
+        block = ERRORS[{"position": "p", "velocity": "v", "attitude": "q"}[shows]]
+        _, sizes, directions = np.linalg.svd(H[:, block])
+        J = np.zeros((NE, NE))
+        for d in directions[: len(sizes)][sizes > 1e-6 * sizes[0]]:
+            J[block, block] += np.outer(d, d)
+        if shows == "velocity":
+            J[ERRORS["p"], block] = (t - float(m["heard"][aid])) * J[block, block]
+        whiten = np.linalg.inv(np.linalg.cholesky(S))
+        U, spread, _ = np.linalg.svd(whiten @ H @ J)
+        squares, spread = (U.T @ (whiten @ r))[: len(spread)] ** 2, spread**2
+        seen = spread > 1e-12 * spread[0]
+        squares, spread = squares[seen], spread[seen]
+        low, high = 0.0, float(np.max(squares / spread))
+        for _ in range(60):  # the sum falls with c, and is below its number of terms at `high`
+            c = 0.5 * (low + high)
+            low, high = (c, high) if np.sum(squares / (1.0 + c * spread)) > len(squares) else (low, c)
+        everywhere = np.concatenate([np.tile(J, (self._motion // NE, 1)), np.zeros((len(self._bias_noise), NE))])
+        m["P"][:] += high * (everywhere @ everywhere.T)
+        name, unit = self.aids[aid].name, {"position": "m", "velocity": "m/s", "attitude": "rad"}[shows]
+        return (
+            f"{name!r} was refused {self.settings.patience} times in a row; the filter takes its {shows} for less certain, by "
+            f"{np.sqrt(high):.2g} {unit}, and uses it again"
+        )
 
     def _heard(self, m: Memory, aid: int, t: float) -> list[str]:
         since, m["heard"][aid] = float(m["heard"][aid]), t

@@ -21,6 +21,7 @@ class Compass(Aid):
     """Heading of its frame's x axis: the angle of its horizontal part from the world's x axis towards y."""
 
     angular = True
+    shows = "attitude"
 
     noise: Noise = PERFECT
     """Errors of the heading [rad]."""

@@ -31,6 +31,8 @@ class Dvl(Aid):
     The frame's z axis must point at the ground.
     """
 
+    shows = "velocity"
+
     noise: Noise = PERFECT
     """Errors of the velocity along a beam over ground [m/s]."""
     water_noise: Noise | None = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +17,21 @@ from hydromechs.simulation import Evaluation, Plant, evaluate
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Instant", "MountedFrame", "terrain_of"]
+__all__ = ["NOTHING_BEFORE", "Before", "Instant", "MountedFrame", "terrain_of"]
+
+
+class Before(NamedTuple):
+    """What a sensor kept at its last measurement."""
+
+    time: Scalar
+    """Time since then [s]; 0 if there was none."""
+    kept: Array
+    """What `Sensor.keep` gave, shape (n,)."""
+
+
+NOTHING_BEFORE = Before(0.0, np.zeros(0))
+"""Of a sensor that keeps nothing."""
+NONE: Mapping[str, Before] = MappingProxyType({})
 
 
 class MountedFrame(FrameNow):
@@ -61,6 +77,7 @@ class Instant:
         inputs: As `plant.layout` has them, shape (nu,).
         misalignment: Error of the mounting of each sensor, a rotation vector [rad], by its name; none for those not named.
         terrain: What a sensor can see of the ground.
+        before: What sensors kept at their last measurement, by their names.
     """
 
     def __init__(
@@ -73,7 +90,9 @@ class Instant:
         inputs: Array,
         misalignment: Mapping[str, Array],
         terrain: Sequence[Terrain] = (),
+        before: Mapping[str, Before] = NONE,
     ) -> None:
+        self._before = before
         self._plant, self._z, self._inputs, self._turns = plant, z, inputs, misalignment
         self._e: Evaluation = evaluate(plant, t, q, v, z, inputs)
         self.now: Now = self._e.now
@@ -99,6 +118,14 @@ class Instant:
             frame: Name of the frame.
         """
         return MountedFrame(self, frame, self._turns.get(sensor, np.zeros(3)))
+
+    def before(self, sensor: str) -> Before:
+        """What a sensor kept at its last measurement.
+
+        Args:
+            sensor: Name of the sensor.
+        """
+        return self._before.get(sensor, NOTHING_BEFORE)
 
     def contact_force(self, body: int) -> Array:
         """Sum of all contact forces on a body in its axes [N], shape (3,)."""

@@ -22,7 +22,7 @@ from hydromechs.simulation import Plant
 from hydromechs.values import Array, Scalar
 
 from .._pack import Pack
-from ._instant import Instant, terrain_of
+from ._instant import Before, Instant, terrain_of
 from ._noise import PERFECT, Noise
 from ._sensor import Mounted, Sensor
 
@@ -126,6 +126,7 @@ class Instruments:
         shapes: dict[str, tuple[int, ...]] = {}
         for s, n in zip(sensors, sizes, strict=True):
             shapes[f"{s.name} bias"] = (n,)
+            shapes[f"{s.name} before"] = (1 + s.kept,)  # 2 + number of the last sample, what it kept
             shapes[f"{s.name} flight"] = (s.in_flight, 2 * n + 2)  # whether there is one, its number, which values, values
         self.pack = Pack(shapes)
         self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
@@ -134,18 +135,26 @@ class Instruments:
         self._draw(plant.seed)
         ground = terrain_of(plant, terrain)
         nv = model.nv
+        self._keeping = [s for s in sensors if s.kept]
+        kept = np.cumsum([0, *(1 + s.kept for s in self._keeping)]).tolist()
+        self._past = kept[-1]
+        self._kept = {s.name: slice(a + 1, b) for s, (a, b) in zip(self._keeping, itertools.pairwise(kept), strict=True)}
 
-        def true(t: Scalar, q: Array, x: Array, inputs: Array, turns: Array) -> tuple[Array]:
+        def true(t: Scalar, q: Array, x: Array, inputs: Array, turns: Array, before: Array) -> tuple[Array, Array]:
             turned = {s.name: turns[i] for i, s in enumerate(sensors) if self._off[i]}
-            instant = Instant(plant, t, q, x[:nv], x[nv:], inputs, turned, ground)
-            return (np.concatenate([np.asarray(s.read(instant)) for s in sensors]),)
+            past = {name: Before(before[at.start - 1], before[at]) for name, at in self._kept.items()}
+            instant = Instant(plant, t, q, x[:nv], x[nv:], inputs, turned, ground, past)
+            keep = [part for s in self._keeping for part in ([0.0], s.keep(instant))]
+            return np.concatenate([np.asarray(s.read(instant)) for s in sensors]), np.concatenate([*keep, np.zeros(0)])
 
         arguments = {"t": (), "q": (model.nq,), "x": (nv + plant.layout.nz,), "inputs": (plant.layout.size,)}
         arguments["turns"] = (len(sensors), 3)
+        arguments["before"] = (self._past,)
+        outputs = (Argument("values", (ends[-1],)), Argument("kept", (self._past,)))
         inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
         own = (plant.identity, identity_of((*map(_equations, sensors), *ground)))
         identity = None if None in own else " ".join(map(str, own))
-        self._true = Compiled(Recipe("sensors", true, inputs, (Argument("values", (ends[-1],)),), identity), 1, 1)
+        self._true = Compiled(Recipe("sensors", true, inputs, outputs, identity), 1, 1)
         self._true.code(1)
 
     def _draw(self, seed: int) -> None:
@@ -195,7 +204,8 @@ class Instruments:
         arrived, t = [], float(state.t)
         data, _ = self.plant.data(self._flow, t + max(1e-9 * self.step, rounding(t)), parameters)
         inputs, x = np.concatenate([state.command, state.held, data]), np.concatenate([state.v, state.internal])
-        true = self._true.single_results(np.asarray(t), state.q, x, inputs, self._turns)[0]
+        before = self._before(memory, t)
+        true, kept = self._true.single_results(np.asarray(t), state.q, x, inputs, self._turns, before)
         for i, s in enumerate(self.sensors):
             flight = memory[f"{s.name} flight"]
             for row in flight:
@@ -206,6 +216,8 @@ class Instruments:
             if not is_multiple(t, s.period, self.step):
                 continue
             number = round(t * s.rate)
+            if s.kept:
+                memory[f"{s.name} before"][0], memory[f"{s.name} before"][1:] = 2 + number, kept[self._kept[s.name]]
             value = self._measure(i, number, t, true[self._slices[i]], memory[f"{s.name} bias"])
             if s.in_flight:
                 known = np.isfinite(value)
@@ -213,6 +225,14 @@ class Instruments:
             else:
                 arrived.append(Reading(i, number, t, value))
         return arrived
+
+    def _before(self, memory: Mapping[str, Array], t: float) -> Array:
+        """Of each sensor that keeps something, the time since its last measurement, 0 if the last one is missing, and that."""
+        out = np.zeros(self._past)
+        for s in self._keeping:
+            last, at = memory[f"{s.name} before"], self._kept[s.name]
+            out[at.start - 1], out[at] = s.period if last[0] == 1 + round(t * s.rate) else 0.0, last[1:]
+        return out
 
     def _measure(self, i: int, number: int, t: float, true: Array, bias: Array) -> Array:
         s, errors, random, n = self.sensors[i], self.errors[i], self._random(i, number), len(true)

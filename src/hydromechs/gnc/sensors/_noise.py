@@ -39,8 +39,8 @@ class Noise:
         return math.sqrt(self.sigma**2 + self.density**2 * rate)
 
     def variance(self, rate: float) -> float:
-        """What a filter that does not estimate the bias should count as the variance of one sample at a rate [Hz]."""
-        return self.deviation(rate) ** 2 + self.bias**2 + self.resolution**2 / 12.0
+        """Variance of one sample about its bias at a rate [Hz]: noise and rounding."""
+        return self.deviation(rate) ** 2 + self.resolution**2 / 12.0
 
 
 PERFECT = Noise()

@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple, Protocol
+from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Errors(NamedTuple):
     deviation: Array
     """Standard deviations of the noise of one sample."""
     variance: Array
-    """What a filter counts as the variance of one sample."""
+    """Variances of one sample about its bias: noise and rounding."""
     bias: Array
     """Standard deviations of the biases."""
     walk: Array
@@ -77,6 +77,8 @@ class Sensor(abc.ABC):
 
     draws: ClassVar[int] = 0
     """Standard normal numbers of one measurement's noise; one for each channel where it is 0."""
+    kept: ClassVar[int] = 0
+    """Numbers of a measurement's instant that the next one needs; see `keep`."""
 
     name: str
     """Name, unique among the sensors."""
@@ -110,6 +112,10 @@ class Sensor(abc.ABC):
 
         It depends on nothing of rate, latency, drop-outs, outages, seed and `Noise`: changing those compiles nothing.
         """
+
+    def keep(self, instant: Instant) -> Array:
+        """What the next measurement needs of this instant and finds in `instant.before`, in NumPy operations, shape (kept,)."""
+        return np.zeros(0)
 
     def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
         """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must do."""
@@ -176,6 +182,8 @@ class Aid(Mounted):
 
     angular: ClassVar[bool] = False
     """Whether it measures angles, which differ by at most half a turn."""
+    shows: ClassVar[Literal["position", "velocity", "attitude"]] = "position"
+    """What a filter that refused it for long takes for wrong."""
 
     @abc.abstractmethod
     def expected(self, place: Place, world: World) -> Array:
@@ -191,7 +199,7 @@ class Aid(Mounted):
         return self.expected(instant.mount(self.name, self.frame), instant.model.world)
 
     def covariance(self, measured: Array, errors: Errors) -> Array:
-        """Covariance of the errors of a measurement, shape (n, n).
+        """Covariance of the errors of a measurement about its biases, shape (n, n).
 
         Args:
             measured: The measurement, shape (n,).

@@ -1,0 +1,6 @@
+"""`python -m hydromechs` is the command `hydromechs`."""
+
+from hydromechs.cli import main
+
+if __name__ == "__main__":
+    main()

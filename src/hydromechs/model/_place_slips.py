@@ -1,0 +1,133 @@
+"""Places and angles of a mechanism that look as if they were given in millimetres or degrees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from hydromechs.values import plain
+
+from . import added_mass, drag
+from ._body import Body, Hydro
+from ._placement import Mdh, Origin
+from .joints import Fixed, Helical, Prismatic, Revolute
+
+__all__ = ["place_slips", "turned_slip"]
+
+FULL_TURN = 2.0 * math.pi * 1.001
+"""Angle above which one is taken for degrees [rad]."""
+FAR = 30.0
+"""Distance from a body's origin, in lengths of the largest body, above which one is taken for millimetres."""
+NEAR = 10.0
+"""Distance below which none is taken for millimetres [m]."""
+DENSITY = 1000.0
+"""Density that a body without a shape is taken to have [kg/m³]."""
+
+
+def place_slips(bodies: Sequence[Body]) -> list[str]:
+    """What looks like a slip of a unit in the places of bodies without faults, in words.
+
+    Args:
+        bodies: All bodies of a mechanism.
+    """
+    size = max(map(_size, bodies), default=0.0)
+    out = []
+    for body in bodies:
+        out += [f"body {body.name!r}: {text}" for text in _angle_slips(body)]
+        out += [f"body {body.name!r}: {text}" for text in _length_slips(body, size)]
+    return out
+
+
+def turned_slip(what: str, angles: tuple[float, ...]) -> str:
+    """What to say of angles of which one is more than a turn; empty where none is.
+
+    Args:
+        what: What they are, as "frame 'camera' rpy".
+        angles: The angles [rad].
+    """
+    most = max(map(abs, angles))
+    if most <= FULL_TURN:
+        return ""
+    given, meant = (plain(angles if len(angles) > 1 else angles[0]) for angles in (angles, tuple(map(math.radians, angles))))
+    return f"{what} is {given} rad, {most / (2.0 * math.pi):.3g} turns; in degrees it would be {meant} rad"
+
+
+def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
+    """Where everything of a body sits, with its name."""
+    for k, part in enumerate(body.joint.parts):
+        yield "joint" if len(body.joint.parts) == 1 else f"part {k + 1} of its joint", part.placement
+    for frame in body.frames:
+        yield f"frame {frame.name!r}", frame.origin
+    yield from ((f"shapes.{k} origin", shape.origin) for k, shape in enumerate(body.shapes))
+    yield from ((f"visual.{k} origin", look.origin) for k, look in enumerate(body.visual))
+    for key, elements in (("added_mass", _added(body)), ("drag", _drag(body))):
+        for k, element in enumerate(elements):
+            if isinstance(element, added_mass.Box | added_mass.Ellipsoid | drag.Box | drag.Ellipsoid):
+                yield f"hydro.{key}.{k} origin", element.origin
+
+
+def _added(body: Body) -> tuple:
+    return body.hydro.added_mass if isinstance(body.hydro, Hydro) else ()
+
+
+def _drag(body: Body) -> tuple:
+    return body.hydro.drag if isinstance(body.hydro, Hydro) else ()
+
+
+def _angle_slips(body: Body) -> list[str]:
+    """Angles of more than a turn."""
+    out = []
+    for what, place in _placements(body):
+        if isinstance(place, Origin):
+            out.append(turned_slip(f"{what} rpy", place.rpy))
+        else:
+            named = ("alpha", "theta", "branch_theta")
+            out += [turned_slip(f"{what} mdh {name}", (getattr(place, name),)) for name in named]
+    for part in body.joint.parts:
+        if isinstance(part, Revolute | Helical):
+            out.append(turned_slip("joint position", (part.position,)))
+    return [text for text in out if text]
+
+
+def _length_slips(body: Body, size: float) -> list[str]:
+    """Places that are far from the body's origin; the place of a body on the world may be anywhere."""
+    if not size or (body.parent is None and isinstance(body.joint, Fixed)):
+        return []
+    places: list[tuple[str, tuple[float, ...]]] = [("inertia.com", body.inertia.com)]
+    if isinstance(body.hydro, Hydro):
+        places.append(("hydro.buoyancy_center", body.hydro.buoyancy_center))
+    for what, place in _placements(body):
+        if body.parent is None and "joint" in what:
+            continue
+        if isinstance(place, Origin):
+            places.append((f"{what} xyz", place.xyz))
+        else:
+            places += [(f"{what} mdh {name}", (getattr(place, name),)) for name in ("a", "d", "branch_d")]
+    for part in body.joint.parts:
+        if isinstance(part, Prismatic) and body.parent is not None:
+            places += [("joint position", (part.position,)), ("joint limits", part.limits or (0.0,))]
+    out = []
+    for what, at in places:
+        distance = max(map(abs, at)) if "limits" in what else math.hypot(*at)
+        if distance > max(FAR * size, NEAR):
+            given, meant = (plain(x if len(x) > 1 else x[0]) for x in (at, tuple(a / 1000.0 for a in at)))
+            far = f"{distance / size:.3g} times the size of the largest body, {size:.3g} m"
+            out.append(f"{what} is {given} m, {far}; in millimetres it would be {meant} m")
+    return out
+
+
+def _size(body: Body) -> float:
+    """Greatest length of a body: of its shapes, of its elements in water, of a cube of its volume or mass [m]."""
+    mass = body.inertia.mass
+    lengths = [math.cbrt(mass / DENSITY)]
+    if mass:
+        lengths.append(math.sqrt(12.0 * max(body.inertia.tensor[:3]) / mass))
+    if isinstance(body.hydro, Hydro):
+        lengths.append(math.cbrt(body.hydro.volume))
+    for thing in (*body.shapes, *_added(body), *_drag(body)):
+        for name, times in (("radius", 2.0), ("axes", 2.0), ("length", 1.0), ("size", 1.0)):
+            value = getattr(thing, name, 0.0)
+            lengths.append(times * (max(value) if isinstance(value, tuple) else value))
+        if isinstance(thing, drag.Cylinder | added_mass.Cylinder):
+            lengths.append(math.dist(thing.start, thing.end))
+    return max(lengths)

@@ -1,0 +1,240 @@
+"""Every fault of a scenario file is told with the line of what is to blame, when it is checked and when it is run."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+
+import pytest
+from rich.console import Console
+
+import hydromechs as hm
+from hydromechs import library
+from hydromechs.cli._run import run
+from hydromechs.errors import Fault, FieldError, ScenarioError
+from hydromechs.formats import load_scenario_file, with_lines
+from hydromechs.gnc import JointMotion
+from hydromechs.hybrid import Hybrid
+from hydromechs.integrators import method_named
+from hydromechs.scenario import trial_faults
+from hydromechs.scenario._blame import place_of
+from hydromechs.simulation import stiff_parts
+
+MODEL = """
+hydromechs: 1
+name: rov
+bodies:
+  - name: hull
+    joint: {type: free}
+    inertia: {mass: 24, tensor: [1, 1, 1, 0, 0, 0]}
+    hydro: {volume: 0.0245}
+    shapes: [{shape: sphere, radius: 0.2}]
+    frames: {t1: {xyz: [0, 0, 0]}}
+  - name: arm
+    parent: hull
+    joint: {type: revolute, axis: [0, 1, 0], origin: {xyz: [0.3, 0, 0]}, limits: [-1.5, 1.5]}
+    inertia: {mass: 1, com: [0.2, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
+"""
+SCENARIO = """
+hydromechs_scenario: 1
+name: dive
+models:
+  - {model: rov.yaml, position: [0, 0, 5]}
+terrain:
+  - {name: floor, material: sand, plane: {point: [0, 0, 20], normal: [0, 0, -1]}}
+thrusters:
+  - {frame: t1, curve: {newtons: {forward: 40, reverse: 40}}}
+duration: 2
+"""
+RICH = SCENARIO + "events:\n  - {name: first, quantity: time, level: 1.5}\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    (tmp_path / "rov.yaml").write_text(MODEL)
+
+    def scenario(text):
+        (tmp_path / "dive.yaml").write_text(text)
+        return load_scenario_file(tmp_path / "dive.yaml", library.load, library.load_vehicle)
+
+    scenario.file = tmp_path / "dive.yaml"
+    return scenario
+
+
+@pytest.fixture
+def told(read):
+    """Faults of a file as `hydromechs check` lists them."""
+
+    def faults(text):
+        try:
+            scenario = read(text)
+        except ScenarioError as e:
+            return list(e.problems)
+        return [str(f) for f in with_lines(trial_faults(scenario), read.file)]
+
+    return faults
+
+
+def line_of(text, words):
+    return text[: text.index(words)].count("\n") + 1
+
+
+LQR = "controller:\n  type: lqr_speed\n  period: 0.05\n  parameters: {waypoints: [{t: 0, surge: 0.1}]}\n"
+HOLD = "controller: {type: joint_motion, period: 0.05, parameters: {waypoints: [{t: 0, arm: 0.1}]}}\n"
+CABLE = "{diameter: 0.01, mass: 0.1, axial_stiffness: 1.0e+4}"
+TOP = "{riding: {position: [0, 0, 0]}}"
+WINCH = "{shortest: 6, longest: 20}"
+TETHER = (
+    f"tethers: [{{lumped: {{name: umb, frame: t1, top: {TOP}, cable: {CABLE}, length: 3, segments: 4, winch: {WINCH}}}}}]\n"
+)
+SERVO = "joints: {arm: {drive: {servo: {stiffness: 20, damping: 2}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("added", "at", "words"),
+    [
+        (
+            SERVO
+            + HOLD
+            + "events:\n  - {name: a, quantity: time, level: 1}\n  - {name: b, quantity: signal.nonsense, level: 1}\n",
+            "{name: b",
+            "event 'b': quantity: 'signal.nonsense'",
+        ),
+        ("grasps:\n  - {name: g, holder: hull, held: arm, closed: true}\n", "{name: g", "do not meet: they are 0.3 m and"),
+        (LQR, "controller:", "controller: speed control of 'hull': the mode at 0 1/s cannot be controlled"),
+        ("contact:\n  material: sand\n  bodies:\n    - [hull, arm]\n", "[hull, arm]", "body 'arm' has no shape for contact"),
+        (
+            "grasps:\n  - {name: g, holder: hull, held: arm, closed: false}\n  - {name: g, holder: t1, held: arm, closed: false}\n",
+            "{name: g, holder: t1",
+            "two components are called 'g'",
+        ),
+        (
+            "joints:\n  arm: {stops: {lower: -1, upper: 1, stiffness: 1.0e+9}}\n",
+            "arm: {stops",
+            "too stiff for a step of 0.001 s",
+        ),
+        ("step: 0.003\n", "step:", "record is 0.02 s, must be a whole number of steps of 0.003 s"),
+        ("record: 0.1\nstep: 0.1\n", "step:", "step of 0.1 s"),
+    ],
+)
+def test_a_fault_has_the_line_of_what_is_to_blame(told, added, at, words):
+    text = SCENARIO + added
+    found = [fault for fault in told(text) if words in fault]
+    assert found, told(text)
+    assert found[0].startswith(f"line {line_of(text, at)}: ")
+
+
+def test_what_a_model_brings_has_the_line_of_the_model(read):
+    """Soft stops at the model's limits are not in the file; a vehicle's actuators are neither."""
+    text = SCENARIO + "joints: {arm: {friction: {viscous: 1}}}\n"
+    scenario = read(text)
+    places = {type(c).__name__: place_of(scenario, c) for c in scenario.plant.components}
+    assert places == {
+        "Thruster": ("thrusters", 0),
+        "JointFriction": ("friction", "arm"),
+        "JointStops": ("models", 0),
+        "Pair": ("terrain", 0),
+    }
+    faults = with_lines([Fault(place, "?") for place in (*places.values(), ("thrusters", 1), ("drives", "leg"))], read.file)
+    at = ["{frame: t1", "arm: {friction", "{model:", "{name: floor", "models:", "models:"]
+    assert [f.line for f in faults] == [line_of(text, words) for words in at]
+
+
+def test_a_run_says_the_line_too(read, monkeypatch, tmp_path):
+    text = SCENARIO + SERVO + HOLD + "events:\n  - {name: b, quantity: signal.nonsense, level: 1}\n"
+    read(text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScenarioError, match=f"line {line_of(text, '{name: b')}: event 'b': quantity: 'signal.nonsense'"):
+        run(str(read.file), Console(quiet=True), pictures=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "only"),
+    [
+        ([("duration: 2", "duration: -2")], "duration is -2, must be finite and > 0"),
+        (
+            [("2\n", f"2\n{TETHER}commands: {{umb.rate: 0.1}}\n")],
+            "tethers.0.lumped.length is 3, must be within the winch's limits",
+        ),
+        ([("2\n", "2\ngrasps: [{name: g, holder: hull, held: 3}]\n"), ("level: 1.5", "level: 1.5, grasp: [g]")], "held is 3"),
+        ([("material: sand", "material: sannd"), ("2\n", "2\ncontact: {points: [t1]}\n")], "terrain.0.material is 'sannd'"),
+        (
+            [("2\n", "2\ncontroller: {type: joint_motion, period: -1}\n"), ("time, level", "signal.error.arm, level")],
+            "controller.period is -1",
+        ),
+    ],
+)
+def test_what_follows_from_a_fault_is_no_fault_of_its_own(told, changes, only):
+    text = RICH
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    found = told(text)
+    assert len(found) == 1, found
+    assert only in found[0]
+
+
+@pytest.mark.parametrize(
+    ("added", "words"),
+    [
+        ("  - {name: first, quantity: depth.hull, level: 9}\n", "event 'first': another event has this name, too"),
+        (
+            "checks: [{name: late, quantity: time, above: 0, after: 100}]\n",
+            "check 'late': after begins at 100 s, after the end of",
+        ),
+        ("checks: [{name: late, quantity: time, above: 0, mean_of: [3, 4]}]\n", "check 'late': mean_of begins at 3 s"),
+    ],
+)
+def test_what_can_never_be_is_refused(told, added, words):
+    (found,) = told(RICH + added)
+    assert found.startswith(f"line {RICH.count(chr(10)) + 1}: ")
+    assert words in found
+
+
+def test_a_check_may_begin_at_the_end(told):
+    assert told(RICH + "checks: [{name: late, quantity: time, above: 0, after: 2}]\n") == []
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (
+            lambda: library.load_scenario("stationkeeping"),
+            "no library scenario 'stationkeeping' (did you mean 'station_keeping'?)",
+        ),
+        (lambda: library.load("puma_560"), "no library model 'puma_560' (did you mean 'puma560'?)"),
+        (lambda: library.load_vehicle("tiburon_titan"), "no library vehicle 'tiburon_titan' (did you mean 'tiburon_titan2'?)"),
+    ],
+)
+def test_names_of_the_library_are_guessed(ask, words):
+    with pytest.raises(ValueError) as e:
+        ask()
+    assert words in str(e.value)
+    assert "; there are " in str(e.value)
+
+
+def test_waypoints_without_their_time_are_told_so():
+    with pytest.raises(FieldError, match="must have t, its time, and joints by name, as {t: 0, elbow: 0.5}"):
+        JointMotion(waypoints=[{"time": 0, "joints": {"elbow": 0.0}}])
+
+
+def test_an_engine_is_told_no_integrator():
+    """It ignores them; and a method is not told to use itself."""
+    inertia = hm.Inertia(mass=2.0, com=(0.3, 0, 0), tensor=(0.01, 0.05, 0.05, 0, 0, 0))
+    arm = hm.Body(name="a", joint=hm.joints.Revolute(axis=(0, 1, 0)), inertia=inertia)
+    servo = hm.drives.Servo(stiffness=1e5, damping=1.0)
+    plant = hm.Simulation(hm.Model(name="m", bodies=[arm]), drives={"a": servo}).plant
+    q = plant.model.initial().q
+    prepared, method = Hybrid(engine="mujoco").on(plant, plant.model.initial())
+    assert stiff_parts(prepared, q, method, 0.01)[0][1].endswith("below 0.003 s; take a shorter step, or soften it")
+    ours = stiff_parts(plant, q, method_named("rk4"), 0.01)
+    assert ours[0][1].endswith("take a shorter step, soften it, or use the integrator linearly_implicit")
+    assert "linearly_implicit" not in method_named("linearly_implicit").remedy(0.01)
+
+
+@pytest.mark.parametrize("module", ["hydromechs", "hydromechs.cli"])
+def test_the_command_is_a_module_too(module, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["hydromechs", "--version"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    assert (end.value.code, capsys.readouterr().out) == (0, f"hydromechs {hm.__version__}\n")
