@@ -243,5 +243,5 @@ def test_what_a_notebook_shows():
 
 def test_friction_needs_a_joint():
     friction = hm.actuation.drives.Friction(viscous=1.0)
-    with pytest.raises(ValueError, match="joint of body 'load' is free; friction needs a revolute"):
+    with pytest.raises(ValueError, match="joint of body 'load' is free; friction needs a joint of another kind"):
         hm.Simulation(pendulum(), friction={"load": friction})

@@ -86,6 +86,42 @@ def test_navigation_needs_sensors():
         replace(hm.load_scenario("hold_in_gusts"), sensors=())
 
 
+SINKING = """
+hydromechs_scenario: 1
+name: sinking
+models: [{model: stone.yaml, position: [0, 0, 5], velocity: [0, 0, 1, 0, 0, 0]}]
+sensors: [{depth: {name: gauge, frame: stone, rate: 10}}]
+events: [{name: deep, quantity: signal.gauge.depth, level: 5.45, stop: true}]
+checks: [{name: reads, quantity: signal.gauge.depth, above: 5.3}]
+step: 0.01
+record: 0.1
+duration: 2
+"""
+
+
+def test_signals_of_sensors_are_there_without_a_controller(tmp_path):
+    """For events and checks; what a sensor does not give is named at the start, as that of a controller."""
+    stone = "hydromechs: 1\nname: stone\nbodies: [{name: stone, joint: {type: free}, inertia: {mass: 2, tensor: [1, 1, 1, 0, 0, 0]}}]"
+    (tmp_path / "stone.yaml").write_text(stone)
+    scenario = loads_scenario(SINKING, "sinking", tmp_path, library.load)
+    sim = scenario.simulation()
+    assert sim.run(2.0).stopped.startswith("deep at t = ")
+    wrong = loads_scenario(SINKING.replace("gauge.depth, level", "gauge.deep, level"), "sinking", tmp_path, library.load)
+    with pytest.raises(ScenarioError, match=r"event 'deep': quantity: 'signal.gauge.deep'.*did you mean 'gauge.depth'"):
+        wrong.simulation()
+    wrong = loads_scenario(SINKING.replace("gauge.depth, above", "gauge.deep, above"), "sinking", tmp_path, library.load)
+    with pytest.raises(ScenarioError, match=r"check 'reads': quantity: 'signal.gauge.deep'"):
+        wrong.simulation()
+    without = SINKING.replace("sensors: [{depth: {name: gauge, frame: stone, rate: 10}}]\n", "")
+    with pytest.raises(ScenarioError, match="event 'deep': quantity"):
+        loads_scenario(without, "sinking", tmp_path, library.load)
+    with pytest.raises(ScenarioError, match=r"1 problem\(s\)\n  - line 5: sensors.0 is {dept: "):  # and nothing of its signals
+        loads_scenario(SINKING.replace("{depth: {name", "{dept: {name"), "sinking", tmp_path, library.load)
+    backwards = SINKING.replace("quantity: signal.gauge.depth, level: 5.45", "quantity: time, level: 1, direction: falling")
+    with pytest.raises(ScenarioError, match="event 'deep': direction is falling, but time only rises"):
+        loads_scenario(backwards, "sinking", tmp_path, library.load)
+
+
 def test_sensors_go_round_through_a_file():
     """Devices are written out in full; a navigation with defaults alone is kept."""
     scenario = hm.load_scenario("hold_in_gusts")

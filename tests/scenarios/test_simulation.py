@@ -579,6 +579,23 @@ def test_events_check_themselves(fields, words):
         hm.Event(name="x", quantity="time", **fields)
 
 
+def test_events_at_times_that_never_come_are_refused():
+    """Time 0 is there at the start and is not crossed, unless the start is before it."""
+    for level in (0.0, -1.0):
+        with pytest.raises(
+            ValueError, match=f"event 'x': time never crosses {level:g} s in a run from 0 s on; for something at"
+        ):
+            stone([hm.Event(name="x", quantity="time", level=level, stop=True)])
+    with pytest.raises(ValueError, match="event 'x': direction is falling, but time only rises; leave direction out"):
+        stone([hm.Event(name="x", quantity="time", level=1.0, direction="falling")])
+    early = hm.State(t=-0.1, q=(0, 0, 0, 1, 0, 0, 0), v=(0,) * 6)
+    assert stone([hm.Event(name="x", quantity="time", level=0.0, stop=True)], state=early).run(0.3).state.t == pytest.approx(
+        0.0
+    )
+    late = hm.State(t=2.0, q=(0, 0, 0, 1, 0, 0, 0), v=(0,) * 6)
+    stone([hm.Event(name="x", quantity="time", level=1.0)], state=late)  # a resumed run: it has happened
+
+
 def test_events_of_unknown_actuators_are_refused_at_once():
     with pytest.raises(KeyError, match="event 'x': no actuator 'rudder'"):
         stone([hm.Event(name="x", quantity="time", level=0.1, command={"rudder": 1.0})])

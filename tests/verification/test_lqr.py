@@ -1,6 +1,7 @@
 """Servo LQR: poles, margins and linearisation by second methods, modes out of reach, and vehicles that follow speeds and hold places."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ import hydromechs as hm
 from hydromechs.actuation import Thruster, ideal_curve
 from hydromechs.cli._run import print_summary
 from hydromechs.gnc import LqrFollowPath, LqrHoldPose, LqrSpeed, Together, loop_margins, servo_lqr
-from hydromechs.gnc._speed_control import linear_vehicle, speed_design
+from hydromechs.gnc._speed_control import AXES, linear_vehicle, speed_design
 from hydromechs.gnc._vehicle import Vehicle
 from hydromechs.hydro import Current
 from hydromechs.model import added_mass, drag, joints
 from hydromechs.recording import DESIGN, Summary
+from hydromechs.station import LiveInputs, Pilot
 
 FRAMES = {
     "port": ((-0.3, -0.2, 0.02), (0.0, 0.0, 0.0)),
@@ -120,11 +122,91 @@ def test_modes_out_of_reach_are_named():
         servo_lqr(A, np.array([[0.0], [1.0]]), np.array([[0.0, 1.0]]), **limits, **names)
     with pytest.raises(ValueError, match=r"mode at 0\.5 1/s cannot be observed: no limit is given for sway"):
         servo_lqr(A, np.array([[1.0], [1.0]]), np.array([[0.0, 1.0]]), **{**limits, "state_limits": (np.inf, 1.0)}, **names)
-    few = thrusters(["port", "starboard", "lateral", "bow"])
+
+
+H = math.pi / 2
+STERN = {"stern": ((-0.5, 0.0, 0.01), (0.0, 0.0, 0.0))}
+THREE = {
+    "port": ((-0.2, -0.2, 0.1), (0, 0, 0)),
+    "starboard": ((-0.2, 0.2, 0.1), (0, 0, 0)),
+    "vertical": ((0.1, 0, 0), (0, -H, 0)),
+}
+FOUR = THREE | {"side": ((0.05, 0.0, 0.0), (0.0, 0.0, H))}
+FIVE = FOUR | {"second": ((0.1, 0.3, 0.0), (0.0, -H, 0.0))}
+FEW = [
+    (STERN, ["surge"]),
+    (THREE, ["surge", "heave", "yaw_rate"]),
+    (FOUR, ["surge", "sway", "heave", "yaw_rate"]),
+    (FIVE, ["surge", "sway", "heave", "roll", "yaw_rate"]),
+]
+
+
+def few(frames, controller=None) -> hm.Simulation:
+    """A hull that nothing but quadratic drag brakes, and that rights itself."""
+    hull = vessel(frames=frames).bodies[0]
+    hydro = replace(hull.hydro, drag=(drag.Damping(quadratic=(50.0, 80.0, 90.0, 2.0, 3.0, 4.0)),))
+    model = hm.Model(name="few", bodies=[replace(hull, hydro=hydro)])
+    return hm.Simulation(model, thrusters=thrusters(frames), controller=controller, step=5e-3, record=0.1)
+
+
+@pytest.mark.parametrize(("frames", "reached"), FEW, ids=lambda x: str(len(x)) if isinstance(x, dict) else "")
+def test_few_thrusters_control_what_they_reach(frames, reached):
+    """Thrusters that pitch the hull as they push; no weight, and no pole at 0, of what they do not reach."""
+    sim = few(frames)
+    vehicle = Vehicle(sim, None)
+    assert [list(AXES)[k] for k in vehicle.axes] == reached
+    d = speed_design(sim, vehicle)
+    assert d.gain_margin_db > 15.0 and d.phase_margin_deg > 30.0 and d.poles.real.max() < -0.05
+    k = vehicle.axes.index(0)
+    asked = vehicle.push(0.1 * vehicle.reach * (np.arange(6) == 0)).wrench  # all of it, and nothing along the others reached
+    assert asked[list(vehicle.axes)] == pytest.approx(0.1 * vehicle.reach[0] * (np.arange(len(reached)) == k), abs=1e-9)
+
+
+def test_what_thrusters_do_not_reach_is_refused_by_name():
     with pytest.raises(
-        ValueError, match=r"speed control of 'hull': the mode at 0 1/s cannot be controlled: nothing acts on .*integral of"
+        ValueError,
+        match=r"of 'hull': the thrusters do not reach sway, pitch apart from the rest; what they reach is surge, heave, yaw_rate$",
     ):
-        hm.Simulation(vessel(), thrusters=few, controller=LqrSpeed(waypoints=[{}]))
+        few(THREE, LqrSpeed(waypoints=[{}], controlled=["surge", "sway", "heave", "pitch"]))
+    assert few(THREE, LqrSpeed(waypoints=[{}], controlled=["pitch"])).controller._loop.axes == (4,)  # in place of heave
+    with pytest.raises(
+        ValueError, match=r"a waypoint asks for sway of 'hull', which is not controlled; controlled are surge, he"
+    ):
+        few(THREE, LqrSpeed(waypoints=[{"t": 0.0}, {"t": 1.0, "sway": 0.1}]))
+    with pytest.raises(ValueError, match=r"a waypoint asks for pitch of 'hull', which is not controlled"):
+        few(THREE, LqrFollowPath(waypoints=[{"t": 0.0, "position": (0, 0, 0), "pitch_deg": 5.0}]))
+    with pytest.raises(ValueError, match="controlled is surge, surge, must have each once"):
+        few(THREE, LqrSpeed(waypoints=[{}], controlled=["surge", "surge"]))
+    with pytest.raises(ValueError, match="nothing is controlled; what they reach is surge, heave, yaw_rate"):
+        few(THREE, LqrSpeed(waypoints=[{}], controlled=[]))
+    high = hm.Inertia(mass=50.0, com=(0.0, 0.0, -0.2), tensor=(6.0, 7.0, 4.0, 0.0, 0.0, 0.0))
+    top_heavy = hm.Model(name="top", bodies=[replace(vessel(frames=STERN).bodies[0], inertia=high)])
+    with pytest.raises(ValueError, match=r"the mode at [\d.]+ 1/s cannot be controlled: nothing acts on .*roll"):
+        hm.Simulation(top_heavy, thrusters=thrusters(STERN), controller=LqrSpeed(waypoints=[{}]))
+
+
+def test_a_place_is_held_as_far_as_thrusters_reach():
+    """Depth, heading and the place ahead, not the place abeam."""
+    sim = few(THREE, LqrHoldPose(position=(0.5, 0.0, 0.4), bandwidth=1.5))
+    last = sim.run(25.0).recording.signal.isel(time=-1)
+    assert max(abs(float(last.sel(channel=f"error.{x}"))) for x in ("x", "z", "yaw")) < 0.02
+    assert "gain" in sim.controller.notes[0] and "should" not in sim.controller.notes[0]
+
+
+def test_the_station_flies_a_vehicle_with_few_thrusters():
+    """In speed control along what they reach; what is asked for along the rest does nothing."""
+    inputs = LiveInputs()
+    inputs.set(mode="speed", axes=(0.5, 1.0, 0.0, 0.0, 1.0, 0.0))
+    sim = few(THREE, Pilot(inputs=inputs))
+    V = sim.run(10.0).recording.velocity[-1, 0].values
+    assert V[[0, 1, 2, 5]] == pytest.approx([0.3, 0.0, 0.0, 0.0], abs=0.03)
+
+
+def test_a_thruster_that_pushes_one_way_reaches_that_way():
+    one_way = [Thruster(name="stern", frame="stern", curve=ideal_curve(60.0, 0.0), time_constant=0.1)]
+    sim = hm.Simulation(vessel(frames=STERN), thrusters=one_way)
+    assert Vehicle(sim, None).reach == pytest.approx([60.0, 0, 0, 0, 0, 0])
+    assert speed_design(sim, Vehicle(sim, None)).gain_margin_db > 15.0
 
 
 def test_linearisation_with_the_arm_held_is_that_of_one_rigid_vehicle():

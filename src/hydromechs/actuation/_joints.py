@@ -231,6 +231,8 @@ class JointStops(Component):
     """Name of the joint."""
     stops: Stops
     """What ends its travel."""
+    assumed: bool = False
+    """Whether their numbers follow from the model's limits and inertia, as none were given: a refusal says so."""
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
@@ -271,4 +273,6 @@ class JointStops(Component):
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
         """Those of the stops."""
-        return self.stops.modes(self.joint, mobility.joint(model.joint_part(self.joint).v))
+        found = self.stops.modes(self.joint, mobility.joint(model.joint_part(self.joint).v))
+        advice = "give the joint softer stops than these, which the model's limits have by default, or `stops: none`"
+        return [mode._replace(remedy=advice) for mode in found] if self.assumed else found

@@ -96,10 +96,12 @@ def _blind(A: np.ndarray, B: np.ndarray) -> list[tuple[complex, np.ndarray]]:
     """Eigenvalues that are not stable, and left eigenvectors, of modes that B does not reach (Popov, Belevitch, Hautus)."""
     out = []
     scale = max(float(np.linalg.norm(A, 2)), 1e-12)
+    sizes = np.linalg.norm(B, axis=0)
+    directions = B[:, sizes > 0.0] / sizes[sizes > 0.0]  # what B reaches does not depend on the units of its columns
     for pole in np.linalg.eigvals(A):
         if pole.real < -SMALL * scale:
             continue  # it dies away by itself
-        test = np.hstack([A - pole * np.eye(len(A)), scale * B / max(float(np.linalg.norm(B, 2)), 1e-300)])
+        test = np.hstack([A - pole * np.eye(len(A)), scale * directions])
         left, sizes, _ = np.linalg.svd(test)
         if sizes[-1] <= SMALL * scale:
             out.append((complex(pole), left[:, -1].conj()))

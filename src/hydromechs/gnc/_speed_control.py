@@ -34,6 +34,10 @@ LEAST = (6.0, 30.0)
 """Margins that a loop should have [dB], [°]."""
 FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 """Inputs of the design: forces and moments in body axes."""
+SLOW = 0.1
+"""Rate at which what is not controlled comes to rest in a design, at least, as a share of the bandwidth."""
+NEUTRAL = 1e-6
+"""Righting moment per angle, as a share of m ω², below which an angle counts as one that nothing depends on."""
 
 
 def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -64,11 +68,21 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
     return np.vstack([turning, -np.linalg.solve(M, np.hstack([stiffness[:, 3:5], damping]))]), M
 
 
+def axes_of(names: Sequence[str]) -> list[int]:
+    """Which axes names are of, 0 to 5; refused if one is none, or comes twice."""
+    for name in names:
+        if name not in AXES:
+            raise ValueError(f"controlled has {name!r}{nearest(str(name), AXES)}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"controlled is {', '.join(names)}, must have each once")
+    return [list(AXES).index(name) for name in names]
+
+
 def speed_design(
     simulation: Simulation,
     vehicle: Vehicle,
     *,
-    controlled: Sequence[str] = tuple(AXES),
+    controlled: Sequence[str] | None = None,
     bandwidth: float = 1.0,
     integral: float = 1.0,
     period: float = 0.05,
@@ -77,26 +91,36 @@ def speed_design(
 
     Bryson's rule: u_max is the wrench that the thrusters reach along each axis alone; the deviation that counts as much is what
     that wrench changes in the time 1/ω against inertia, damping d and righting moment s, ν_max = u_max/(m ω + d) for speeds,
-    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω.
+    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω. What is not controlled has no weight. Nothing but
+    the water brings it to rest, and its drag is quadratic, often, none in a linearisation at rest: so at least the rate ω/10 is
+    taken, also for an angle that nothing depends on.
 
     Args:
         simulation: The simulation that the vehicle is in.
         vehicle: The vehicle.
-        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate.
+        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all that the thrusters reach unless
+            given.
         bandwidth: ω [rad/s].
         integral: k; larger is weaker.
         period: Time between two commands [s].
     """
-    for name in controlled:
-        if name not in AXES:
-            raise ValueError(f"controlled has {name!r}{nearest(str(name), AXES)}")
+    chosen = list(vehicle.axes) if controlled is None else axes_of(controlled)
+    names = [list(AXES)[k] for k in chosen]
+    missing = [name for name, k in zip(names, chosen, strict=True) if k not in vehicle.axes]
+    if missing or not chosen:
+        there = ", ".join(name for k, name in enumerate(AXES) if k in vehicle.axes) or "none"
+        asked = f"the thrusters do not reach {', '.join(missing)} apart from the rest" if missing else "nothing is controlled"
+        raise ValueError(f"speed control of {vehicle.name!r}: {asked}; what they reach is {there}")
     A, M = linear_vehicle(simulation.model, vehicle.body, simulation.model.initial().q)
-    chosen = [list(AXES).index(name) for name in controlled]
-    reached = vehicle.B @ np.linalg.pinv(vehicle.B, rcond=1e-9)
-    B = np.vstack([np.zeros((2, 6)), np.linalg.solve(M, reached)])[:, chosen]
-    strength = np.maximum(vehicle.reach, 1e-9 * vehicle.reach.max())
-    forces, m = M @ A[2:], np.diag(M)
+    others = np.array([float(k not in chosen) for k in range(6)])
+    m, slow = np.diag(M), SLOW * bandwidth
+    forces = M @ A[2:]
     damping, righting = np.maximum(-np.diag(forces[:, 2:]), 0.0), np.maximum([-forces[3, 0], -forces[4, 1]], 0.0)
+    A[2:, 2:] -= np.linalg.solve(M, np.diag(others * np.maximum(slow * m - damping, 0.0)))
+    idle = others[3:5] * (np.abs(forces[:, :2]).max(axis=0) < NEUTRAL * m[3:5] * bandwidth**2)
+    A[:2, :2] -= slow * np.diag(idle)
+    B = np.vstack([np.zeros((2, 6)), np.linalg.solve(M, vehicle.given)])[:, chosen]
+    strength = np.where(others > 0.0, np.inf, vehicle.reach)
     limits = np.concatenate([strength[3:5] / (m[3:5] * bandwidth**2 + righting), strength / (m * bandwidth + damping)])
     C = np.eye(8)[[SHOWN[k] for k in chosen]]
     try:
@@ -105,11 +129,11 @@ def speed_design(
             B,
             C,
             state_limits=limits,
-            integral_limits=C @ limits * integral / bandwidth,
+            integral_limits=limits[[SHOWN[k] for k in chosen]] * integral / bandwidth,
             input_limits=strength[chosen],
             states=STATES,
             inputs=[FEEDBACK[k] for k in chosen],
-            outputs=list(controlled),
+            outputs=names,
         )
     except ValueError as error:
         raise ValueError(f"speed control of {vehicle.name!r}: {error}") from None
@@ -185,23 +209,26 @@ class SpeedLoop:
         self,
         simulation: Simulation,
         body: str | None,
-        controlled: Sequence[str],
+        controlled: Sequence[str] | None,
         bandwidth: float,
         integral: float,
         period: float,
     ) -> None:
-        self.vehicle, self.period = Vehicle(simulation, body), period
+        self.vehicle = Vehicle(simulation, body, () if controlled is None else axes_of(controlled))
+        self.axes = self.vehicle.axes if controlled is None else tuple(axes_of(controlled))
+        """Axes that follow references, of 0 to 5."""
+        self.period = period
         self.design = speed_design(
             simulation, self.vehicle, controlled=controlled, bandwidth=bandwidth, integral=integral, period=period
         )
         """Gains, poles, margins."""
-        model, chosen = simulation.model, [list(AXES).index(name) for name in controlled]
-        at = model.v_slices[self.vehicle.body]
-        self._inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at][:, SPEEDS]
+        model = simulation.model
+        at, self._speeds = model.v_slices[self.vehicle.body], [k for k in SPEEDS if k in self.axes]
+        self._inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at][:, self._speeds]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (6,)))
         recipe = Recipe(
             "speed_law",
-            lambda **arrays: speed_law(model, self.vehicle.body, self.design, chosen, **arrays),
+            lambda **arrays: speed_law(model, self.vehicle.body, self.design, self.axes, **arrays),
             tuple(Argument(*a) for a in arguments),
             (Argument("wrench", (6,)), Argument("error", (6,))),
             None,
@@ -229,7 +256,7 @@ class SpeedLoop:
         """
         wrench, e = self._law.single_results(state.q, state.v, memory, np.asarray(reference, dtype=float))
         if rate is not None:
-            wrench = wrench + self._inertia @ rate[SPEEDS]
+            wrench = wrench + self._inertia @ rate[self._speeds]
         push = self.vehicle.push(wrench)
         return Driven(push, memory if push.saturated else memory + self.period * e, e)
 
@@ -247,7 +274,8 @@ class LqrSpeed(Controller):
             unless given; from each to the next smoothly.
         arm: Waypoints of servo-driven joints, as `JointMotion` takes them; none unless given.
         body: Name of the vehicle's body; the first free one unless given.
-        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all unless given.
+        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all that the thrusters reach unless
+            given. A waypoint asks for no more than these.
         bandwidth: ω of the design [rad/s].
         integral: k of the design; larger is weaker.
         period: Time between two commands [s].
@@ -259,17 +287,21 @@ class LqrSpeed(Controller):
         waypoints: Sequence[Mapping[str, Any]],
         arm: Sequence[Mapping[str, float]] = (),
         body: str | None = None,
-        controlled: Sequence[str] = tuple(AXES),
+        controlled: Sequence[str] | None = None,
         bandwidth: float = 1.0,
         integral: float = 1.0,
         period: float = 0.05,
     ) -> None:
         self.path = self._path(waypoints)
-        self.body, self.controlled, self.period = body, tuple(controlled), positive(period, "period")
+        self.body, self.period = body, positive(period, "period")
+        self.controlled = None if controlled is None else tuple(controlled)
         self.bandwidth, self.integral = positive(bandwidth, "bandwidth"), positive(integral, "integral")
         self.arm = JointMotion(waypoints=arm, period=period) if arm else None
         self.memory = np.zeros(6)
         """Integrals of the errors of the six axes, shape (6,)."""
+
+    _asked: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+    """Which columns of the path are references of the axes themselves."""
 
     def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
         """The reference over time."""
@@ -287,6 +319,11 @@ class LqrSpeed(Controller):
             simulation: The simulation that it will control.
         """
         self._loop = SpeedLoop(simulation, self.body, self.controlled, self.bandwidth, self.integral, self.period)
+        for k, name in enumerate(AXES):
+            if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):
+                there = ", ".join(list(AXES)[i] for i in self._loop.axes)
+                own = self._loop.vehicle.name
+                raise ValueError(f"a waypoint asks for {name} of {own!r}, which is not controlled; controlled are {there}")
         self.memory = np.zeros(6)
         self.notes = self._loop.notes
         self.signals = self._channels()

@@ -14,7 +14,7 @@ from hydromechs.values import positive
 
 from ._pose_control import POSE, pose_waypoints
 from ._reference import Waypoints
-from ._speed_control import AXES, LqrSpeed, named
+from ._speed_control import LqrSpeed, named
 
 __all__ = ["LqrFollowPath", "LqrHoldPose", "speeds_towards"]
 
@@ -73,7 +73,7 @@ class LqrFollowPath(LqrSpeed):
         speed: float = 0.5,
         arm: Sequence[Mapping[str, float]] = (),
         body: str | None = None,
-        controlled: Sequence[str] = tuple(AXES),
+        controlled: Sequence[str] | None = None,
         bandwidth: float = 1.0,
         integral: float = 1.0,
         period: float = 0.05,
@@ -89,6 +89,8 @@ class LqrFollowPath(LqrSpeed):
         )
         self.stiffness = self.bandwidth / 3.0 if stiffness is None else positive(stiffness, "stiffness")
         self.speed = positive(speed, "speed")
+
+    _asked = (3, 4)
 
     def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
         return pose_waypoints(waypoints)
@@ -140,7 +142,7 @@ class LqrHoldPose(LqrFollowPath):
         speed: float = 0.5,
         arm: Sequence[Mapping[str, float]] = (),
         body: str | None = None,
-        controlled: Sequence[str] = tuple(AXES),
+        controlled: Sequence[str] | None = None,
         bandwidth: float = 1.0,
         integral: float = 1.0,
         period: float = 0.05,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,13 @@ from hydromechs.model import Model, joints
 from hydromechs.simulation import Simulation
 
 __all__ = ["Push", "Vehicle"]
+
+PRECEDENCE = (0, 2, 5, 1, 4, 3)
+"""Axes in the order in which thrusters that cannot move all of them apart are used: surge, heave, yaw, sway, pitch, roll."""
+LEAST = 0.01
+"""Share of the strongest force, or moment, below which an axis counts as not reached."""
+ROUNDING = 1e-6
+"""Lever that counts as none [m]."""
 
 
 class Push(NamedTuple):
@@ -30,9 +38,10 @@ class Vehicle:
     Args:
         simulation: The simulation that it is in.
         body: Its name; the first free body unless given.
+        first: Axes that are to be reached before the others, of 0 to 5 for x, y, z and the turns about them.
     """
 
-    def __init__(self, simulation: Simulation, body: str | None) -> None:
+    def __init__(self, simulation: Simulation, body: str | None, first: Sequence[int] = ()) -> None:
         model = simulation.model
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = body or (free[0] if free else None)
@@ -56,7 +65,11 @@ class Vehicle:
         """Lowest and highest thrust of each [N], shape (nt, 2)."""
         self.B = allocation_matrix(model, self.thrusters, name)
         """Wrench per thrust [1, m], shape (6, nt)."""
-        self._allocator = Allocator(self.B, self.limits[:, 0], self.limits[:, 1])
+        self.axes = reached_axes(self.B, [*first, *PRECEDENCE])
+        """Axes along and about which the thrusters push each without the others, of 0 to 5 in rising order."""
+        counted = np.array([float(k in self.axes) for k in range(6)])  # what comes along about all other axes is left as it is
+        self._shares = np.linalg.pinv(counted[:, None] * self.B, rcond=1e-9) * counted
+        self._allocator = Allocator(self.B, self.limits[:, 0], self.limits[:, 1], weights=counted)
 
     def push(self, wrench: np.ndarray) -> Push:
         """Commands for a wrench in body axes [N, N·m], shape (6,), as near as the thrusters come to it."""
@@ -66,12 +79,45 @@ class Vehicle:
         return Push(commands, self.B @ given.forces, bool(given.saturated.any()))
 
     @property
+    def given(self) -> np.ndarray:
+        """Wrench that the thrusters give for a unit along each axis, with what comes along [1, m, 1/m], shape (6, 6)."""
+        return self.B @ self._shares
+
+    @property
     def reach(self) -> np.ndarray:
-        """Highest force or moment along each axis alone, either way, with none about the others [N, N·m], shape (6,)."""
-        most = np.minimum(-self.limits[:, 0], self.limits[:, 1])
-        shares = np.abs(np.linalg.pinv(self.B, rcond=1e-9)) / most[:, None]
-        reached = np.abs(np.diag(self.B @ np.linalg.pinv(self.B, rcond=1e-9)))
-        return np.where(reached > 1e-6, 1.0 / np.maximum(shares.max(axis=0), 1e-300), 0.0)
+        """Highest force or moment along each of `axes` alone, either way; 0 for others [N, N·m], shape (6,).
+
+        Of a thruster that pushes one way only, that way counts.
+        """
+        ways = np.abs(self.limits)
+        most = np.where(ways.min(axis=1) > 0.0, ways.min(axis=1), ways.max(axis=1))
+        used = (np.abs(self._shares) / most[:, None]).max(axis=0)
+        return np.where(used > 0.0, 1.0 / np.where(used > 0.0, used, 1.0), 0.0)
+
+
+def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
+    """Axes that thrusters push along each without the others, in rising order: those whose rows of B are independent.
+
+    An axis counts if what is left of its row, less its part in the span of the rows before it, is above a hundredth of the
+    largest row of forces, or of moments.
+
+    Args:
+        B: Wrench per thrust [1, m], shape (6, nt).
+        order: Axes of 0 to 5, those first that go before others.
+    """
+    sizes = np.linalg.norm(B, axis=1)
+    force = sizes[:3].max()
+    largest = np.repeat([force, max(sizes[3:].max(), ROUNDING * force)], 3)
+    rows = B / largest[:, None]
+    taken: list[int] = []
+    span = np.zeros((0, B.shape[1]))
+    for k in order:
+        left = rows[k] - span.T @ (span @ rows[k])
+        size = float(np.linalg.norm(left))
+        if k not in taken and size > LEAST:
+            taken.append(k)
+            span = np.vstack([span, left / size])
+    return tuple(sorted(taken))
 
 
 def fixed_to(model: Model, body: int) -> set[int]:

@@ -9,6 +9,7 @@ import numpy as np
 from hydromechs.compiler import Compiled
 from hydromechs.equations import Dynamics
 from hydromechs.integrators import Bound, FixedSteps, Paths, Stepper
+from hydromechs.model import Model, joints
 from hydromechs.simulation import Outside, Plant
 from hydromechs.values import Array
 
@@ -108,6 +109,7 @@ class EngineRun:
                 self.reason = str(error)
                 return q, x
             next_q, next_v = engine.state()
+            next_q = same_signs(self.plant.model, next_q, q)
             next_x = np.concatenate([next_v, x[nv:] + h * o.zdot])
         next_x[self._memory] = a
         if self._contact is not None:
@@ -124,6 +126,22 @@ class EngineRun:
             X_WB, V = self._dynamics.kinematics(q, 0.5 * (x[:nv] + next_x[:nv]))
             next_x[self._forces], wrench = contact.values(touches, X_WB)
             next_x[self._work] += h * float(np.sum(wrench * V[list(contact.bodies)]))
+
+
+def same_signs(model: Model, q: Array, before: Array) -> Array:
+    """A configuration whose quaternions have the sign that is near those before: engines give either, and it would jump.
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (nq,).
+        before: The one before, shape (nq,).
+    """
+    out = np.array(q)
+    for at, body in zip(model.q_slices, model.bodies, strict=True):
+        if isinstance(body.joint, joints.Free | joints.Ball):
+            turn = slice(at.stop - 4, at.stop)
+            out[turn] *= -1.0 if out[turn] @ before[turn] < 0.0 else 1.0
+    return out
 
 
 class EngineSteps(FixedSteps):

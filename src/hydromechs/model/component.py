@@ -171,6 +171,8 @@ class Mode(NamedTuple):
     """Whether it begins with an impact, as contacts and stops do."""
     internal: bool = False
     """Whether the spring's deflection is an internal state, as that of friction and the oil of a drive."""
+    remedy: str = "soften it"
+    """What makes it slower, in words."""
 
     @property
     def fastest(self) -> float:

@@ -387,6 +387,9 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
             out.append(Fault(("events", i, "level"), f"{text}; for something at the start use commands"))
+        if event.quantity == "time" and event.direction == "falling":
+            text = f"event {event.name!r}: direction is falling, but time only rises; leave direction out"
+            out.append(Fault(("events", i, "direction"), text))
     grasps = [grasp.name for grasp in scenario.grasps]
     for i, grasp in enumerate(scenario.grasps):
         for key in ("holder", "held"):
@@ -454,7 +457,7 @@ def _quantity_faults(
 ) -> list[Fault]:
     """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`.
 
-    Signals of a controller are judged only where they are given: it says which there are when it has started.
+    Signals of a controller and of sensors are judged only where they are given: these say which there are when they start.
     """
     labels, out = coordinates(plant, signals), []
     both = (
@@ -464,7 +467,7 @@ def _quantity_faults(
     for key, kind, variables, find in both:
         for i, item in enumerate(getattr(scenario, key)):
             head = item.quantity.partition(".")[0]
-            later = head == "signal" and scenario.controller is not None and signals is None
+            later = head == "signal" and (scenario.controller is not None or scenario.sensors) and signals is None
             if later or not judged(variables.get(head)):
                 continue
             try:

@@ -17,16 +17,16 @@ from hydromechs.errors import FieldError
 from hydromechs.lines import Tether
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
-from hydromechs.values import nearest
+from hydromechs.values import Array, nearest
 
 __all__ = ["components_of"]
 
 STOP_FREQUENCY = 2.0 * math.pi * 5.0
-"""Natural frequency of stops that the model gives limits for but no stiffness [rad/s]."""
+"""Natural frequency, with all other joints locked, of stops that the model gives limits for but no stiffness [rad/s]."""
+STOP_HIGHEST = 2.0 * math.pi * 72.0
+"""Their highest natural frequency with all other joints free [rad/s]: the default step follows many of them at once."""
 STOP_DAMPING = 0.7
 """Their damping ratio."""
-STOP_RATE = 800.0
-"""Highest rate of their dampers against the inertia that a joint feels with all others free [1/s]."""
 STICK_FREQUENCY = 2.0 * math.pi * 40.0
 """Highest natural frequency of the stick phase where the model gives Coulomb friction only [rad/s]."""
 FRICTION_RATE = 800.0
@@ -90,12 +90,15 @@ def components_of(
                 stacklevel=3,
             )
     springs = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
+    rotors = _rotors(given["drives"])
+    resisting = _friction(model, given["friction"], rotors)
+    rotors |= {c.joint: rotors.get(c.joint, 0.0) + c.armature for c in resisting}
     return (
         *thrusters,
         *(JointDrive(joint=name, drive=drive) for name, drive in _ordered(model, given["drives"])),
-        *_friction(model, given["friction"], given["drives"]),
+        *resisting,
         *([ElasticJoints(joints=springs)] if springs else []),
-        *_stops(model, given["stops"], given["drives"]),
+        *_stops(model, given["stops"], rotors),
         *pairs,
         *(ExternalWrench(body=name) for name in external),
         *components,
@@ -112,7 +115,7 @@ def _ordered(model: Model, given: Mapping) -> list[tuple]:
     return [(name, given[name]) for name in model.joint_parts if name in given]
 
 
-def _friction(model: Model, given: Mapping, driven: Mapping) -> list[JointFriction]:
+def _friction(model: Model, given: Mapping, rotors: Mapping[str, float]) -> list[JointFriction]:
     """Friction as given, or as the model says.
 
     A model has two numbers of a joint's friction. How it sticks is chosen so that the default step can follow: the stick phase
@@ -125,7 +128,7 @@ def _friction(model: Model, given: Mapping, driven: Mapping) -> list[JointFricti
         found, rotor = given.get(name), 0.0
         viscous = 0.0 if isinstance(part.joint, joints.Free) or _elastic(part) else part.joint.damping  # with its spring
         if name not in given and not isinstance(part.joint, joints.Free) and (viscous or part.joint.friction):
-            m = _felt_inertia(model, driven) if m is None else m
+            m = _felt_inertia(model, rotors) if m is None else m
             found, rotor = _model_friction(viscous, part.joint.friction, m[name])
         if found is not None:
             out.append(JointFriction(joint=name, friction=found, armature=rotor))
@@ -142,15 +145,23 @@ def _model_friction(viscous: float, coulomb: float, inertia: float) -> tuple[dri
     return found, float(f"{rotor:.3g}")
 
 
-def _felt_inertia(model: Model, driven: Mapping) -> dict[str, float]:
-    """Least inertia that a torque in each joint meets at the initial configuration, added mass and rotors included [kg·m²]."""
+def _rotors(driven: Mapping) -> dict[str, float]:
+    """Inertia of each drive's rotor at its joint [kg·m²]; what is no drive is refused later."""
+    return {name: drive.armature for name, drive in driven.items() if isinstance(drive, drives.Drive)}
+
+
+def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
+    """Mass matrix at the initial configuration, added mass and rotors included [kg, kg·m, kg·m²], shape (nv, nv)."""
     M = np.array(equations.mass_matrix(model, model.initial().q), dtype=float)
-    for name, drive in driven.items():
-        if not isinstance(drive, drives.Drive):
-            continue  # an error follows
+    for name, rotor in rotors.items():
         at = model.joint_parts[name].v
-        M[at, at] += drive.armature * np.eye(M[at, at].shape[0])
-    inverse = np.linalg.inv(M)
+        M[at, at] += rotor * np.eye(M[at, at].shape[0])
+    return M
+
+
+def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
+    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²]."""
+    inverse = np.linalg.inv(_geared_mass_matrix(model, rotors))
     return {
         name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
         for name, part in model.joint_parts.items()
@@ -158,31 +169,33 @@ def _felt_inertia(model: Model, driven: Mapping) -> dict[str, float]:
     }
 
 
-def _stops(model: Model, given: Mapping, driven: Mapping) -> list[JointStops]:
-    """Stops as given, or soft ones at the model's limits.
+def _stops(model: Model, given: Mapping, rotors: Mapping[str, float]) -> list[JointStops]:
+    """Stops as given, or soft ones at the model's limits, from the description at its initial configuration.
 
-    Soft ones have the frequency `STOP_FREQUENCY` with all other joints held. In a long chain whose other joints are free, a
-    joint feels a small part of that inertia; where its stop would be faster than `STOP_RATE`, it is softer.
+    With an inertia J_l where all other joints are locked, as an arm that swings meets its stop, and J_f where they are free, as
+    the joint answers at once, J_f ≤ J_l:
+
+        k = min(J_l ω², J_f Ω²),    c = 2 ζ min(J_l ω, J_f Ω),    ω = 2π 5 Hz, Ω = 2π 72 Hz
+
+    In a chain J_l can be thousands of times J_f. Then Ω counts, so that the default step can follow.
     """
-    out, inertia, felt = [], None, {}
+    out: list[JointStops] = []
+    locked, free = None, {}
     for name, part in model.joint_parts.items():
-        found = given.get(name)
         limits = None if name in given else _limits(part)
         if limits is not None:
-            if inertia is None:
-                inertia = np.diag(np.array(equations.mass_matrix(model, model.initial().q), dtype=float))
-                felt = _felt_inertia(model, driven)
-            geared = driven[name].armature if name in driven else 0.0
-            m = float(inertia[part.v].max()) + geared
-            m = min(m, felt[name] * STOP_RATE / (2.0 * STOP_DAMPING * STOP_FREQUENCY))
-            found = drives.Stops(
+            if locked is None:
+                locked, free = np.diag(_geared_mass_matrix(model, rotors)), _felt_inertia(model, rotors)
+            slow, fast = float(locked[part.v].max()) * STOP_FREQUENCY, free[name] * STOP_HIGHEST
+            stops = drives.Stops(
                 lower=limits[0],
                 upper=limits[1],
-                stiffness=float(f"{m * STOP_FREQUENCY**2:.3g}"),
-                damping=float(f"{2.0 * STOP_DAMPING * m * STOP_FREQUENCY:.3g}"),
+                stiffness=float(f"{min(slow * STOP_FREQUENCY, fast * STOP_HIGHEST):.3g}"),
+                damping=float(f"{2.0 * STOP_DAMPING * min(slow, fast):.3g}"),
             )
-        if found is not None:
-            out.append(JointStops(joint=name, stops=found))
+            out.append(JointStops(joint=name, stops=stops, assumed=True))
+        elif given.get(name) is not None:
+            out.append(JointStops(joint=name, stops=given[name]))
     return out
 
 

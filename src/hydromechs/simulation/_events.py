@@ -98,13 +98,16 @@ def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[st
     return {name: dims for name, dims in quantities(plant, signals).items() if name != "energy_residual"}
 
 
-def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str]) -> None:
+def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str], start: float = 0.0) -> None:
     """Raise `KeyError` where an event names a quantity, or something to act on, that the plant does not have.
+
+    And `ValueError` where it can never happen: at a time that is not after the start, nor after 0, or where time would fall.
 
     Args:
         events: The events.
         plant: What is simulated.
         signals: Signals of its controller, name to unit.
+        start: Time at the start [s]; a resumed run starts after events that have happened.
     """
     variables, labels = watchable(plant, signals), coordinates(plant, signals)
     wrenches, switches = wrench_places(plant), switch_places(plant)
@@ -113,6 +116,11 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
             find_quantity(event.quantity, variables, labels)
         except KeyError as error:
             raise KeyError(f"event {event.name!r}: quantity: {words_of(error)}") from None
+        if event.quantity == "time" and event.direction == "falling":
+            raise ValueError(f"event {event.name!r}: direction is falling, but time only rises; leave direction out")
+        if event.quantity == "time" and not event.level > min(start, 0.0):
+            text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from {min(start, 0.0):g} s on"
+            raise ValueError(f"{text}; for something at the start use commands")
         named: tuple[tuple[str, Iterable[str], Collection[str]], ...] = (
             ("actuator", dict(event.command), plant.layout.commands),
             ("external wrench on", dict(event.wrench), wrenches),

@@ -10,14 +10,13 @@ from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Recipe, Rolled
 from hydromechs.model.component import Output
 from hydromechs.recording import STORED_ENERGIES, Variable
-from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
 from ._plant import DIMENSIONS, Plant
 from ._water import PointMotion, fluid_at
 
-__all__ = ["component_outputs", "coordinates", "observed", "observer", "quantities", "quaternions", "schema"]
+__all__ = ["component_outputs", "coordinates", "observed", "observer", "quantities", "schema"]
 
 AXES: dict[str, tuple[str, ...]] = {
     "xyz": ("x", "y", "z"),
@@ -228,15 +227,6 @@ def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapp
                 rows |= zip(names, values, strict=True)
         out[name] = np.stack([np.asarray(x) for x in rows.values()])
     return out
-
-
-def quaternions(R: np.ndarray, before: np.ndarray | None) -> np.ndarray:
-    """Quaternions (time, nb, 4) of rotation matrices (time, nb, 3, 3); the sign never jumps, nor from `before` (nb, 4)."""
-    q = quaternion_from_matrix(R)
-    first = np.array([1.0, 0.0, 0.0, 0.0]) if before is None else before
-    chain = np.concatenate([np.broadcast_to(first, (1, *q.shape[1:])), q])
-    flips = np.where(np.sum(chain[1:] * chain[:-1], axis=-1) < 0.0, -1.0, 1.0)
-    return q * np.cumprod(flips, axis=0)[..., None]
 
 
 def observer(plant: Plant, motion: Callable[..., PointMotion], loops: Callable[..., Rolled] | None = None) -> Compiled:

@@ -20,6 +20,7 @@ from hydromechs.values import Array, instances, nearest, whole
 from ._actions import check_action
 from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
+from ._orientation import Orientations
 from ._rolled_plant import RolledPlant, rolled_plant
 
 __all__ = ["COMPONENTS", "Plant", "Waves"]
@@ -101,6 +102,11 @@ class Plant:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
         return _plant, (self.model, self.environment, self.components, self.seed, self.parameters, self.form)
+
+    @cached_property
+    def orientations(self) -> Orientations:
+        """Quaternions of the bodies, as they are recorded."""
+        return Orientations(self.model)
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:

@@ -15,7 +15,7 @@ from hydromechs.integrators import Point, rounding
 from hydromechs.recording import STORED_ENERGIES, MemoryRecorder, RecordingWriter
 
 from ._free_forces import FreeForces
-from ._observe import coordinates, quaternions, schema
+from ._observe import coordinates, schema
 from ._plant import Plant
 
 __all__ = ["Recorder"]
@@ -68,7 +68,6 @@ class Recorder:
         """Values of the signals that hold now, shape (ns,)."""
         self._rows: list[tuple[np.ndarray, ...]] = []
         self._count, self._flushed = 0, time.perf_counter()
-        self._orientation: np.ndarray | None = None
         self._start: dict[str, Any] | None = None
         self._newest: float | None = None
 
@@ -164,8 +163,7 @@ class Recorder:
         layout, nv = self.plant.layout, self.plant.model.nv
         names = [a.name for a in self.observer.recipe.outputs]
         got = dict(zip(names, self.observer([times, q, x, inputs]), strict=True))
-        got["orientation"] = quaternions(got["R_WB"], self._orientation)
-        self._orientation = got["orientation"][-1]
+        got["orientation"] = self.plant.orientations(got["R_WB"], q)
         na, nh = len(layout.commands), len(layout.held)
         got |= {"time": times, "q": q, "v": x[:, :nv], "internal_state": x[:, nv:]}
         got |= {"command": inputs[:, :na], "held_input": inputs[:, na : na + nh], "signal": signal}

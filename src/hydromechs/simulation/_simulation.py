@@ -38,7 +38,7 @@ from ._controller import Commands, Controller, as_controller, own_controller, si
 from ._events import Event, check_events
 from ._held import switch_places, wrench_places
 from ._live import LiveRun
-from ._observe import coordinates, quantities, quaternions
+from ._observe import coordinates, quantities
 from ._plant import COMPONENTS, Plant
 from ._programs import PlantPrograms
 from ._ranges import CommandRanges, HeldRanges, by_name, input_values
@@ -177,10 +177,10 @@ class Simulation:
         self.signals: dict[str, str] = {} if self.controller is None else dict(self.controller.signals)
         """Signals of the controller, name to unit."""
         self._quantities = quantities(self.plant, self.signals)
-        check_events(self.events, self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
         self.reset()
+        check_events(self.events, self.plant, self.signals, self._at.t)
 
     # -- construction -------------------------------------------------------------------------------------------------------
 
@@ -512,7 +512,7 @@ class Simulation:
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
-            "orientation": quaternions(got["R_WB"][None], None)[0],
+            "orientation": self.plant.orientations(got["R_WB"][None], at.q[None])[0],
             "command": self._command.copy(),
             "internal_state": at.x[nv:].copy(),
             "held_input": self._held.copy(),

@@ -137,15 +137,21 @@ def stiff_parts(
     """
     slow = [(step_limit(mode, method), c, mode) for c, mode in _modes(plant, q, model)]
     worst = sorted([row for row in slow if row[0] < step], key=lambda row: row[0])
-    remedy = "take a shorter step, or soften it" if not method.other else f"take a shorter step, soften it, or {method.other}"
     return [
         (
             c,
             f"{mode.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {mode.fastest:.3g} 1/s and "
-            f"needs a step below {limit:.2g} s; {remedy}",
+            f"needs a step below {limit:.2g} s; {_remedy(mode, method)}",
         )
         for limit, c, mode in worst
     ]
+
+
+def _remedy(mode: Mode, method: Integrator) -> str:
+    """What to do about a mode that is too fast for a step, in words."""
+    return (
+        f"take a shorter step, {mode.remedy}, or {method.other}" if method.other else f"take a shorter step, or {mode.remedy}"
+    )
 
 
 def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None) -> list[str]:

@@ -20,16 +20,12 @@ from ._operator import ARM_MODES, AXES, GRIPPER, MODES, Inputs, LiveInputs, Oper
 
 __all__ = ["Pilot"]
 
-CONTROLLED = ("surge", "sway", "heave", "roll", "pitch", "yaw_rate")
-"""What the speed loop can control, in the order of the axes."""
 LEASH = 1.0
 """Farthest that the place to hold runs ahead of the vehicle [m]."""
 TURN_LEASH = 0.5
 """The same of the heading [rad]."""
 SETTLED = 0.1
 """Distance from the place to hold [m], and speed [m/s], below which a vehicle counts as at rest."""
-REACHED = 1e-3
-"""Share of the strongest force or moment below which an axis counts as not driven."""
 
 
 class Pilot(Controller):
@@ -77,14 +73,10 @@ class Pilot(Controller):
             simulation: The simulation that it will control.
         """
         self._simulation = simulation
-        vehicle = Vehicle(simulation, self.body or carrier(simulation))
         down = float(simulation.model.world.down[2])
         self._signs = np.array([1.0, down, down, 1.0, down, down])  # starboard and down, whichever way y and z point
-        reach = vehicle.reach
-        largest = np.repeat([reach[:3].max(), reach[3:].max()], 3)
-        driven = [name for name, x, most in zip(CONTROLLED, reach, largest, strict=True) if x > REACHED * most]
-        self._loop = SpeedLoop(simulation, vehicle.name, driven, self.bandwidth, 1.0, self.period)
-        self.arms = arms_of(simulation, vehicle.body, self.arm_speeds, self.period)
+        self._loop = SpeedLoop(simulation, self.body or carrier(simulation), None, self.bandwidth, 1.0, self.period)
+        self.arms = arms_of(simulation, self.vehicle.body, self.arm_speeds, self.period)
         shapes: dict[str, tuple[int, ...]] = {"integrals": (6,), "held": (6,), "last": (2,)}
         for k, arm in enumerate(self.arms):
             shapes |= {f"{k}.{name}": shape for name, shape in arm.memory.items()}
