@@ -47,13 +47,10 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
         scenario: The scenario.
         component: One of the components of its plant.
     """
-    lists: dict[str, tuple[Any, ...]] = {
-        key: getattr(scenario, key) for key in ("thrusters", "grasps", "tethers", "components")
-    }
-    for key, items in lists.items():
-        for i, item in enumerate(items):
-            if item is component:
-                return key, i
+    places = [*((("thrusters", i), thruster) for i, thruster in enumerate(scenario.thrusters)), *scenario.acting]
+    for place, part in places:
+        if part is component:
+            return place
     if isinstance(component, Pair):
         solids = [i for i, solid in enumerate(scenario.terrain) if solid is component.solid]
         return ("terrain", solids[0]) if solids else ("collisions",)
@@ -114,10 +111,7 @@ def _parts(scenario: Scenario) -> list[_Part]:
     for key in ("thrusters", "drives", "friction", "stops", "terrain", "touching", "collisions", "external"):
         items = getattr(scenario, key)
         out += [_Part((key, item[0] if key in MAPPED else i), key, item) for i, item in enumerate(items)]
-    for key in ("grasps", "tethers", "components"):
-        items = [(i, c) for i, c in enumerate(getattr(scenario, key)) if isinstance(c, Component)]
-        out += [_Part((key, i), "components", c) for i, c in items]
-    return out
+    return [*out, *(_Part(place, "components", c) for place, c in scenario.acting if isinstance(c, Component))]
 
 
 def _acting(scenario: Scenario, parts: Sequence[_Part]) -> tuple[Component, ...]:

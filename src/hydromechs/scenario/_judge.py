@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.actuation import JointStops
-from hydromechs.contact import Pair
+from hydromechs.contact import Holding, Pair
 from hydromechs.errors import ModelError, ScenarioError, words_of
 from hydromechs.hydro import Environment, wave_components
 from hydromechs.integrators import method_named
@@ -72,7 +72,7 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     if any(named_joints(start.model) for start in scenario.models):
         return out  # where its bodies are is not known yet
     out += [*_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
-    return [*out, *_tether_faults(scenario, plant), *_grasp_faults(scenario, plant)]
+    return [*out, *_tether_faults(scenario, plant), *_holding_faults(scenario, plant)]
 
 
 def check_faults(scenario: Scenario) -> list[Fault]:
@@ -159,13 +159,14 @@ def _tether_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     return out
 
 
-def _grasp_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Grasps that are closed at the start on what does not meet."""
+def _holding_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
+    """What is closed at the start on things that do not meet."""
     out, now = [], _start(scenario, plant)
-    for i, grasp in enumerate(scenario.grasps):
-        z, u = ({s.name: s.value_at(now) for s in slots} for slots in (grasp.states(plant.model), grasp.inputs(plant.model)))
-        texts = [unmet(0.0, grasp, row) for row in grasp.act(now, z, u).constraints if row.active]
-        out += [Fault(("grasps", i), text) for text in texts if text]
+    for place, part in scenario.acting:
+        if isinstance(part, Holding):
+            z, u = ({s.name: s.value_at(now) for s in slots} for slots in (part.states(plant.model), part.inputs(plant.model)))
+            texts = [unmet(0.0, part, row) for row in part.act(now, z, u).constraints if row.active]
+            out += [Fault(place, text) for text in texts if text]
     return out
 
 

@@ -177,6 +177,12 @@ class Scenario:
         return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models])
 
     @property
+    def acting(self) -> list[tuple[tuple[str, int], Component | ComponentSpec]]:
+        """Its components with their places in a file, in the order of the plant."""
+        keys = ("grasps", "tethers", "components")
+        return [((key, i), part) for key in keys for i, part in enumerate(getattr(self, key))]
+
+    @property
     def _named_joints(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for start in self.models for name in named_joints(start.model)))
 
