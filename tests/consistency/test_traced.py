@@ -39,6 +39,7 @@ SPATIAL = {
     "quaternion_exp": (lambda a: sp.quaternion_exp(a), dict(a=a)),
     "rotation_between": (lambda q, r: sp.rotation_between(q, r), dict(q=q1, r=q2)),
     "turn_between": (lambda q, r: sp.turn_between(q, r), dict(q=q1, r=q2)),
+    "turning_rate": (lambda a, b: sp.turning_rate(a, b), dict(a=a, b=b)),
     "motion_cross": (lambda V, W: sp.motion_cross(V, W), dict(V=V, W=W)),
     "force_cross": (lambda V, F: sp.force_cross(V, F), dict(V=V, F=F)),
     "tensor_matrix": (lambda F: sp.tensor_matrix(F), dict(F=F)),
@@ -103,7 +104,7 @@ def test_choices_pass_nan_on():
 
 
 def test_every_spatial_function_is_traced():
-    covered = {n.split(".")[0] for n in SPATIAL} | OF_CONSTANTS | {"Ldl", "Path", "Screw", "Shift", "Turn"}
+    covered = {n.split(".")[0] for n in SPATIAL} | OF_CONSTANTS | {"Ldl", "Path", "Screw", "Shift", "TURN_SERIES", "Turn"}
     assert set(sp.__all__) == covered - {"path"}
 
 

@@ -35,7 +35,9 @@ def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> A
         return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
     if any(type(x) is not type(first) for x in things):
         raise UnsupportedFeature("branches differ in more than numbers: their joints are not of the same kinds")
-    if isinstance(first, np.ndarray) and all(x.shape == first.shape for x in things):
+    if isinstance(first, np.ndarray):
+        if any(x.shape != first.shape for x in things):
+            raise UnsupportedFeature(f"branches differ in more than numbers: arrays have shapes {[x.shape for x in things]}")
         rows = np.stack([x.ravel() for x in things])
         shared = (rows == rows[0]).all(axis=0)
         flat = [float(rows[0, k]) if shared[k] else number(tuple(rows[:, k].tolist())) for k in range(rows.shape[1])]

@@ -51,12 +51,12 @@ def _module(path: str, key: str) -> Any:
     if not Path(path).is_file():
         raise FileNotFoundError(path)
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up their module
-    try:
-        spec.loader.exec_module(module)
+    try:  # what Python keeps of it compiled may be older: it looks at size and second alone
+        exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise
