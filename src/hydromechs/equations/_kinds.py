@@ -42,7 +42,11 @@ def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> A
         shared = (rows == rows[0]).all(axis=0)
         flat = [float(rows[0, k]) if shared[k] else number(tuple(rows[:, k].tolist())) for k in range(rows.shape[1])]
         return np.array(flat).reshape(first.shape)
-    if isinstance(first, tuple) and all(len(x) == len(first) for x in things):
+    if isinstance(first, tuple):
+        if any(len(x) != len(first) for x in things):
+            raise UnsupportedFeature(
+                f"branches differ in more than numbers: some have {', '.join(str(len(x)) for x in things)} parts"
+            )
         parts = [same(row, number) for row in zip(*things, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     if any(x != first for x in things):
