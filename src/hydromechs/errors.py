@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "SimulationDiverged",
     "UnreachableFoothold",
     "UnsupportedFeature",
+    "noted",
     "words_of",
 ]
 
@@ -126,6 +128,20 @@ class UnreachableFoothold(RuntimeError):
 
 class UnsupportedFeature(ValueError):
     """A valid description of something that HydroMechs does not do."""
+
+
+@contextmanager
+def noted(words: str) -> Iterator[None]:
+    """Errors in code of a user's own get a note that says whose it is.
+
+    Args:
+        words: As "in act of the component 'tank' (Ballast)".
+    """
+    try:
+        yield
+    except Exception as error:
+        error.add_note(words)
+        raise
 
 
 def words_of(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hydromechs.errors import noted
 from hydromechs.model import JointPart, Model, MovingStep, joints
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values
 from hydromechs.spatial import norm
@@ -136,9 +137,10 @@ class JointDrive(Component):
         for k, axis in enumerate(axes):
             x = [z[_named(axis, name)] for name in self.drive.states]
             given = (commands[k], at[k], speed[k], x)
-            tau.append(self.drive.force(*given))
-            rates |= zip((_named(axis, name) for name in self.drive.states), self.drive.rates(*given), strict=True)
-            saturated.append(self.drive.saturated(*given))
+            with noted(f"in the drive of the joint {self.joint!r} ({type(self.drive).__name__})"):
+                tau.append(self.drive.force(*given))
+                rates |= zip((_named(axis, name) for name in self.drive.states), self.drive.rates(*given), strict=True)
+                saturated.append(self.drive.saturated(*given))
         geared = self.drive.armature
         return Action(
             joint_forces=[joint.force(np.array(tau))],

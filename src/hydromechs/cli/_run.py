@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 import time
 import traceback
 import webbrowser
@@ -10,6 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -24,8 +26,10 @@ from ._show import has_display, own_command, run_scene, scenario_scene
 
 __all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
-PACKAGE = Path(__file__).parents[1]
-"""Where our own code is."""
+LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
+"""Where our own code is, and that of NumPy."""
+PYTHON = Path(sysconfig.get_path("stdlib"))
+"""Where Python's own code is."""
 REPORTED_AFTER = 0.1
 """Wall time from the start of a simulation to its first report of progress [s]."""
 
@@ -109,11 +113,18 @@ def own_lines(error: Exception) -> str:
     Args:
         error: The error; its notes say what called the code.
     """
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [Path(frame.filename).is_relative_to(PACKAGE) for frame in frames]
-    last = max((k for k, own in enumerate(ours) if own), default=-1)
-    lines = traceback.format_list(frames[last + 1 :]) + traceback.format_exception_only(error)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
     return "".join(lines) + "run it with --traceback to see all lines"
+
+
+def _is_users(file: str) -> bool:
+    """Whether code is neither ours, nor Python's, nor of what we call others' code through."""
+    if file.startswith("<frozen"):
+        return False
+    path = Path(file)
+    python = path.is_relative_to(PYTHON) and "site-packages" not in path.parts
+    return not python and not any(path.is_relative_to(folder) for folder in LIBRARIES)
 
 
 def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManager[RunFolder]:

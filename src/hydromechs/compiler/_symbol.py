@@ -165,7 +165,10 @@ class Symbol:
 
     def __float__(self) -> float:
         if self.constant is None:
-            raise TypeError("a symbol has no value yet; do not convert it to float in a traced function")
+            raise TypeError(
+                "a symbol has no value yet; do not convert it to float in a traced function, "
+                "and use functions of NumPy, as np.sin, in place of those of math"
+            )
         return self.constant
 
     def __repr__(self) -> str:

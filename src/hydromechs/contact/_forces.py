@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import noted
 from hydromechs.model import shapes
 from hydromechs.spatial import clamp, cross, norm, where
 from hydromechs.values import Array, Scalar
@@ -86,7 +87,8 @@ def contact_wrench(
     v_n = n @ v
     v_t = v - v_n * n
     rate = -size * v_n
-    normal = pair.material.law.force(r - distance, rate)
+    with noted(f"in the contact law ({type(pair.material.law).__name__})"):
+        normal = pair.material.law.force(r - distance, rate)
     pushed = normal.force * size
     rough = pair.material.friction
     friction = SMOOTH if rough is None else rough.force(pushed, n, s, v_t)

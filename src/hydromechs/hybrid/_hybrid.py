@@ -12,6 +12,7 @@ from hydromechs.contact import Pair
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import Integrator, SemiImplicitEuler, Stepper
 from hydromechs.model import State, joints
+from hydromechs.model.code import joint_type
 from hydromechs.simulation import Plant, PlantPrograms, Simulation, outside_program
 
 from ._bullet import BulletEngine
@@ -98,8 +99,8 @@ class Hybrid:
         unknown = [f"joint {name!r} is helical; use a revolute joint, or run without an engine" for name in screws]
         for part in parts:
             if isinstance(part.joint, joints.OwnJoint):
-                kind = type(part.joint).__name__
-                unknown.append(f"joint {part.name!r} is a {kind}, a type of your own; run without an engine")
+                kind = joint_type(part.joint)
+                unknown.append(f"joint {part.name!r} is of the type {kind}, one of your own; run without an engine")
         return (unknown or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
             f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
             for name in plant.parameters

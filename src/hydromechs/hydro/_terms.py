@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hydromechs.errors import UnsupportedFeature
+from hydromechs.errors import UnsupportedFeature, noted
 from hydromechs.model import Body, Hydro, Model, added_mass_matrix
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
@@ -154,8 +154,7 @@ def water_potential(body: Body, motion: Motion) -> Scalar:
         if motion.head is not None:
             return norm(motion.a_fg) * mass * motion.head
         return -motion.a_fg @ (mass * (motion.R_WB.T @ motion.p_WB) + moment)
-    potential = getattr(body.hydro, "potential_energy", None)
-    return 0.0 if potential is None else potential(body, motion)
+    return _called(body, motion, "potential_energy") if hasattr(body.hydro, "potential_energy") else 0.0
 
 
 def added_mass(body: Body, motion: Motion) -> Array:
@@ -163,7 +162,7 @@ def added_mass(body: Body, motion: Motion) -> Array:
     if body.hydro is None:
         return np.zeros((6, 6))
     if not isinstance(body.hydro, Hydro):
-        M_A = _shaped(body, body.hydro.added_mass(body, motion), (6, 6), "added_mass")
+        M_A = _shaped(body, motion, "added_mass", (6, 6))
         if M_A.dtype != object and not np.allclose(M_A, M_A.T, rtol=1e-9, atol=1e-12 * np.abs(M_A).max()):
             raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.added_mass must return a symmetric matrix")
         return M_A
@@ -204,7 +203,7 @@ def viscous_wrench(body: Body, motion: Motion) -> Array:
     if body.hydro is None:
         return np.zeros(6)
     if not isinstance(body.hydro, Hydro):
-        return _shaped(body, body.hydro.wrench(body, motion), (6,), "wrench")
+        return _shaped(body, motion, "wrench", (6,))
     F = np.zeros(6)
     for element in body.hydro.drag:
         F = F + drag_wrench(element, motion.velocity, motion.density)
@@ -223,22 +222,27 @@ def viscous_matrix(body: Body, motion: Motion) -> Array:
     if body.hydro is None:
         return np.zeros((6, 6))
     if not isinstance(body.hydro, Hydro):
-        own = getattr(body.hydro, "damping_matrix", None)
-        if own is None:
+        if not hasattr(body.hydro, "damping_matrix"):
             raise UnsupportedFeature(
                 f"body {body.name!r}: {type(body.hydro).__name__} has no method damping_matrix(body, motion); "
                 "give it one, or use damping_force"
             )
-        return _shaped(body, own(body, motion), (6, 6), "damping_matrix")
+        return _shaped(body, motion, "damping_matrix", (6, 6))
     D = np.zeros((6, 6))
     for element in body.hydro.drag:
         D = D + drag_matrix(element, motion.velocity, motion.density)
     return D if motion.wet_moment is None else D * motion.wet
 
 
-def _shaped(body: Body, value: Any, shape: tuple[int, ...], method: str) -> Array:
-    """What a user's method returned, as an array of the right shape."""
-    out = np.asarray(value)
+def _called(body: Body, motion: Motion, method: str) -> Any:
+    """What a method of a user's own hydrodynamics returns."""
+    with noted(f"in {method} of the hydrodynamics of the body {body.name!r} ({type(body.hydro).__name__})"):
+        return getattr(body.hydro, method)(body, motion)
+
+
+def _shaped(body: Body, motion: Motion, method: str, shape: tuple[int, ...]) -> Array:
+    """The same as an array, which must have the right shape."""
+    out = np.asarray(_called(body, motion, method))
     if out.shape != shape:
         raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.{method} must return shape {shape}, got {out.shape}")
     return out

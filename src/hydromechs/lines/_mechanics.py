@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.contact import signed_distance, terrain
+from hydromechs.errors import noted
 from hydromechs.spatial import maximum, norm
 from hydromechs.values import Array, Scalar
 
@@ -144,7 +145,8 @@ def ground_force(ground: Sequence[terrain.Terrain], p: Array, u: Array, radius: 
     for solid in ground:
         distance, n = signed_distance(solid, p, down)
         rate = -(n @ u)
-        normal = solid.material.law.force(radius - distance, rate)
+        with noted(f"in the contact law ({type(solid.material.law).__name__})"):
+            normal = solid.material.law.force(radius - distance, rate)
         F, elastic, stored = F + normal.force * n, elastic + normal.elastic * n, stored + normal.stored
         loss = loss + (normal.force - normal.elastic) * rate
         if solid.material.friction is not None:

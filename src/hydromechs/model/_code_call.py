@@ -18,9 +18,9 @@ from typing import Any
 from hydromechs.errors import words_of
 from hydromechs.values import nearest
 
-from ._code_look import call_faults, code_fault
+from ._code_look import DERIVED, NOTHING, call_faults, code_fault
 
-__all__ = ["PREFIX", "CodeError", "called", "module_kept", "named_code"]
+__all__ = ["PREFIX", "CodeError", "called", "kind_of", "module_kept", "named_code"]
 
 PREFIX = "hydromechs_code_"
 """What names of modules begin with that are files somewhere."""
@@ -100,6 +100,17 @@ def named_code(
         names = [n for n, x in own.items() if getattr(x, "__module__", None) == found.__name__]
         raise CodeError(f"{module!r} has no class or function {name!r}{nearest(name, names)}")
     return target
+
+
+def kind_of(target: object) -> str:
+    """What something is that code names, in words: "a class derived from A", "a function".
+
+    Args:
+        target: What was found under the name.
+    """
+    if inspect.isclass(target):
+        return DERIVED.format(", ".join(base.__name__ for base in target.__bases__ if base is not object) or NOTHING)
+    return "a function" if inspect.isfunction(target) else f"an object of the type {type(target).__name__}"
 
 
 def called(reference: str, target: Callable[..., Any], arguments: Mapping[str, object]) -> Any:

@@ -17,12 +17,16 @@ from . import joints
 
 __all__ = [
     "COMPONENT",
+    "CONTROLLER",
+    "DERIVED",
     "FUNCTION",
     "JOINT",
+    "NOTHING",
     "call_faults",
     "class_constants",
     "code_fault",
     "component_fault",
+    "controller_fault",
     "joint_fault",
     "parameter_faults",
 ]
@@ -30,9 +34,14 @@ __all__ = [
 COMPONENT = "{} is {}, must be a class derived from hydromechs.Component"
 """What to say of a component that is something else."""
 
+CONTROLLER = "{} is {}, must be a function or a class derived from hydromechs.Controller, so that a run can be resumed"
+"""What to say of a controller that is something else."""
+
+DERIVED, NOTHING = "a class derived from {}", "nothing"
+"""What to call a class, and the base of one that has none."""
+
 FUNCTION = "{!r} is a function, which takes none; leave them out, or name a class"
 """What to say of a function that is given parameters."""
-
 
 JOINT = "{} is {}, must be a class derived from hydromechs.joints.OwnJoint"
 """What to say of a joint that is something else."""
@@ -111,7 +120,8 @@ def component_fault(reference: str) -> str | None:
     Args:
         reference: "package.module:Name" or "path/file.py:Name".
     """
-    return _class_fault(reference, "component", COMPONENT)
+    missing = code_fault(reference, "component")
+    return missing or _function_fault(reference, COMPONENT) or _base_fault(reference, "Component", COMPONENT)
 
 
 def joint_fault(reference: str) -> str | None:
@@ -120,16 +130,52 @@ def joint_fault(reference: str) -> str | None:
     Args:
         reference: "package.module:Name" or "path/file.py:Name".
     """
-    return _class_fault(reference, "joint", JOINT)
+    missing = code_fault(reference, "joint")
+    return missing or _function_fault(reference, JOINT) or _base_fault(reference, "OwnJoint", JOINT)
 
 
-def _class_fault(reference: str, what: str, words: str) -> str | None:
-    missing = code_fault(reference, what)
+def controller_fault(reference: str, known: Mapping[str, Any]) -> str | None:
+    """What is wrong with a reference to a controller, as `code_fault` says it.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name", or a name of the library.
+        known: Names of the library.
+    """
+    return code_fault(reference, "controller", known) or _base_fault(reference, "Controller", CONTROLLER)
+
+
+def _function_fault(reference: str, words: str) -> str | None:
+    """That a reference names a function where a class must be."""
     module, _, name = reference.rpartition(":")
-    tree = None if missing else _read(module)
+    tree = _read(module)
     found = _found(tree, name) if isinstance(tree, ast.Module) else None
     function = isinstance(found, ast.FunctionDef) and not found.decorator_list
-    return words.format(reference, "a function") if function else missing
+    return words.format(reference, "a function") if function else None
+
+
+def _base_fault(reference: str, base: str, words: str) -> str | None:
+    """That a class does not derive from a class of the library, where the bases of all its bases can be seen."""
+    module, _, name = reference.rpartition(":")
+    tree = _read(module) if module else None
+    found = _found(tree, name) if isinstance(tree, ast.Module) else None
+    if not isinstance(tree, ast.Module) or not isinstance(found, ast.ClassDef) or _may_derive(tree, found, base):
+        return None
+    bases = ", ".join(text for text in map(ast.unparse, found.bases) if text != "object")
+    return words.format(reference, DERIVED.format(bases or NOTHING))
+
+
+def _may_derive(tree: ast.Module, kind: ast.ClassDef, base: str) -> bool:
+    """Whether a class derives from a class of the library, or could, as far as can be seen."""
+    if kind.keywords or not all(map(_dataclass, kind.decorator_list)):
+        return True
+    for other in kind.bases:
+        found = _found(tree, other.id) if isinstance(other, ast.Name) and other.id not in _imported(tree) else None
+        if isinstance(found, ast.ClassDef):
+            if found.lineno >= kind.lineno or _may_derive(tree, found, base):
+                return True
+        elif ast.unparse(other) != "object" and _library_class(tree, other) in (base, None):
+            return True
+    return False
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -238,9 +284,15 @@ def _inherited(tree: ast.Module, base: ast.expr) -> dict[str, bool] | None:
     """Arguments of a base: of a class of the file, or one of the library's."""
     if isinstance(base, ast.Name) and base.id not in _imported(tree):
         return _taken(tree, base.id)
+    found = _library_class(tree, base)
+    return None if found is None else dict(BASES[found])
+
+
+def _library_class(tree: ast.Module, base: ast.expr) -> str | None:
+    """Which class of the library, of those that users derive theirs from, a base is; None for others."""
     library = {a.asname or a.name for n in tree.body for a in _from_library(n)}
     first, _, last = ast.unparse(base).rpartition(".")
-    return dict(BASES[last]) if last in BASES and (first or last).partition(".")[0] in library else None
+    return last if last in BASES and (first or last).partition(".")[0] in library else None
 
 
 def _from_library(n: ast.stmt) -> list[ast.alias]:

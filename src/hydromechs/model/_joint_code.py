@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from hydromechs.values import Array
 
 from . import joints
 from ._body import Body
-from ._code_call import PREFIX, CodeError, called, module_kept, named_code
+from ._code_call import PREFIX, CodeError, called, kind_of, module_kept, named_code
 from ._code_look import JOINT, class_constants, joint_fault, parameter_faults
 from ._model import Model
 
-__all__ = ["JointSpec", "joint_code_faults", "named_joints", "run_joint_code"]
+__all__ = ["JointSpec", "joint_code_faults", "joint_type", "named_joints", "run_joint_code"]
 
 COMMON = tuple(f.name for f in fields(joints.OwnJoint))
 """Fields that every joint of a user's own has."""
@@ -99,7 +100,7 @@ class JointSpec(joints.OwnJoint):
         """The joint; imports its code and raises `CodeError` where that is not good."""
         target = named_code(self.type, "joint", {}, "the model file", module_kept)
         if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)):
-            raise CodeError(JOINT.format(self.type, repr(target)))
+            raise CodeError(JOINT.format(self.type, kind_of(target)))
         given = {name: getattr(self, name) for name in COMMON}
         out = called(self.type, target, {**given, **self.parameters})
         if (out.nq, out.nv) != (self.nq, self.nv):
@@ -126,6 +127,19 @@ class JointSpec(joints.OwnJoint):
         own = {f.name: getattr(joint, f.name) for f in fields(joint) if f.init and f.name not in COMMON}
         common = {name: getattr(joint, name) for name in COMMON}
         return cls(type=f"{source}:{kind.__name__}", parameters=own, **common)
+
+
+def joint_type(joint: joints.OwnJoint) -> str:
+    """What a model file calls the type of a joint, without the folder: "rail.py:Circle"; the class where no file names it.
+
+    Args:
+        joint: The joint.
+    """
+    try:
+        source, _, name = JointSpec.of(joint).type.rpartition(":")
+    except UnsupportedFeature:
+        return type(joint).__name__
+    return f"{Path(source).name if source.endswith('.py') else source}:{name}"
 
 
 def _specs(body: Body) -> Iterator[tuple[tuple[str | int, ...], JointSpec]]:

@@ -1,11 +1,23 @@
 """Python code that files name: looked at without running it, imported, called."""
 
-from ._code_call import CodeError, called, named_code
-from ._code_look import COMPONENT, FUNCTION, JOINT, call_faults, code_fault, component_fault, joint_fault, parameter_faults
-from ._joint_code import JointSpec, joint_code_faults, named_joints, run_joint_code
+from ._code_call import CodeError, called, kind_of, named_code
+from ._code_look import (
+    COMPONENT,
+    CONTROLLER,
+    FUNCTION,
+    JOINT,
+    call_faults,
+    code_fault,
+    component_fault,
+    controller_fault,
+    joint_fault,
+    parameter_faults,
+)
+from ._joint_code import JointSpec, joint_code_faults, joint_type, named_joints, run_joint_code
 
 __all__ = [
     "COMPONENT",
+    "CONTROLLER",
     "FUNCTION",
     "JOINT",
     "CodeError",
@@ -14,8 +26,11 @@ __all__ = [
     "called",
     "code_fault",
     "component_fault",
+    "controller_fault",
     "joint_code_faults",
     "joint_fault",
+    "joint_type",
+    "kind_of",
     "named_code",
     "named_joints",
     "parameter_faults",

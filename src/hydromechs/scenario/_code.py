@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from hydromechs import gnc
 from hydromechs.errors import ScenarioError
-from hydromechs.model.code import COMPONENT, FUNCTION, CodeError, called, named_code
+from hydromechs.model.code import COMPONENT, CONTROLLER, FUNCTION, CodeError, called, kind_of, named_code
 from hydromechs.model.component import Component
 from hydromechs.simulation import Controller
 from hydromechs.values import Positive, positive
@@ -86,8 +86,7 @@ class ControllerSpec(_Spec):
             return target
         made = self._called(target, {**self.parameters, "period": self.period}, where)
         if not isinstance(made, Controller):
-            words = f"{self.type} must derive from hydromechs.Controller, so that a run can be resumed"
-            raise self._wrong((*where, "type"), words)
+            raise self._wrong((*where, "type"), CONTROLLER.format(self.type, kind_of(target)))
         return made
 
 
@@ -111,5 +110,5 @@ class ComponentSpec(_Spec):
         where = ("components", number)
         target = self._found({}, where)
         if not (inspect.isclass(target) and issubclass(target, Component)):
-            raise self._wrong((*where, "type"), COMPONENT.format(self.type, repr(target)))
+            raise self._wrong((*where, "type"), COMPONENT.format(self.type, kind_of(target)))
         return self._called(target, self.parameters, where)

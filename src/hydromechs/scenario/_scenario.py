@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -19,7 +19,15 @@ from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State, joints
-from hydromechs.model.code import code_fault, component_fault, joint_code_faults, named_joints, parameter_faults, run_joint_code
+from hydromechs.model.code import (
+    code_fault,
+    component_fault,
+    controller_fault,
+    joint_code_faults,
+    named_joints,
+    parameter_faults,
+    run_joint_code,
+)
 from hydromechs.model.component import Component
 from hydromechs.recording import Check, find_quantity, find_terms
 from hydromechs.simulation import (
@@ -283,8 +291,11 @@ class Scenario:
         )
 
     def _start_faults(self, error: Exception) -> list[Fault]:
-        """Faults of the events or the controller with which a simulation is refused; none where they are not to blame."""
+        """Faults of commands, events or the controller with which a simulation is refused; none where they are not to blame."""
         try:
+            faults = _command_faults(self, self.plant.model, self.plant.layout.commands)
+            if faults:
+                return faults
             sim = self._simulation(self.control(), ())
             return _quantity_faults(self, self.plant, lambda dims: True, sim.signals)
         except REFUSED:
@@ -321,8 +332,9 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
             out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.known_start)]
     except REFUSED as e:
         return [*out, *(building_faults(scenario) or [Fault((), words_of(e))])]
-    unknown = any(isinstance(c, ComponentSpec) for c in scenario.components)
-    return [*out, *_quantity_faults(scenario, plant, lambda dims: not unknown or dims is not None)]
+    if any(isinstance(c, ComponentSpec) for c in scenario.components):  # what they bring is known when their code has run
+        return [*out, *_quantity_faults(scenario, plant, lambda dims: dims is not None and OF_MODEL.issuperset(dims))]
+    return [*out, *_quantity_faults(scenario, plant, lambda dims: True)]
 
 
 def _time_faults(scenario: Scenario) -> list[Fault]:
@@ -349,7 +361,6 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     """Names that nothing in the model has, names that occur twice."""
     out = []
     moving = [name for name, part in model.joint_parts.items() if not isinstance(part.joint, joints.Free)]
-    open_names = any(isinstance(c, ComponentSpec) for c in scenario.components)  # they may have commands of any name
 
     def look(path: tuple[Any, ...], what: str, name: Any, known: Any, whose: str) -> None:
         if name not in known:
@@ -377,10 +388,9 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             look(("collisions", i), "contact of bodies", name, model.body_names, "body")
     for i, name in enumerate(scenario.external):
         look(("external", i), "external", name, model.body_names, "body")
-    actuators = _actuators(scenario, model)
+    if not any(isinstance(c, ComponentSpec) for c in scenario.components):  # they may have commands of any name
+        out += _command_faults(scenario, model, _actuators(scenario, model))
     for name, value in scenario.commands:
-        if not open_names:
-            look(("commands", name), "commands", name, actuators, "actuator")
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
@@ -413,14 +423,24 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         for key in ("grasp", "release"):
             for k, name in enumerate(getattr(event, key)):
                 look(("events", i, key, k), f"event {event.name!r}", name, grasps, "grasp")
-        for name, _ in () if open_names else event.command:
-            look(("events", i, "command", name), f"event {event.name!r}", name, actuators, "actuator")
         for name, _ in event.wrench:
             if name not in scenario.external:
                 hint = nearest(name, scenario.external)
                 text = f"event {event.name!r}: wrench on {name!r}, which is not named in external{hint}; add it there"
                 out.append(Fault(("events", i, "wrench", name), text))
     return out
+
+
+def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]) -> list[Fault]:
+    """Commands from the start and of events that no actuator takes."""
+    given = [(("commands", name), "commands", name) for name, _ in scenario.commands]
+    for i, event in enumerate(scenario.events):
+        given += [(("events", i, "command", name), f"event {event.name!r}", name) for name, _ in event.command]
+    return [
+        Fault(path, f"{what}: no actuator {name!r} in {model.name}{nearest(name, actuators)}")
+        for path, what, name in given
+        if name not in actuators
+    ]
 
 
 def code_faults(scenario: Scenario) -> list[Fault]:
@@ -443,7 +463,7 @@ def code_faults(scenario: Scenario) -> list[Fault]:
         out.extend(Fault(("models", i), f"models.{i}: {fault.text}") for fault in joint_code_faults(start.model))
     spec = scenario.controller
     if isinstance(spec, ControllerSpec):
-        look(spec, ("controller",), code_fault(spec.type, "controller", CONTROLLERS), "period")
+        look(spec, ("controller",), controller_fault(spec.type, CONTROLLERS), "period")
     return out
 
 

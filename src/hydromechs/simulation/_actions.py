@@ -1,4 +1,4 @@
-"""What a component's `act` returned must fit what it says of itself; errors name the component."""
+"""What a component does must fit what it says of itself; errors name the component."""
 
 from __future__ import annotations
 
@@ -7,10 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.errors import noted
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Constraint, JointForce, Wrench
+from hydromechs.model.component import Action, Component, Constraint, JointForce, Now, Values, Wrench
 
-__all__ = ["check_action"]
+__all__ = ["acting", "check_action"]
+
+
+def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
+    """What a component does in one instant; errors in it get a note that names it.
+
+    Args:
+        component: The component.
+        now: The instant.
+        z: Its states, by name.
+        u: Its inputs, by name.
+    """
+    with noted(f"in act of the component {component.name!r} ({type(component).__name__})"):
+        return component.act(now, z, u)
 
 
 def check_action(component: Component, model: Model, action: object, z: Mapping[str, float]) -> None:

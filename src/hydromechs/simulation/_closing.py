@@ -8,6 +8,7 @@ from hydromechs import dynamics
 from hydromechs.integrators import Point
 from hydromechs.model.component import Component, Constraint, Now
 
+from ._actions import acting
 from ._constraints import response
 from ._evaluate import evaluate, inertia_matrix
 from ._plant import Plant
@@ -78,7 +79,7 @@ def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Comp
     now = Now(model, at.t, at.q, at.x[:nv], kin, Water(plant, at.t, kin.p_WB, inputs, fluid_at))
     out = []
     for k in plant.constraining:
-        action = plant.components[k].act(now, *plant.layout.of_component(k, at.x[nv:], inputs))
+        action = acting(plant.components[k], now, *plant.layout.of_component(k, at.x[nv:], inputs))
         out += [(plant.components[k], row) for row in action.constraints]
     return out
 

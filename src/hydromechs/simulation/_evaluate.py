@@ -15,6 +15,7 @@ from hydromechs.model import Model
 from hydromechs.model.component import Action, Now
 from hydromechs.values import Array, Scalar
 
+from ._actions import acting
 from ._body_instant import energies_of, water_on_body, weight_of
 from ._constraints import Response, constrained
 from ._plant import Plant
@@ -118,7 +119,7 @@ def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int
     """
     layout, nv = plant.layout, now.model.nv
     numbers = range(len(plant.components)) if which is None else which
-    actions = [plant.components[k].act(now, *layout.of_component(k, z, inputs)) for k in numbers]
+    actions = [acting(plant.components[k], now, *layout.of_component(k, z, inputs)) for k in numbers]
     _check_armature(plant, numbers, actions)
     out = Acted(
         actions,

@@ -17,7 +17,7 @@ from hydromechs.model import Model, dry_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
 
-from ._actions import check_action
+from ._actions import acting, check_action
 from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
 from ._orientation import Orientations
@@ -130,11 +130,7 @@ class Plant:
         for c in self.components:
             z = {s.name: s.value_at(now) for s in c.states(model)}
             u = {s.name: s.value_at(now) for s in c.inputs(model)}
-            try:
-                action = c.act(now, z, u)
-            except Exception as error:
-                error.add_note(f"in act of the component {c.name!r} ({type(c).__name__})")
-                raise
+            action = acting(c, now, z, u)
             check_action(c, model, action, z)
             out.append(action)
         return tuple(out)

@@ -1,0 +1,241 @@
+"""Code of a user's own that is not good is named: in files, in `act`, in drives, contact laws and hydrodynamics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hydromechs as hm
+from hydromechs.cli._main import app
+from hydromechs.contact import ContactLaw, Material, NormalForce, terrain
+
+OWN = '''
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+import hydromechs as hm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ballast(hm.Component):
+    """A tank that is filled by a pump."""
+
+    name: str
+    frame: str
+
+    def states(self, model):
+        return [hm.Slot("mass", 0.5, "kg")]
+
+    def inputs(self, model):
+        return [hm.Slot("", unit="1")]
+
+    def act(self, now, z, u):
+        weight = now.frame(self.frame).force(np.array([0.0, 0.0, 9.81 * z["mass"]]))
+        return hm.Action(forces=[weight], rates={"mass": u[""]})
+
+
+class Branching(Ballast):
+    def act(self, now, z, u):
+        if now.frame(self.frame).v[0] > 0:
+            return hm.Action(rates={"mass": 1.0})
+        return hm.Action(rates={"mass": 0.0})
+
+
+class Sine(Ballast):
+    def act(self, now, z, u):
+        return hm.Action(rates={"mass": math.sin(now.t)})
+
+
+class NotComponent:
+    def __init__(self, name): ...
+
+
+class NeitherComponent(NotComponent): ...
+
+
+class NotController:
+    def __init__(self, period): ...
+
+
+@dataclass(frozen=True)
+class Rail(hm.joints.OwnJoint):
+    def pose(self, q):
+        return np.eye(3), np.array([q[0], 0.0, 0.0])
+
+    def subspace(self, q):
+        return np.eye(6)[:, :1]
+
+    def subspace_rate(self, q, v):
+        return np.zeros((6, 1))
+'''
+SOLID = hm.Inertia(mass=2.0, tensor=(0.1, 0.1, 0.1, 0.0, 0.0, 0.0))
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """A function that writes a scenario with one component of a user's own and gives its path."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(OWN)
+    hull = hm.Body(name="hull", joint=hm.joints.Free(), inertia=SOLID, hydro=hm.Hydro(volume=0.002), frames=[hm.Frame("keel")])
+    link = hm.Body(name="arm", parent="hull", joint=hm.joints.Revolute(), inertia=SOLID)
+    hm.save(hm.Model(name="m", bodies=[hull, link]), "m.yaml")
+
+    def written(*lines: str, kind: str = "Ballast", parameters: str = "{name: tank, frame: keel}") -> str:
+        head = ["hydromechs_scenario: 1", "name: s", "duration: 1", "models: [{model: ./m.yaml}]"]
+        component = f"components: [{{type: 'own.py:{kind}', parameters: {parameters}}}]"
+        Path("s.yaml").write_text("\n".join([*head, component, *lines]) + "\n")
+        return "./s.yaml"
+
+    return written
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    ["internal_state.tank.mass", "command.tank", "work.ballast", "internal_state.work.ballast", "force_ballast.hull.Z"],
+)
+def test_checks_and_events_of_own_components(write, quantity):
+    """What only a component that is named could bring is judged when its code is run."""
+    file = write(
+        "joints: {arm: {drive: {torque: {}}}}",
+        f"events: [{{name: e, quantity: {quantity}, level: 0.6}}]",
+        f"checks: [{{name: c, quantity: {quantity}, below: 9}}]",
+    )
+    result = CliRunner().invoke(app, ["check", file])
+    assert result.exit_code == 0, result.output
+    hm.load_scenario(file).simulation()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("checks: [{name: c, quantity: internal_state.tank.mas, below: 9}]", "check 'c': quantity: .*no 'tank.mas'"),
+        ("events: [{name: e, quantity: work.balast, level: 1}]", "event 'e': quantity: .*no 'balast' .*did you mean 'ballast'"),
+        ("commands: {tnak: 1}", "commands.*no actuator 'tnak'.*did you mean 'tank'"),
+        ("events: [{name: e, quantity: time, level: 0.5, command: {tnak: 1}}]", "event 'e': no actuator 'tnak'"),
+    ],
+)
+def test_names_that_own_components_do_not_have(write, line, words):
+    """They are refused when the code has run, with their line."""
+    file = write(line)
+    assert CliRunner().invoke(app, ["check", file]).exit_code == 0
+    with pytest.raises(hm.ScenarioError, match=words) as refused:
+        hm.load_scenario(file).simulation()
+    assert refused.value.faults[0].path[0] == line.partition(":")[0]
+    result = CliRunner().invoke(app, ["run", file, "--no-pictures"])
+    assert "line 6: " in str(result.exception)
+
+
+def test_names_of_the_model_are_judged_at_once(write):
+    """No component brings another body."""
+    with pytest.raises(hm.ScenarioError, match="line 6: check 'c': .*no 'hul"):
+        hm.load_scenario(write("checks: [{name: c, quantity: depth.hul, below: 9}]"))
+
+
+@pytest.mark.parametrize(("kind", "line"), [("Branching", "if now.frame(self.frame).v[0] > 0:"), ("Sine", "math.sin(now.t)")])
+def test_an_act_that_cannot_be_traced_is_named(write, kind, line):
+    """In a few lines, with that of the user's file."""
+    result = CliRunner().invoke(app, ["run", write(kind=kind), "--no-pictures"])
+    assert result.exit_code == 1
+    said = result.output[result.output.index("File") :].splitlines()
+    assert len(said) <= 6 and line in result.output
+    assert f"in act of the component 'tank' ({kind})" in said and "run it with --traceback" in said[-1]
+    full = CliRunner().invoke(app, ["run", write(kind=kind), "--no-pictures", "--traceback"])
+    assert isinstance(full.exception, TypeError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jerky(hm.drives.Drive):
+    """Branches on the position."""
+
+    def force(self, command, q, qd, x):
+        return math.sin(q) if q > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hard(ContactLaw):
+    """Branches on the depth."""
+
+    def force(self, depth, rate):
+        d = max(depth, 0.0)
+        return NormalForce(d, d, 0.5 * d * d)
+
+    def stiffness_at(self, depth):
+        return 1.0, 0.0
+
+
+class Patchy:
+    """Hydrodynamics that branch on the velocity."""
+
+    def added_mass(self, body, motion):
+        return np.eye(6)
+
+    def wrench(self, body, motion):
+        return np.zeros(6) if motion.velocity[0] > 0 else np.ones(6)
+
+
+def arm(hydro=None) -> hm.Model:
+    """One link, which touches what is below it."""
+    ball = hm.shapes.Sphere(radius=0.1, contact=True)
+    link = hm.Body(name="arm", joint=hm.joints.Revolute(axis=(0, 1, 0)), inertia=SOLID, hydro=hydro, shapes=[ball])
+    return hm.Model(name="arm", bodies=[link])
+
+
+FLOOR = terrain.Plane(name="floor", material=Material(law=Hard()), point=(0, 0, 1), normal=(0, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("make", "note"),
+    [
+        (lambda: hm.Simulation(arm(), drives={"arm": Jerky()}), "in the drive of the joint 'arm' (Jerky)"),
+        (lambda: hm.Simulation(arm(), terrain=[FLOOR]), "in the contact law (Hard)"),
+        (lambda: hm.Simulation(arm(Patchy())), "in wrench of the hydrodynamics of the body 'arm' (Patchy)"),
+    ],
+)
+def test_which_part_cannot_be_traced(make, note):
+    with pytest.raises(TypeError, match="must not branch") as e:
+        make().compile()
+    assert note in e.value.__notes__
+
+
+@pytest.mark.parametrize("kind", ["NotComponent", "NeitherComponent"])
+def test_a_class_that_is_no_component(write, kind):
+    """Seen without running it, and said in words of the file when it is run."""
+    file = write(kind=kind, parameters="{name: tank}")
+    base = "nothing" if kind == "NotComponent" else "NotComponent"
+    words = f"own.py:{kind} is a class derived from {base}, must be a class derived from hydromechs.Component"
+    checked = CliRunner().invoke(app, ["check", file])
+    assert checked.exit_code == 1 and words in checked.output and "line 5" in checked.output
+    with pytest.raises(hm.ScenarioError) as e:
+        hm.load_scenario(file).simulation()
+    assert words in str(e.value) and "hydromechs_code" not in str(e.value)
+
+
+def test_a_class_that_is_no_controller(write):
+    file = write("controller: {type: 'own.py:NotController', period: 0.1}")
+    checked = CliRunner().invoke(app, ["check", file])
+    assert checked.exit_code == 1 and "line 6" in checked.output
+    assert "own.py:NotController is a class derived from nothing, must be a function" in checked.output
+    with pytest.raises(hm.ScenarioError, match="own.py:NotController is .* derived from hydromechs.Controller"):
+        hm.load_scenario(file).simulation()
+
+
+def test_engines_name_own_joints_as_files_do(write):
+    write()
+    Path("r.yaml").write_text(
+        "hydromechs: 1\nname: r\nbodies:\n  - name: bead\n    joint: {type: 'own.py:Rail'}\n"
+        "    inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}\n"
+    )
+    Path("e.yaml").write_text(
+        "hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: ./r.yaml}]\nengine: {name: mujoco}\n"
+    )
+    checked = CliRunner().invoke(app, ["check", "e.yaml"])
+    assert "joint 'bead' is of the type own.py:Rail, one of your own" in checked.output + str(checked.exception)
+    model = hm.load("r.yaml")
+    assert "type own.py:Rail, one" in hm.hybrid.Hybrid(engine="mujoco").faults(hm.Plant(model=model))[0]
