@@ -433,6 +433,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
 
 def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]) -> list[Fault]:
     """Commands from the start and of events that no actuator takes."""
+    given: list[tuple[tuple[str | int, ...], str, str]]
     given = [(("commands", name), "commands", name) for name, _ in scenario.commands]
     for i, event in enumerate(scenario.events):
         given += [(("events", i, "command", name), f"event {event.name!r}", name) for name, _ in event.command]
