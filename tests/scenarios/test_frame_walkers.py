@@ -167,7 +167,7 @@ def test_height_and_stance_are_those_of_the_start(scenarios, programs):
     state.q[:] = scenarios["k2t_walk"].simulation().state.q
     joints = state.q[walker.at]
     torso = len(joints) - 2 * len(walker.feet)
-    joints[torso:] = walker.legs(walker.positions(joints) + [0.03, 0.0, 0.05])
+    joints[torso:] = walker.legs(walker.positions(joints) + np.array([0.03, 0.0, 0.05]))
     state.q[walker.at] = joints
     state.q[2] -= 0.05
 

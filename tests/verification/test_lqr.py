@@ -224,7 +224,9 @@ def test_places_out_of_reach_are_said_or_refused(hold, follow):
     def path(**second):
         return follow(waypoints=[{"t": 0.0, "position": (0, 0, 0)}, {"t": 9.0, "position": (0, 0, 0)} | second])
 
-    with pytest.raises(ValueError, match=r"waypoint 1 asks 'hull' for another place over ground; the thrusters do not reach surge, sway"):
+    with pytest.raises(
+        ValueError, match=r"waypoint 1 asks 'hull' for another place over ground; the thrusters do not reach surge, sway"
+    ):
         few(UPRIGHT, path(position=(1, 0, 0)))
     with pytest.raises(ValueError, match=r"waypoint 1 asks 'hull' for another heading; the thrusters do not reach yaw"):
         few(UPRIGHT, path(heading_deg=20.0))
@@ -238,7 +240,9 @@ def test_places_out_of_reach_are_said_or_refused(hold, follow):
 
 def test_what_is_left_out_of_the_controlled_is_said():
     controller = simulation(LqrHoldPose(position=(0.5, 0.0, 0.0), controlled=["surge", "heave", "pitch"])).controller
-    assert controller.notes[1:] == ["sway, roll, yaw of 'hull' are not controlled: places and angles that need these are not held"]
+    assert controller.notes[1:] == [
+        "sway, roll, yaw of 'hull' are not controlled: places and angles that need these are not held"
+    ]
     way = [{"t": 0.0, "position": (0, 0, 0)}, {"t": 9.0, "position": (0, 0, 1)}]
     with pytest.raises(ValueError, match="waypoint 1 asks 'hull' for another depth; heave is not controlled: lead it"):
         simulation(LqrFollowPath(waypoints=way, controlled=["surge", "yaw_rate"]))

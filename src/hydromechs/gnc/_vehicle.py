@@ -141,7 +141,7 @@ def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) ->
         names = ", ".join(WAYS[k] for k in missing)
         return f"the thrusters do not reach {names}" if not set(missing) & set(vehicle.axes) else f"{names} is not controlled"
 
-    asked = {"roll": (path[:, 3:4], (3,)), "pitch": (path[:, 4:5], (4,))}
+    asked: dict[str, tuple[np.ndarray, Sequence[int]]] = {"roll": (path[:, 3:4], (3,)), "pitch": (path[:, 4:5], (4,))}
     if not path[:, 3:5].any():
         off = path - path[0]
         asked |= {
