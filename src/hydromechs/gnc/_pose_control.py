@@ -105,8 +105,8 @@ class FollowPath(Controller):
 
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
     the model's initial configuration (not of the start: the law is the same wherever a run starts or goes on), g weight and
-    buoyancy at the present configuration, D the damping of still water at the speed of the reference. The integral takes out the
-    current; it waits while thrusters saturate. Thrusts come from bounded least squares. Places and angles that need an axis
+    buoyancy at the present configuration, D the damping of still water at the speed of the reference. The integral takes out
+    the current; it waits while thrusters saturate. Thrusts come from bounded least squares. Places and angles that need an axis
     which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing else is refused. Its
     signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the rotation vector to the
     reference, in body axes), and those of `JointMotion` for the arm.
