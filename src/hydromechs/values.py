@@ -414,14 +414,16 @@ def is_path(source: object) -> bool:
     return not isinstance(source, str) or any(c in source for c in "./\\")
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: object, known: Iterable[str]) -> str:
     """A hint at the nearest of the known words, and all of them.
 
     Args:
-        word: What was written.
+        word: What was written; of what is no text it says so.
         known: What could have been meant.
     """
     known = list(known)
-    close = difflib.get_close_matches(word, known, 1, 0.6)
     listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
+    if not isinstance(word, str):
+        return f"; names must be texts; there are {listed or 'none'}"
+    close = difflib.get_close_matches(word, known, 1, 0.6)
     return (f" (did you mean {close[0]!r}?)" if close else "") + f"; there are {listed or 'none'}"

@@ -159,6 +159,36 @@ class AboutTurn(SupportGait):
         return Step(stride=0.0, turn=np.radians(10.0)) if number < 3 else Step(stride=0.3, turn=0.0)
 
 
+def test_height_and_stance_are_those_of_the_start(scenarios, programs):
+    """Not those of the model; and a resumed run keeps them, also in a simulation that is made with the later state."""
+    there, given = programs["k2t_walk"], scenarios["k2t_walk"].controller.parameters
+    walker = FrameWalker(there.model, given["halves"])
+    state = there.model.initial()
+    state.q[:] = scenarios["k2t_walk"].simulation().state.q
+    joints = state.q[walker.at]
+    torso = len(joints) - 2 * len(walker.feet)
+    joints[torso:] = walker.legs(walker.positions(joints) + np.array([0.03, 0.0, 0.05]))
+    state.q[walker.at] = joints
+    state.q[2] -= 0.05
+
+    def simulation(start):
+        return hm.Simulation(
+            there.plant, controller=AlternatingSupport(**given), step=there.step_size, record=0.05, state=start
+        )
+
+    sim = simulation(state)
+    later = sim.run(3.0).state
+    assert later.q[2] == pytest.approx(state.q[2], abs=0.015)
+    assert sim.controller.height == pytest.approx(0.05 - np.mean(over(walker, joints)))
+    rest = sim.run(1.0).state
+    assert simulation(later).run(1.0).state == rest
+
+
+def over(walker, joints):
+    """z of the feet in the first half's axes [m], shape (n,)."""
+    return walker.positions(joints)[:, 2] + np.where(walker.half == 1, walker.depth, 0.0)
+
+
 def test_a_users_own_gait_plugs_in(scenarios, programs):
     sim = changed(scenarios, programs, "k2t_walk", gait=AboutTurn(), distance=None)
     ds = sim.run(1.0 + 5 * 2.7).recording

@@ -104,6 +104,8 @@ def test_the_file_is_the_generated_snake():
         ({"joints": ["module2", "nose"]}, "joint 'nose' is not driven"),
         ({"joints": BENDS[3:]}, "joint 'module5' must be on the head, a body with a free joint"),
         ({"frequency": 0.0}, "frequency is 0, must be|frequency is 0.0, must be"),
+        ({"frequency": 40.0}, r"frequency is 40, must be below 25, .* a period below 0.0125 s"),
+        ({"frequency": 25.0}, "frequency is 25, must be below 25"),
         ({"phase_deg": np.nan}, "phase_deg is nan, must be"),
     ],
 )

@@ -169,6 +169,33 @@ def test_a_users_own_gait_plugs_in(hexapod):
     assert ds.position.sel(body="body", xyz="x")[-1].item() == pytest.approx(0.6, abs=0.03)
 
 
+def test_height_and_stance_are_those_of_the_start(hexapod):
+    """Not those of the model; and a resumed run keeps them, also in a simulation that is made with the later state."""
+    scenario = hexapod.simulation()
+    legs = Legs(scenario.model, FEET, "body")
+    state = scenario.model.initial()
+    state.q[:] = scenario.state.q
+    first = state.q[legs.at].reshape(6, 3)
+    angles, left = legs.angles(legs.positions(first)[0] * [1.05, 1.05, 1.0] + [0.0, 0.0, 0.06], first)
+    assert left.max() < 1e-6
+    state.q[legs.at] = angles.ravel()
+    state.q[2] -= 0.06
+
+    def simulation(given):
+        walk = Walk(feet=FEET, velocity=(0.15, 0.0), foot_height=0.03, step_height=0.06)
+        return hm.Simulation(scenario.plant, controller=walk, step=0.001, record=0.05, state=given)
+
+    sim = simulation(state)
+    later = sim.run(2.5).state
+    assert later.q[2] == pytest.approx(state.q[2], abs=0.015)
+    assert sim.controller.height == pytest.approx(0.03 - legs.positions(angles)[0][:, 2].mean())
+    rest = sim.run(1.0).state
+    assert simulation(later).run(1.0).state == rest
+    other = simulation(None)
+    other.state = later
+    assert other.run(1.0).state == rest
+
+
 @pytest.mark.parametrize(
     ("changed", "error", "words"),
     [

@@ -11,7 +11,7 @@ from rich.console import Console
 import hydromechs as hm
 from hydromechs.actuation import Thruster, ideal_curve
 from hydromechs.cli._run import print_summary
-from hydromechs.gnc import LqrFollowPath, LqrHoldPose, LqrSpeed, Together, loop_margins, servo_lqr
+from hydromechs.gnc import FollowPath, HoldPose, LqrFollowPath, LqrHoldPose, LqrSpeed, Together, loop_margins, servo_lqr
 from hydromechs.gnc._speed_control import AXES, linear_vehicle, speed_design
 from hydromechs.gnc._vehicle import Vehicle
 from hydromechs.hydro import Current
@@ -191,6 +191,61 @@ def test_a_place_is_held_as_far_as_thrusters_reach():
     last = sim.run(25.0).recording.signal.isel(time=-1)
     assert max(abs(float(last.sel(channel=f"error.{x}"))) for x in ("x", "z", "yaw")) < 0.02
     assert "gain" in sim.controller.notes[0] and "should" not in sim.controller.notes[0]
+
+
+def test_signals_of_what_is_not_controlled_are_no_numbers():
+    """Speeds: NaN; places: reference less position, held or not."""
+    sim = few(THREE, LqrHoldPose(position=(0.5, 0.7, 0.4)))
+    last = sim.run(1.0).recording.isel(time=-1)
+    for kind in ("reference", "error"):
+        speeds = last.signal.sel(channel=[f"{kind}.{x}" for x in ("surge", "sway", "heave", "yaw_rate")]).values
+        assert np.isnan(speeds).tolist() == [False, True, False, False]
+    off = last.signal.sel(channel=["error.x", "error.y", "error.z"]).values
+    assert off == pytest.approx([0.5, 0.7, 0.4] - last.position.values[0], abs=0.02)  # of the last call
+    speed = few(THREE, LqrSpeed(waypoints=[{"t": 0.0}])).run(0.2).recording.signal.isel(time=-1)
+    assert np.isnan(speed.sel(channel=["reference.roll", "error.roll", "reference.pitch", "error.pitch"])).all()
+
+
+UPRIGHT = {
+    "bow": ((0.3, 0, 0), (0, -H, 0)),
+    "port": ((-0.3, -0.2, 0), (0, -H, 0)),
+    "starboard": ((-0.3, 0.2, 0), (0, -H, 0)),
+}
+
+
+@pytest.mark.parametrize(("hold", "follow"), [(LqrHoldPose, LqrFollowPath), (HoldPose, FollowPath)])
+def test_places_out_of_reach_are_said_or_refused(hold, follow):
+    """Said where they are left as they are, refused where waypoints lead along nothing else."""
+    (*_, note) = few(UPRIGHT, hold(position=(0.5, 0.0, 0.0))).controller.notes
+    assert note == "the thrusters of 'hull' do not reach surge, sway, yaw: places and angles that need these are not held"
+    (*_, note) = few(THREE, hold(position=(0.5, 0.0, 0.0))).controller.notes
+    assert "do not reach sway, roll, pitch: places" in note
+
+    def path(**second):
+        return follow(waypoints=[{"t": 0.0, "position": (0, 0, 0)}, {"t": 9.0, "position": (0, 0, 0)} | second])
+
+    with pytest.raises(
+        ValueError, match=r"waypoint 1 asks 'hull' for another place over ground; the thrusters do not reach surge, sway"
+    ):
+        few(UPRIGHT, path(position=(1, 0, 0)))
+    with pytest.raises(ValueError, match=r"waypoint 1 asks 'hull' for another heading; the thrusters do not reach yaw"):
+        few(UPRIGHT, path(heading_deg=20.0))
+    with pytest.raises(ValueError, match=r"waypoint 1 asks 'hull' for another depth; the thrusters do not reach heave"):
+        few(STERN, path(position=(1, 0, 1)))
+    with pytest.raises(ValueError, match=r"waypoint.* asks .*'hull'.*pitch|waypoint.* asks for pitch of 'hull'"):
+        few(THREE, path(pitch_deg=5.0))
+    few(UPRIGHT, path(position=(0, 0, 1)))
+    few(THREE, path(position=(1, 1, 1), heading_deg=45.0))  # it can turn and go
+
+
+def test_what_is_left_out_of_the_controlled_is_said():
+    controller = simulation(LqrHoldPose(position=(0.5, 0.0, 0.0), controlled=["surge", "heave", "pitch"])).controller
+    assert controller.notes[1:] == [
+        "sway, roll, yaw of 'hull' are not controlled: places and angles that need these are not held"
+    ]
+    way = [{"t": 0.0, "position": (0, 0, 0)}, {"t": 9.0, "position": (0, 0, 1)}]
+    with pytest.raises(ValueError, match="waypoint 1 asks 'hull' for another depth; heave is not controlled: lead it"):
+        simulation(LqrFollowPath(waypoints=way, controlled=["surge", "yaw_rate"]))
 
 
 def test_the_station_flies_a_vehicle_with_few_thrusters():

@@ -16,7 +16,7 @@ from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, wher
 from hydromechs.values import Array, Scalar, floats, number, positive
 
 from ._reference import JointMotion, Waypoints, listed_waypoints
-from ._vehicle import Vehicle
+from ._vehicle import Vehicle, pose_notes
 
 __all__ = ["FollowPath", "HoldPose"]
 
@@ -104,10 +104,12 @@ class FollowPath(Controller):
         τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q) + D(q, v_ref)
 
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
-    the model's initial configuration, g weight and buoyancy at the present configuration, D the damping of still water at the
-    speed of the reference. The integral takes out the current; it waits while thrusters saturate. Thrusts come from bounded
-    least squares. Its signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the
-    rotation vector to the reference, in body axes), and those of `JointMotion` for the arm.
+    the model's initial configuration (not of the start: the law is the same wherever a run starts or goes on), g weight and
+    buoyancy at the present configuration, D the damping of still water at the speed of the reference. The integral takes out
+    the current; it waits while thrusters saturate. Thrusts come from bounded least squares. Places and angles that need an axis
+    which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing else is refused. Its
+    signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the rotation vector to the
+    reference, in body axes), and those of `JointMotion` for the arm.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
@@ -158,6 +160,7 @@ class FollowPath(Controller):
         """
         model = simulation.model
         self._vehicle = Vehicle(simulation, self.body)
+        self.notes = pose_notes(self._vehicle, self._vehicle.axes, self.path.points)
         i, at = self._vehicle.body, self._vehicle.v
         inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))

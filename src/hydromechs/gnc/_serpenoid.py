@@ -37,7 +37,7 @@ class Serpenoid(Controller):
     Args:
         joints: Names of parallel revolute joints with servos, from the head on.
         amplitude_deg: α, of a joint at the tail [degrees].
-        frequency: 1/T [1/s].
+        frequency: 1/T [1/s]; below half the rate of its commands, 1/(2 `period`).
         phase_deg: δ, by which a joint is behind the one before it [degrees]; below 0 it swims backwards.
         head_share: h, amplitude of the first joint over that of the last [-].
         heading_deg: ψ_ref, direction in which to swim, from x towards y of the world [degrees]; it does not steer unless given.
@@ -73,6 +73,9 @@ class Serpenoid(Controller):
             positive(ramp, "ramp"),
             positive(period, "period"),
         )
+        if frequency * self.period >= 0.5:
+            must = f"must be below {0.5 / self.period:g}, half the rate of its commands; give it a period below"
+            raise FieldError("frequency", float(frequency), f"{must} {0.5 / frequency:g} s, or a slower wave")
 
     def start(self, simulation: Simulation) -> None:
         """Look up the joints, the head and where it looks.

@@ -268,7 +268,7 @@ class LqrSpeed(Controller):
         τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref) + M ν̇_ref,    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
 
     The gains come from `speed_design`; `design` has them with poles and margins, and prints as a table. Its signals are
-    reference and error of each axis, as "reference.surge".
+    reference and error of each axis, as "reference.surge"; NaN where it is not controlled.
 
     Args:
         waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°], all 0
@@ -341,7 +341,10 @@ class LqrSpeed(Controller):
         driven = self._loop(state, self.memory, reference, self._rate(state))
         self.memory = driven.memory
         out = driven.push.commands
-        shown = named("reference", AXES, reference) | named("error", AXES, driven.error) | shown
+        used = [k in self._loop.axes for k in range(6)]
+        pairs = (("reference", reference), ("error", driven.error))
+        speeds = {name: x for kind, values in pairs for name, x in named(kind, AXES, np.where(used, values, np.nan)).items()}
+        shown = speeds | shown
         self.signal_values = np.array(list(shown.values()))
         if self.arm is not None:
             out |= self.arm(state)

@@ -15,6 +15,7 @@ from hydromechs.values import positive
 from ._pose_control import POSE, pose_waypoints
 from ._reference import Waypoints
 from ._speed_control import LqrSpeed, named
+from ._vehicle import pose_notes
 
 __all__ = ["LqrFollowPath", "LqrHoldPose", "speeds_towards"]
 
@@ -50,7 +51,8 @@ class LqrFollowPath(LqrSpeed):
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
-    The inner loop takes speeds over ground to their references without a lasting error, so the place is held in a current, too.
+    The inner loop takes speeds over ground to their references without a lasting error, so the place is held in a current, too,
+    along the axes that are controlled; `notes` names the others, and a path that leads along nothing else is refused.
     Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`.
 
     Args:
@@ -102,7 +104,9 @@ class LqrFollowPath(LqrSpeed):
             simulation: The simulation that it will control.
         """
         super().start(simulation)
-        self._at = self._loop.vehicle.q
+        vehicle = self._loop.vehicle
+        self.notes = [*self.notes, *pose_notes(vehicle, self._loop.axes, self.path.points)]
+        self._at = vehicle.q
 
     def _channels(self) -> dict[str, str]:
         return super()._channels() | {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}

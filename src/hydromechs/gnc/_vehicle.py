@@ -11,7 +11,10 @@ from hydromechs.actuation import Allocator, Thruster, allocation_matrix
 from hydromechs.model import Model, joints
 from hydromechs.simulation import Simulation
 
-__all__ = ["Push", "Vehicle"]
+__all__ = ["Push", "Vehicle", "pose_notes"]
+
+WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+"""Names of the axes."""
 
 PRECEDENCE = (0, 2, 5, 1, 4, 3)
 """Axes in the order in which thrusters that cannot move all of them apart are used: surge, heave, yaw, sway, pitch, roll."""
@@ -118,6 +121,46 @@ def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
             taken.append(k)
             span = np.vstack([span, left / size])
     return tuple(sorted(taken))
+
+
+def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) -> list[str]:
+    """What to say of places and angles that are not held; a path that leads along nothing else is refused.
+
+    A level vehicle comes to another depth by heave, to another heading by yaw, and over ground by surge or sway.
+
+    Args:
+        vehicle: The vehicle.
+        controlled: Axes that are controlled, of 0 to 5.
+        path: Waypoints: position and roll, pitch, heading [m, rad], shape (n, 6).
+
+    Raises:
+        ValueError: A waypoint asks for what none of the controlled axes leads to.
+    """
+
+    def why(missing: Sequence[int]) -> str:
+        names = ", ".join(WAYS[k] for k in missing)
+        return f"the thrusters do not reach {names}" if not set(missing) & set(vehicle.axes) else f"{names} is not controlled"
+
+    asked: dict[str, tuple[np.ndarray, Sequence[int]]] = {"roll": (path[:, 3:4], (3,)), "pitch": (path[:, 4:5], (4,))}
+    if not path[:, 3:5].any():
+        off = path - path[0]
+        asked |= {
+            "another place over ground": (off[:, :2], (0, 1)),
+            "another depth": (off[:, 2:3], (2,)),
+            "another heading": (off[:, 5:], (5,)),
+        }
+    for what, (rows, needed) in asked.items():
+        there = np.flatnonzero(rows.any(axis=1))
+        if len(there) and not set(needed) & set(controlled):
+            raise ValueError(
+                f"waypoint {there[0]} asks {vehicle.name!r} for {what}; {why(needed)}: "
+                "lead it along what is controlled, or give it more thrusters"
+            )
+    unreached = [WAYS[k] for k in range(6) if k not in vehicle.axes]
+    left_out = [WAYS[k] for k in vehicle.axes if k not in controlled]
+    end = "places and angles that need these are not held"
+    notes = [f"the thrusters of {vehicle.name!r} do not reach {', '.join(unreached)}: {end}"] if unreached else []
+    return notes + ([f"{', '.join(left_out)} of {vehicle.name!r} are not controlled: {end}"] if left_out else [])
 
 
 def fixed_to(model: Model, body: int) -> set[int]:

@@ -199,6 +199,20 @@ class Simulation:
         return self.plant.model
 
     @property
+    def start_q(self) -> np.ndarray:
+        """Configuration with which it was made, shape (nq,); a copy."""
+        return self._given_q(self._first)
+
+    def _given_q(self, given: Any) -> np.ndarray:
+        """Configuration of a state that a caller gave, shape (nq,)."""
+        if not isinstance(given, State):
+            raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
+        q = configuration(self.model, given.q)
+        if np.abs(q - given.q).max(initial=0.0) < KEPT:
+            q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it
+        return q
+
+    @property
     def actuators(self) -> tuple[str, ...]:
         """Names of the commands, in their order."""
         return self.plant.layout.commands
@@ -221,12 +235,8 @@ class Simulation:
             state: As an earlier `state` gave it, or one with t, q and v only.
         """
         given = self._first if state is None else state
-        if not isinstance(given, State):
-            raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
+        q = self._given_q(given)
         layout, plant = self.plant.layout, self.plant
-        q = configuration(self.model, given.q)
-        if np.abs(q - given.q).max(initial=0.0) < KEPT:
-            q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it
         na = len(layout.commands)
         values: dict[str, Any] = {"t": given.t, "q": q, "v": np.asarray(given.v, dtype=float)}
         shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (self.model.nq,), "v": (self.model.nv,)}

@@ -86,8 +86,6 @@ class FrameWalker:
         self._ends, self._slides = np.array([leg.end for leg in legs]), np.array([leg.slide for leg in legs])
         self._points = np.array([leg.point for leg in legs])
         self._axes = np.array([leg.axis for leg in legs]) if self.swings else np.zeros((0, 3))
-        self.home = self.positions(model.initial().q[self.at])
-        """Feet in the axes of their halves at the model's initial configuration [m], shape (n, 3)."""
 
     def _torso(self, model: Model, kin: Kinematics, roots: Sequence[int]) -> None:
         """Joints between the halves, and where the second half is at zero."""

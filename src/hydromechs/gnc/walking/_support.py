@@ -55,6 +55,7 @@ class AlternatingSupport(Controller):
     - One step: the legs of a half are raised, it goes ahead, they are lowered, and all legs share the load. What moves ahead is
       the slide between the halves; where there is none, the legs that stand swing back and those that are raised swing forward.
       The turn between the halves leads each half to its heading.
+    - Neutral places of the feet in their halves are those of the configuration with which the simulation was made.
     - Feet cannot be placed one by one: of all steps up to the gait's stride the longest is taken after which all feet of the
       half stand on even ground within reach.
     - The first half is kept level and at its height above the mean of all footholds, by integrals of height and tilt.
@@ -66,7 +67,7 @@ class AlternatingSupport(Controller):
         halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
         gait: A mapping of the arguments of `SupportGait`, or a `SupportGait` of your own.
         distance: Way of the middle of all feet after which it stands [m]; goes on unless given.
-        height: Of the first half's origin above the ground [m]; that of the model's initial configuration unless given.
+        height: Of the first half's origin above the ground [m]; that of the start unless given.
         foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
         foot_radius: Within which the ground below a foot must be even [m].
         evenness: Largest difference of heights there [m].
@@ -129,11 +130,9 @@ class AlternatingSupport(Controller):
         n = len(walker.feet)
         self._deep = np.where(walker.half == 1, walker.depth, 0.0)
         """z of the half of each foot in the first half's axes [m], shape (n,)."""
-        self.height = self.foot_height - self._ground.up * float((walker.home[:, 2] + self._deep).mean())
-        if self.given_height is not None:
-            self.height = self.given_height
         self._pack = Pack(
             {
+                "stance": (len(walker.joints),),  # positions of the joints at the start, also of a run that is resumed
                 "begun": (),
                 "number": (),  # steps that have begun
                 "when": (),  # time at which the last of them began
@@ -153,6 +152,9 @@ class AlternatingSupport(Controller):
             }
         )
         self.memory = np.zeros(self._pack.size)
+        stance = self._pack.views(self.memory)["stance"]
+        stance[:] = simulation.start_q[walker.at]
+        self._take_stance(stance)
         self.signals = {"error.z": "m", "error.roll": "rad", "error.pitch": "rad", "error.yaw": "rad"}
         self.signals |= {f"raised.{half}": "1" for half in self.halves} | {"step": "1"}
 
@@ -162,6 +164,8 @@ class AlternatingSupport(Controller):
         at = state.q[self._walker.at]
         memory = np.array(self.memory, dtype=float)
         m = self._pack.views(memory)
+        if not np.array_equal(m["stance"], self._stance):
+            self._take_stance(m["stance"])
         if not m["begun"]:
             self._begin(m, R, p, at)
         wanted = m["joints"].copy()
@@ -195,6 +199,15 @@ class AlternatingSupport(Controller):
         self.signal_values = np.array([off[0], -R[2, 1], R[2, 0], yaw, *up, m["number"]])
         return self._servos.commands(state.t, at, wanted, (m["joints"] - wanted) / self.period)
 
+    def _take_stance(self, stance: Array) -> None:
+        """What follows from the positions of the joints at the start, shape (nj,)."""
+        self._stance = np.array(stance)
+        self._home = self._walker.positions(self._stance)
+        """Feet in the axes of their halves there [m], shape (n, 3)."""
+        self.height = self.foot_height - self._ground.up * float((self._home[:, 2] + self._deep).mean())
+        if self.given_height is not None:
+            self.height = self.given_height
+
     def _goes(self, m: dict[str, Array]) -> int:
         """Half that goes in the step that has begun last."""
         return int(m["number"]) % 2
@@ -218,7 +231,7 @@ class AlternatingSupport(Controller):
         for h, half in enumerate(halves):
             own = walker.half == h
             m["place"][own, :2] = half.points(home[own])
-            m["ahead"][:, h] = (home - walker.home)[own, 0].mean()
+            m["ahead"][:, h] = (home - self._home)[own, 0].mean()
         over = np.column_stack([self._flat(m["torso"][0], home), home[:, 2] + self._deep])
         m["place"][:, 2] = p[2] + over @ R[2]
         m["foot"][:] = m["top"][:] = m["place"][:, 2]
@@ -243,7 +256,7 @@ class AlternatingSupport(Controller):
             tilt: What of the world's z lies along x and y of the first half, shape (2,).
         """
         walker = self._walker
-        places = walker.home.copy()
+        places = self._home.copy()
         places[:, 0] += ahead[walker.half]
         places[:, 2] = feet - z - self._flat(torso, places) @ tilt - self._deep
         return np.concatenate([torso[self._torso], walker.legs(places)])
@@ -260,7 +273,7 @@ class AlternatingSupport(Controller):
         walker = self._walker
         for h, half in enumerate(halves):  # where they stand by now
             own = walker.half == h
-            m["place"][own, :2] = half.points(walker.home[own] + [m["ahead"][1, h], 0.0, 0.0])
+            m["place"][own, :2] = half.points(self._home[own] + [m["ahead"][1, h], 0.0, 0.0])
         middle = m["place"][:, :2].mean(axis=0)
         m["gone"] += np.linalg.norm(middle - m["middle"])
         m["middle"][:] = middle
@@ -331,7 +344,7 @@ class AlternatingSupport(Controller):
         between = walker.relative(torso)
         own = walker.half == goes
         place = m["place"].copy()
-        place[own, :2] = there.then(between if goes == 1 else between.back()).points(walker.home[own] + [ahead[goes], 0.0, 0.0])
+        place[own, :2] = there.then(between if goes == 1 else between.back()).points(self._home[own] + [ahead[goes], 0.0, 0.0])
         heights, rough = self._ground.pads(place[own, :2], self.foot_radius)
         names = [foot for foot, mine in zip(walker.feet, own, strict=True) if mine]
         if not np.isfinite(heights).all():

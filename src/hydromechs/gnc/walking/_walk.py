@@ -42,6 +42,7 @@ class Walk(Controller):
     """Walks a machine with legs of three revolute joints over uneven ground, which it knows. A controller.
 
     - The body follows a `Course`; its height is kept above the mean of the footholds, and it tilts with a part of their slope.
+    - Neutral places of the feet on the body are those of the configuration with which the simulation was made.
     - A foot that stands stays where it is in the world. Before a foot swings, its next foothold is chosen: where it will be in
       the middle of its stance, or at a better place near it: reachable at both ends of the stance, and even.
     - A swing goes up, over all ground between, and down.
@@ -58,7 +59,7 @@ class Walk(Controller):
         turn_rate_deg: Rate of turn about z [degrees/s].
         distance: After which it stops [m]; goes on unless given.
         gait: "tripod", "wave", a mapping {"type": ..., "period": ..., "duty": ...}, or a `Gait` of your own.
-        height: Of the body's origin above the ground [m]; that of the model's initial configuration unless given.
+        height: Of the body's origin above the ground [m]; that of the start unless given.
         foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
         foot_radius: Of the pads [m]; the ground below all of it counts.
         step_height: Clearance of a swing above the ground [m].
@@ -121,16 +122,9 @@ class Walk(Controller):
         self._ground = Ground(simulation)
         self._up = self._ground.up
         n = len(self.feet)
-        self._first = np.reshape(model.initial().q[self._legs.at], (n, 3))
-        self._places = self._legs.positions(self._first)[0]
-        self._offsets = np.asarray(self.gait.offsets(self._places), dtype=float)
-        if self._offsets.shape != (n,):
-            raise ValueError(f"offsets of the gait must have shape ({n},), one for each foot, got {self._offsets.shape}")
-        self.height = self.foot_height - self._up * float(self._places[:, 2].mean())
-        if self.given_height is not None:
-            self.height = self.given_height
         self._pack = Pack(
             {
+                "stance": (n, 3),  # angles of the legs at the start, also of a run that is resumed
                 "begun": (),
                 "course": (3,),  # where it began: x, y, heading
                 "body": (3,),  # z of the body, slopes dz/dx and dz/dy ahead and sideways
@@ -145,6 +139,9 @@ class Walk(Controller):
             }
         )
         self.memory = np.zeros(self._pack.size)
+        stance = self._pack.views(self.memory)["stance"]
+        stance[:] = np.reshape(simulation.start_q[self._legs.at], (n, 3))
+        self._take_stance(stance)
         words = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
         self.signals = {f"reference.{x}": "m" for x in "xyz"} | {f"error.{x}": unit for x, unit in words.items()}
         self.signals |= {f"swing.{foot}": "1" for foot in self.feet}
@@ -156,6 +153,8 @@ class Walk(Controller):
         angles = np.reshape(state.q[self._legs.at], (n, 3))
         memory = np.array(self.memory, dtype=float)
         m = self._pack.views(memory)
+        if not np.array_equal(m["stance"], self._stance):
+            self._take_stance(m["stance"])
         if not m["begun"]:
             self._begin(m, pose, angles)
         wanted = m["angles"].copy()
@@ -178,6 +177,18 @@ class Walk(Controller):
         self.signal_values = np.concatenate([reference.p, off, swing])
         rate = (m["angles"] - wanted).ravel() / self.period
         return self._servos.commands(state.t, angles.ravel(), wanted.ravel(), rate)
+
+    def _take_stance(self, stance: Array) -> None:
+        """What follows from the angles of the legs at the start, shape (n, 3)."""
+        n = len(self.feet)
+        self._stance = np.array(stance)
+        self._places = self._legs.positions(self._stance)[0]
+        self._offsets = np.asarray(self.gait.offsets(self._places), dtype=float)
+        if self._offsets.shape != (n,):
+            raise ValueError(f"offsets of the gait must have shape ({n},), one for each foot, got {self._offsets.shape}")
+        self.height = self.foot_height - self._up * float(self._places[:, 2].mean())
+        if self.given_height is not None:
+            self.height = self.given_height
 
     # -- body ---------------------------------------------------------------------------------------------------------------
 
@@ -249,7 +260,7 @@ class Walk(Controller):
         for when in (landing, leaving):
             there = self.course.at(when, m["course"])
             at = np.array([*there.xy, m["body"][0]])
-            start = np.repeat(self._first[k][None], len(places), axis=0)
+            start = np.repeat(self._stance[k][None], len(places), axis=0)
             left = np.maximum(left, self._legs.angles((places - at) @ _about_z(there.yaw), start, [k] * len(places))[1])
         cost = np.linalg.norm(tried - centre, axis=1) / max(self.search, 1e-9) + rough / (0.25 * self.step_height)
         cost = np.where((left < REACHED) & np.isfinite(heights), cost, np.inf)
