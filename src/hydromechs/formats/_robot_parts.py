@@ -113,7 +113,7 @@ def inertia_of(
         second = np.maximum(0.5 * moments.sum() - moments, 0.0)  # ∫ x² dm along each axis, which cannot be negative
         mended = second.sum() - second
         what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which no body of mass has"
-        if mended.max() <= 0.0:
+        if mended.max() <= 1e-15 * mass:  # a radius of gyration of 30 nm: the rounding of a point mass
             findings.note("mended", at, owner, what, "taken as 0: a point mass")
             return Inertia(mass=mass, com=com, tensor=(0.0,) * 6)
         done = f"the nearest that one can have are taken, {plain(tuple(map(float, mended)))}"
@@ -203,7 +203,7 @@ def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str,
 def assembled(findings: Findings, links: list[Link], *, name: str, world: World, description: str = "") -> Model:
     """The model of some links; faults of a body have the line of its link.
 
-    Where a joint moves point masses only, about an axis through them, they get the tensor of a sphere of water, noted.
+    Where a joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water, noted.
 
     Args:
         findings: Where faults and notes go; those that are there already are raised first.
@@ -227,7 +227,7 @@ def assembled(findings: Findings, links: list[Link], *, name: str, world: World,
 
 
 def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]) -> bool:
-    """Give point masses that faulty bodies carry the tensor of a sphere; whether there were any."""
+    """Give point masses and thin rods that faulty bodies carry the inertia of a sphere; whether there were any."""
     faulty = {
         fault.path[1] for fault in faults if len(fault.path) > 2 and fault.path[0] == "bodies" and fault.path[2] != "name"
     }
@@ -238,13 +238,17 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
         while above is not None and above not in roots and above not in seen:
             seen.add(above)
             above = parents.get(above)  # type: ignore[assignment]
-        if above in roots and body.inertia.mass > 0.0 and not any(body.inertia.tensor):
-            mass = body.inertia.mass
+        if above in roots and body.inertia.mass > 0.0:
+            mass, I = body.inertia.mass, tensor_matrix(body.inertia.tensor)
+            moments = np.linalg.eigvalsh(I)
+            if moments[0] > 1e-12 * moments[2]:
+                continue
             radius = math.cbrt(mass / WATER * 3.0 / (4.0 * math.pi))
             moment = 0.4 * mass * radius**2
-            what = f"mass {plain(mass)} kg with a moment of inertia of 0, about which a joint turns"
-            findings.note("mended", link.element, f"link {body.name!r}", what, f"that of a sphere of water, {moment:.4g} kg·m²")
-            inertia = replace(body.inertia, tensor=(moment, moment, moment, 0.0, 0.0, 0.0))
+            what = f"mass {plain(mass)} kg with principal moments {plain(tuple(map(float, moments)))} kg·m²"
+            done = f"that of a sphere of water, {moment:.4g} kg·m², added: a joint would move no inertia"
+            findings.note("mended", link.element, f"link {body.name!r}", what, done)
+            inertia = replace(body.inertia, tensor=tensor_of(I + moment * np.eye(3)))
             links[i], found = Link(replace(body, inertia=inertia), link.element), True
     return found
 

@@ -23,7 +23,8 @@ from ._xml import Element
 
 __all__ = ["read_urdf"]
 
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+"""Types of joints; PyBullet has added the last one."""
 ZERO = (0.0, 0.0, 0.0)
 
 
@@ -319,8 +320,12 @@ class _Urdf:
                 for child in joint.all(tag):
                     f.left_out(child, owner, f"<{tag}> of a floating joint")
             return joints.Fixed(placement=placement) if kind == "fixed" else joints.Free(placement=placement)
-        axis = self._axis(joint, owner)
         damping, friction = self._friction(joint, owner)
+        if kind == "spherical":
+            for limit in joint.all("limit"):
+                f.left_out(limit, owner, "<limit> of a spherical joint")
+            return joints.Ball(placement=placement, damping=damping, friction=friction)
+        axis = self._axis(joint, owner)
         if kind == "planar":
             return self._planar(joint, owner, placement, axis, damping, friction)
         limits, position = self._limits(joint, owner, link, kind)
