@@ -44,7 +44,11 @@ class RobotFormat:
     """Module and function that write it, a `Writer`; empty where there is none."""
 
 
-FORMATS = (RobotFormat(name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf"),)
+FORMATS = (
+    RobotFormat(
+        name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf", writer="._urdf_write:write_urdf"
+    ),
+)
 """All formats; one is added by a row here."""
 
 SUFFIXES = (".urdf", ".sdf", ".world", ".xml", ".mjcf")

@@ -25,6 +25,8 @@ __all__ = ["read_urdf"]
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 """Types of joints; PyBullet has added the last one."""
+NONE = 1e9
+"""Limit from which there is none."""
 ZERO = (0.0, 0.0, 0.0)
 
 
@@ -376,15 +378,18 @@ class _Urdf:
             for key in ("lower", "upper", "effort", "velocity")
         )
         if effort > 0.0:
-            self.components.append(JointDrive(joint=link, drive=drives.Torque(limit=effort)))
+            drive = drives.Torque(limit=effort) if effort < NONE else drives.Torque()
+            self.components.append(JointDrive(joint=link, drive=drive))
         elif "effort" in limit.attributes:
             f.left_out(limit, owner, f"effort limit {plain(effort)}", "the joint has no drive")
-        if velocity:
+        if 0.0 < abs(velocity) < NONE:
             f.left_out(limit, owner, f"velocity limit {plain(velocity)} {'m/s' if kind == 'prismatic' else 'rad/s'}")
         given = "lower" in limit.attributes or "upper" in limit.attributes
         if kind == "continuous":
             if given and (lower or upper):
                 f.left_out(limit, owner, f"limits {plain((lower, upper))} of a continuous joint", "it has no stops")
+            return None, 0.0
+        if lower <= -NONE and upper >= NONE:
             return None, 0.0
         if not lower < upper:
             done = "it has no stops"
