@@ -19,6 +19,7 @@ from hydromechs.errors import ModelError
 from hydromechs.formats import Imported, import_file, is_robot_file
 from hydromechs.model import Model, joints
 
+from ._dart_reading import dart_difference
 from .peers import import_peer
 
 __all__ = ["IMPORT_TOLERANCE", "READINGS", "ImportRow", "measure_imports", "pinocchio_difference", "robot_files"]
@@ -206,5 +207,8 @@ def _drift(model: Model, name: str, q: np.ndarray, v: np.ndarray) -> Any:
     return w * np.array([-s * x + c * y, -c * x - s * y, 0.0])
 
 
-READINGS: dict[str, Callable[[Imported, np.random.Generator], float]] = {"URDF": pinocchio_difference}
+READINGS: dict[str, Callable[[Imported, np.random.Generator], float]] = {
+    "URDF": pinocchio_difference,
+    "SDF": dart_difference,
+}
 """Other codes that read a format by themselves, as the difference of our accelerations from theirs."""
