@@ -48,7 +48,9 @@ FORMATS = (
     RobotFormat(
         name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf", writer="._urdf_write:write_urdf"
     ),
-    RobotFormat(name="SDF", root="sdf", suffixes=(".sdf", ".world"), reader="._sdf_read:read_sdf"),
+    RobotFormat(
+        name="SDF", root="sdf", suffixes=(".sdf", ".world"), reader="._sdf_read:read_sdf", writer="._sdf_write:write_sdf"
+    ),
 )
 """All formats; one is added by a row here."""
 
