@@ -82,8 +82,8 @@ class _Writer:
         inertial.add("pose", numbers((*body.inertia.com, 0.0, 0.0, 0.0)))
         inertial.add("mass", numbers([body.inertia.mass]))
         tensor = inertial.add("inertia")
-        for key, x in zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), body.inertia.tensor, strict=True):
-            tensor.add(key, numbers([x]))
+        for key, moment in zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), body.inertia.tensor, strict=True):
+            tensor.add(key, numbers([moment]))
         self._water(body, inertial)
         for k, look in enumerate(body.visual):
             self._visual(link, body, look, k)
