@@ -252,9 +252,10 @@ def units_note(findings: Findings, model: Model, at: Element) -> None:
     """
     mass = sum(body.inertia.mass for body in model.bodies)
     size = max(_reach(model), max((_size(body) for body in model.bodies), default=0.0))
-    if not mass or not size or LIGHTEST * size**3 <= mass <= DENSEST * size**3:
+    density = mass / size / size / size if size else 0.0
+    if not density or LIGHTEST <= density <= DENSEST:
         return
-    heavy = mass > DENSEST * size**3
+    heavy = density > DENSEST
     meant = "in grams, or lengths in another unit than metres" if heavy else "or are lengths in millimetres"
     what = f"{plain(mass)} kg within {size:.3g} m, {'denser than any metal' if heavy else 'lighter than air'}"
     findings.note("guessed", at, f"robot {model.name!r}", what, f"taken as kg and m; are masses {meant}?")

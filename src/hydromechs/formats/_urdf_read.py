@@ -126,7 +126,7 @@ class _Urdf:
     def _base(self) -> str:
         """The root of the tree, with faults for several and for rings."""
         roots = [name for name in self.links if name not in self.parent]
-        if len(roots) > 1:
+        if len(roots) > 1 and not self.findings.faults:  # else they follow from joints that connect nothing
             listed = ", ".join(f"{name!r} (line {self.links[name].line})" for name in roots[:10])
             more = ", ..." if len(roots) > 10 else ""
             remedy = "connect them with joints, fixed ones to one root, or split the file"
