@@ -89,6 +89,7 @@ _LATER = {
     "load_scenario": ".library",
     "save_scenario": ".formats",
     # read files with pydantic and yaml, which take long to import
+    "from_fossen": ".formats",
     "load": ".library",
     "load_plant": ".library",
     "save": ".formats",
@@ -144,6 +145,7 @@ __all__ = [
     "flow_force",
     "forward_dynamics",
     "frame_pose",
+    "from_fossen",
     "integrate",
     "inverse_dynamics",
     "jacobian",

@@ -2,6 +2,7 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
+from ._fossen import from_fossen
 from ._model_entries import json_schema
 from ._read import load_file, loads
 from ._write import dumps, save
@@ -21,6 +22,7 @@ __all__ = [
     "documentation_table",
     "dumps",
     "dumps_scenario",
+    "from_fossen",
     "is_scenario_file",
     "json_schema",
     "load_file",
