@@ -90,6 +90,7 @@ _LATER = {
     "save_scenario": ".formats",
     # read files with pydantic and yaml, which take long to import
     "from_fossen": ".formats",
+    "import_file": ".formats",
     "load": ".library",
     "load_plant": ".library",
     "save": ".formats",
@@ -146,6 +147,7 @@ __all__ = [
     "forward_dynamics",
     "frame_pose",
     "from_fossen",
+    "import_file",
     "integrate",
     "inverse_dynamics",
     "jacobian",

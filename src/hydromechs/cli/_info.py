@@ -15,6 +15,7 @@ from hydromechs.model import Hydro, HydroModel, Model, joints
 from hydromechs.scenario import Scenario, start_names
 from hydromechs.simulation import Beginning, Plant
 
+from ._convert import print_notes
 from ._tables import table_of
 
 __all__ = ["Totals", "info", "print_commands", "print_info", "print_scenario_info", "totals"]
@@ -72,13 +73,17 @@ def info(source: str, console: Console, *, sources: bool = False) -> None:
         console: Where to print.
         sources: Whether to list where the numbers come from.
     """
-    from hydromechs.formats import is_scenario_file
+    from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
 
     if source not in names() and (source in scenario_names() or is_scenario_file(source)):
         scenario = load_scenario(source)
         print_scenario_info(scenario, console, sources=sources)
         print_commands(scenario.known_plant, scenario.known_start.q, console)
+    elif is_robot_file(source):
+        imported = import_file(source)
+        print_info(imported.model, console, sources=sources)
+        print_notes(imported, console)
     else:
         print_info(load(source), console, sources=sources)
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hydromechs.errors import ModelError, words_of
 
+from ._convert import convert
 from ._missions import bench_missions, study_missions
 from ._stiffness import study_stiffness
 from ._tables import print_report
@@ -456,6 +457,7 @@ study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
 )
 app.add_typer(study, name="study")
+app.command()(convert)
 bench.command("missions")(bench_missions)
 study.command("missions")(study_missions)
 study.command("stiffness")(study_stiffness)

@@ -1,4 +1,4 @@
-"""Model files and scenario files: native YAML, read and written without loss, and their JSON Schemas."""
+"""Model files and scenario files: native YAML, read and written without loss, their JSON Schemas; robots of other programs."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
@@ -9,9 +9,18 @@ from ._write import dumps, save
 from ._yaml import is_scenario_file
 
 _LATER = {  # need the simulation, which takes longer to import than a model needs
+    "FORMATS": "._robots",
+    "ImportOptions": "._imported",
+    "Imported": "._imported",
+    "Note": "._imported",
+    "convert_file": "._convert_file",
     "documentation_table": "._documentation",
+    "dumps_robot": "._robots",
     "dumps_scenario": "._scenario_write",
+    "import_file": "._robots",
+    "is_robot_file": "._robots",
     "load_scenario_file": "._scenario_read",
+    "loads_robot": "._robots",
     "loads_scenario": "._scenario_read",
     "save_scenario": "._scenario_write",
     "scenario_json_schema": "._scenario_entries",
@@ -19,15 +28,24 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
 }
 
 __all__ = [
+    "FORMATS",
+    "ImportOptions",
+    "Imported",
+    "Note",
+    "convert_file",
     "documentation_table",
     "dumps",
+    "dumps_robot",
     "dumps_scenario",
     "from_fossen",
+    "import_file",
+    "is_robot_file",
     "is_scenario_file",
     "json_schema",
     "load_file",
     "load_scenario_file",
     "loads",
+    "loads_robot",
     "loads_scenario",
     "save",
     "save_scenario",

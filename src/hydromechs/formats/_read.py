@@ -18,6 +18,7 @@ from ._convert import build, fields_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._model_entries import BodyEntry, Header, WorldEntry
+from ._robots import import_file, is_robot_file, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
 
 __all__ = ["load_file", "loads"]
@@ -26,7 +27,9 @@ AnEntry = TypeVar("AnEntry", bound=Entry)
 
 
 def load_file(path: str | Path) -> Model:
-    """Read a model file. Joints whose classes it names are stand-ins (`scenario.JointSpec`): reading runs no code.
+    """Read a model file, or a robot description of another program (`import_file` tells more of it).
+
+    Joints whose classes a model file names are stand-ins (`scenario.JointSpec`): reading runs no code.
 
     Args:
         path: The file; meshes and classes that it names are looked for relative to its folder.
@@ -35,6 +38,8 @@ def load_file(path: str | Path) -> Model:
         The model; every fault of the file is listed in one `ModelError`.
     """
     path = Path(path)
+    if is_robot_file(path):
+        return warned(import_file(path)).model
     text = read_text(path, "model", ModelError)
     return loads(text, str(path), path.parent)
 

@@ -16,6 +16,7 @@ from hydromechs.model.code import JointSpec
 from . import _model_entries  # noqa: F401 how a file writes the classes of a model
 from ._convert import written
 from ._emit import Block, Rows, emit
+from ._robots import dumps_robot, is_robot_file
 
 __all__ = ["dumps", "save"]
 
@@ -25,8 +26,12 @@ def save(model: Model, path: str | Path) -> None:
 
     Args:
         model: The model.
-        path: The file. Meshes are named in it as the model names them, and not copied.
+        path: The file: YAML, or by its ending the format of another program (".urdf"), in whose first comment stands what it
+            does not carry. Meshes are named in it as the model names them, and not copied.
     """
+    if is_robot_file(path):
+        replace_file(dumps_robot(model, Path(path).suffix), path)
+        return
     check_suffix(path, "model")
     replace_file(dumps(model, Path(path).parent), path)
 

@@ -1,0 +1,73 @@
+"""`hydromechs convert`, and the list of what an import left out, guessed or mended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from ._tables import table_of
+
+if TYPE_CHECKING:
+    from hydromechs.formats import Imported
+
+__all__ = ["convert", "print_notes"]
+
+
+def convert(
+    source: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF), a model file or a library model.")],
+    out: Annotated[str, typer.Argument(help="The file to write; its ending tells the format: .yaml, .urdf, ...")],
+    package: Annotated[
+        list[str] | None, typer.Option(help="NAME=FOLDER of a package that package://NAME stands for; may be repeated.")
+    ] = None,
+    folder: Annotated[
+        list[str] | None, typer.Option(help="Folder outside that of the file that meshes may come from; may be repeated.")
+    ] = None,
+    base: Annotated[str, typer.Option(help="How the root moves where the file does not say: auto, free or fixed.")] = "auto",
+    placeholders: Annotated[bool, typer.Option("--placeholders", help="Small boxes for meshes that are missing.")] = False,
+) -> None:
+    """Write a model in another format; what was left out, guessed or mended is listed, and stands in the file."""
+    from hydromechs.formats import convert_file, is_robot_file
+
+    options: dict[str, Any] = {}
+    if is_robot_file(source):
+        options = {
+            "packages": dict(_pair(text) for text in package or []),
+            "folders": folder or [],
+            "base": base,
+            "placeholders": placeholders,
+        }
+        imported = convert_file(source, out, **options)
+        print_notes(imported, Console())
+    else:
+        from hydromechs.formats import save
+        from hydromechs.library import load
+
+        save(load(source), out)
+    print(f"wrote {out}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, folder = text.partition("=")
+    if not equals or not name or not folder:
+        raise typer.BadParameter(f"{text!r} must be NAME=FOLDER", param_hint="--package")
+    return name, folder
+
+
+def print_notes(imported: Imported, console: Console) -> None:
+    """Print what an import left out, guessed or mended.
+
+    Args:
+        imported: What was imported.
+        console: Where to print.
+    """
+    if not imported.notes:
+        console.print(Text("nothing was left out, guessed or mended"))
+        return
+    table = table_of(">line", "what", "value", "", "done")
+    for note in imported.notes:
+        cells = ("" if note.line is None else str(note.line), note.element, note.value, note.kind, note.done)
+        table.add_row(*map(Text, cells))
+    console.print(table)

@@ -1,0 +1,204 @@
+"""What an import gives: the model, what acts on it, and a list of everything that was left out, guessed or mended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from hydromechs.errors import Fault, ModelError
+from hydromechs.model import Model
+
+from ._xml import Element
+
+if TYPE_CHECKING:
+    from hydromechs.model.component import Component
+
+__all__ = ["Findings", "ImportOptions", "Imported", "Note"]
+
+Kind = Literal["left out", "guessed", "mended"]
+"""What a note is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something in a file that the model does not have as the file says it."""
+
+    kind: Kind
+    """Left out: the model does not have it. Guessed: the file does not say it. Mended: the file says what cannot be."""
+    element: str
+    """What it is about, as "joint 'elbow'"."""
+    value: str
+    """What the file has there, as "mimic of 'knee'"; empty where it has nothing."""
+    done: str
+    """What was done, as "the joint moves by itself"."""
+    line: int | None = None
+    """Line of the file, from 1."""
+    file: str = ""
+    """The file, where it is not the one that was asked for."""
+
+    def __str__(self) -> str:
+        where = "" if self.line is None else f"line {self.line}: "
+        value = f": {self.value}" if self.value else ""
+        return f"{self.file + ', ' if self.file else ''}{where}{self.element}{value}; {self.kind}: {self.done}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A robot that was read from a file of another program."""
+
+    model: Model
+    """The mechanism."""
+    notes: tuple[Note, ...] = ()
+    """What was left out, guessed or mended, in the order of the file."""
+    components: tuple[Component, ...] = ()
+    """Actuators that the file has."""
+    format: str = ""
+    """Format of the file: "URDF", "SDF", "MJCF"."""
+    source: str = ""
+    """The file."""
+    joint_bodies: Mapping[str, str] = field(default_factory=dict)
+    """Joints of the file by name, and the body that each carries: the name of the joint here."""
+
+    def summary(self) -> str:
+        """How many notes there are of each kind, in words; empty where there is none."""
+        counts = {kind: sum(n.kind == kind for n in self.notes) for kind in ("left out", "guessed", "mended")}
+        return ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What a user says about a file besides the file."""
+
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Folder of each package that `package://name/` or `model://name/` stands for."""
+    folders: tuple[str, ...] = ()
+    """Folders outside that of the file from which meshes and further files may come; they are looked through, too."""
+    base: Literal["auto", "free", "fixed"] = "auto"
+    """How the root moves in the world where the file does not say; "auto": free where it has mass."""
+    placeholders: bool = False
+    """Whether a mesh that is missing becomes a small box, listed; otherwise it is a fault."""
+
+
+class Findings:
+    """Collects the faults and the notes of one file on the way to its model."""
+
+    def __init__(self, source: str, options: ImportOptions | None = None) -> None:
+        self.source, self.options = source, options or ImportOptions()
+        self.faults: list[Fault] = []
+        self.notes: list[Note] = []
+
+    def fault(self, at: Element | None, text: str, value: object = None, remedy: str = "") -> None:
+        """Add a fault: what is wrong in one sentence, and what to do.
+
+        Args:
+            at: The element that is wrong, for its line.
+            text: What is wrong there, with the names and the value.
+            value: What was given.
+            remedy: What to do.
+        """
+        words = f"{text}; {remedy}" if remedy else text
+        if at is not None and at.file and at.file != self.source:
+            words = f"{at.file}: {words}"
+        self.faults.append(Fault((), words, value, remedy=remedy, line=None if at is None else at.line))
+
+    def note(self, kind: Kind, at: Element | None, element: str, value: str, done: str) -> None:
+        """Add a note; see `Note`.
+
+        Args:
+            kind: What it is about.
+            at: The element, for its line.
+            element: Its name, as "joint 'elbow'".
+            value: What the file has there.
+            done: What was done.
+        """
+        file = "" if at is None or at.file == self.source else at.file
+        self.notes.append(Note(kind, element, value, done, None if at is None else at.line, file))
+
+    def left_out(self, at: Element, element: str, value: str, done: str = "not represented here") -> None:
+        """Note something that the model does not have."""
+        self.note("left out", at, element, value, done)
+
+    def unknown(self, parent: Element, known: Iterable[str], owner: str) -> None:
+        """Note the children of an element that a reader does not know.
+
+        Args:
+            parent: The element.
+            known: Names of the children that it knows.
+            owner: What the element is, as "link 'arm'".
+        """
+        known = set(known)
+        for child in parent.children:
+            if child.tag not in known:
+                self.left_out(child, owner, f"<{child.tag}>{_short(child)}")
+
+    def unknown_attributes(self, element: Element, known: Iterable[str], owner: str) -> None:
+        """Note the attributes of an element that a reader does not know.
+
+        Args:
+            element: The element.
+            known: Names of the attributes that it knows.
+            owner: What the element is, as "link 'arm'".
+        """
+        for name in element.attributes.keys() - set(known):
+            self.left_out(element, owner, f"{name}={element.attributes[name]!r} of <{element.tag}>")
+
+    def numbers(self, text: str | None, n: int, at: Element, label: str, default: tuple[float, ...]) -> tuple[float, ...]:
+        """A row of finite numbers in a text; the default where there is none, with a fault where it is no such row.
+
+        Args:
+            text: What the file has, None for nothing.
+            n: How many numbers there must be.
+            at: The element, for its line.
+            label: What they are, as "joint 'elbow': origin xyz".
+            default: What to take where there is nothing.
+        """
+        if text is None:
+            return default
+        words = text.replace(",", " ").split() if n > 1 else [text]
+        try:
+            row = tuple(map(_float, words))
+        except ValueError:
+            row = ()
+        must = "a finite number" if n == 1 else f"{n} finite numbers"
+        if len(row) != n or not all(map(math.isfinite, row)):
+            self.fault(at, f"{label} is {text[:80]!r}, must be {must}", text)
+            return default
+        return row
+
+    def number(self, text: str | None, at: Element, label: str, default: float) -> float:
+        """One finite number; see `numbers`."""
+        return self.numbers(text, 1, at, label, (default,))[0]
+
+    def raise_faults(self) -> None:
+        """Raise `ModelError` where there are faults."""
+        if self.faults:
+            ordered = sorted(self.faults, key=lambda fault: fault.line or 0)
+            raise ModelError(self.source, {str(fault): fault for fault in ordered}.values())
+
+    def finish(self, model: Model, **fields: Any) -> Imported:
+        """What was imported: a model and the notes, in the order of the file.
+
+        Args:
+            model: The model.
+            fields: The others of `Imported`.
+        """
+        notes = sorted(self.notes, key=lambda note: note.line or 0)
+        return Imported(model=model, notes=tuple(dict.fromkeys(notes)), source=self.source, **fields)
+
+
+def _float(text: str) -> float:
+    """A number as C reads one; Python would take `1_000` and other scripts' digits, too."""
+    text = text.strip()
+    if "_" in text or not text.isascii():
+        raise ValueError(text)
+    return float(text)
+
+
+def _short(element: Element) -> str:
+    """What an element has, cut to a line."""
+    parts = [f"{k}={v!r}" for k, v in element.attributes.items()]
+    parts += [repr(element.text)] if element.text else []
+    text = ", ".join(parts)
+    return f" {text[:100]}{' ...' if len(text) > 100 else ''}" if text else ""

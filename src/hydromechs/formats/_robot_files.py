@@ -1,0 +1,127 @@
+"""Paths of meshes and further files that a robot description names: held within its folder unless more is allowed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from ._imported import ImportOptions
+
+__all__ = ["Lookup", "Missing", "RobotFiles"]
+
+SCHEMES = ("package", "model", "file", "http", "https", "data", "fuel")
+"""What a path may begin with, before `://`."""
+LEVELS = 8
+"""How many folders up from the file a package is looked for, as ROS packages lie around their `urdf` folder."""
+
+
+class Missing(ValueError):
+    """A file that is not there or must not be read; the text says which, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A file that was found."""
+
+    path: Path
+    """Absolute path."""
+    written: str
+    """How the description names it."""
+
+
+class RobotFiles:
+    """Finds the files that a description in a folder names.
+
+    A relative path starts at the folder. `package://name/rest` and `model://name/rest` are looked for in the folder of that
+    package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest` or, in a
+    folder that is called `name`, as `rest`. Only what is found below an allowed folder, the file's own folder or a package of
+    that name is taken; links are followed before that is looked at.
+    """
+
+    def __init__(self, folder: str | Path, options: ImportOptions) -> None:
+        self.folder = Path(os.path.realpath(folder))
+        self.options = options
+        self.allowed = [Path(os.path.realpath(f)) for f in options.folders]
+        self.packages = {name: Path(os.path.realpath(f)) for name, f in options.packages.items()}
+
+    def find(self, written: str) -> Lookup:
+        """The file that a description names, or `Missing`.
+
+        Args:
+            written: The path or address, as the description has it.
+        """
+        scheme, separator, rest = written.partition("://")
+        if "\0" in written or not written.strip():
+            raise Missing(f"the file name is {written!r}; give a path")
+        if not separator or scheme not in SCHEMES:
+            return self._relative(written, written)
+        if scheme == "file":
+            return self._relative(written, unquote(rest))
+        if scheme in ("package", "model"):
+            return self._package(written, unquote(rest))
+        raise Missing(f"the file {written!r} is on the network, which is not read; put it next to the description")
+
+    def _relative(self, written: str, path: str) -> Lookup:
+        path = path.replace("\\", "/")
+        tried = []
+        for root in (self.folder, *self.allowed):
+            found = Path(os.path.realpath(root / path))
+            tried.append(str(found))
+            if _is_file(found):
+                if any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
+                    return Lookup(found, written)
+                remedy = f"allow it with folders=[{str(found.parent)!r}], or put the file there"
+                raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
+        raise Missing(
+            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or name its folder in folders="
+        )
+
+    def _package(self, written: str, rest: str) -> Lookup:
+        name, _, inside = rest.replace("\\", "/").partition("/")
+        roots = list(self._package_roots(name))
+        tried = []
+        for root in roots:
+            found = Path(os.path.realpath(root / inside))
+            tried.append(str(found))
+            if _is_file(found):
+                if found.is_relative_to(root):
+                    return Lookup(found, written)
+                raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
+        remedy = f"say where the package is: packages={{{name!r}: 'folder'}}"
+        raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
+
+    def _package_roots(self, name: str) -> Iterator[Path]:
+        """Folders that may be the package, the likeliest first."""
+        if name in self.packages:
+            yield self.packages[name]
+            return
+        if name in ("", ".", ".."):
+            return
+        around = [*self.allowed, self.folder, *list(self.folder.parents)[:LEVELS]]
+        for folder in around:
+            if folder.name == name:
+                yield folder
+            if _is_folder(folder / name):
+                yield Path(os.path.realpath(folder / name))
+
+
+def _listed(paths: list[str]) -> str:
+    shown = [repr(path) for path in dict.fromkeys(paths)]
+    return ", ".join(shown[:4]) + (", ..." if len(shown) > 4 else "")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

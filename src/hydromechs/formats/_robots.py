@@ -1,0 +1,141 @@
+"""Robot descriptions of other programs: one table of formats, which file is which, and how it is read and written."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from hydromechs.errors import Fault, ModelError, UnsupportedFeature
+from hydromechs.model import Model
+
+from ._imported import Findings, Imported, ImportOptions
+from ._robot_files import RobotFiles
+from ._xml import Element, parse_xml, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FORMATS", "RobotFormat", "dumps_robot", "import_file", "is_robot_file", "loads_robot", "warned"]
+
+Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
+"""Reads a document: its first element, where faults and notes go, where its files are."""
+Writer: TypeAlias = Callable[[Model], str]
+"""Writes a model: the text of a file, in whose first comment stands what it does not carry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotFormat:
+    """A format of robot descriptions."""
+
+    name: str
+    """Its name."""
+    root: str
+    """The first element of its files, which tells what a file is."""
+    suffixes: tuple[str, ...]
+    """How its files end; a model is written in the format of its file's name."""
+    reader: str
+    """Module and function that read it, a `Reader`, as "._urdf_read:read_urdf"."""
+    writer: str = ""
+    """Module and function that write it, a `Writer`; empty where there is none."""
+
+
+FORMATS = (RobotFormat(name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf"),)
+"""All formats; one is added by a row here."""
+
+SUFFIXES = (".urdf", ".sdf", ".world", ".xml", ".mjcf")
+"""Endings of files that are read as robot descriptions."""
+
+
+def is_robot_file(path: str | os.PathLike) -> bool:
+    """Whether a file's name says that it is a robot description of another program."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def import_file(
+    path: str | os.PathLike,
+    *,
+    packages: Mapping[str, str] | None = None,
+    folders: tuple[str, ...] | list[str] = (),
+    base: Literal["auto", "free", "fixed"] = "auto",
+    placeholders: bool = False,
+) -> Imported:
+    """Read a robot description of another program, with a list of what was left out, guessed or mended.
+
+    Args:
+        path: The file, URDF, SDF or MJCF; its first element tells which.
+        packages: Folder of each package that `package://name/` or `model://name/` stands for.
+        folders: Folders outside that of the file from which meshes and further files may come.
+        base: How the root moves in the world where the file does not say; "auto": free where it has mass.
+        placeholders: Whether a mesh that is missing becomes a small box, listed; otherwise it is a fault.
+
+    Returns:
+        The model, its actuators and the notes; every fault of the file is listed in one `ModelError`.
+    """
+    if base not in ("auto", "free", "fixed"):
+        raise ValueError(f"base is {base!r}, must be 'auto', 'free' or 'fixed'")
+    options = ImportOptions(packages=dict(packages or {}), folders=tuple(folders), base=base, placeholders=placeholders)
+    return _read(read_bytes(path), os.fspath(path), Path(path).parent, options)
+
+
+def loads_robot(
+    text: str | bytes,
+    source: str = "<text>",
+    folder: str | os.PathLike = ".",
+    options: ImportOptions | None = None,
+) -> Imported:
+    """Read a robot description from its text; see `import_file`.
+
+    Args:
+        text: XML.
+        source: Name of the text in messages.
+        folder: Where relative paths of meshes start.
+        options: What a user says besides the file.
+    """
+    return _read(text, source, Path(folder), options or ImportOptions())
+
+
+def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -> Imported:
+    root = parse_xml(raw, source)
+    for form in FORMATS:
+        if form.root == root.tag:
+            read: Reader = _named(form.reader)
+            try:
+                return read(root, Findings(source, options), RobotFiles(folder, options))
+            except ModelError as error:
+                raise error if error.source == source else ModelError(source, error.faults) from None
+    known = ", ".join(f"<{form.root}> ({form.name})" for form in FORMATS)
+    text = f"the file begins with <{root.tag}>, which is no robot description that is known here; known are {known}"
+    raise ModelError(source, [Fault((), text, line=root.line)])
+
+
+def warned(imported: Imported) -> Imported:
+    """What was imported, after a warning that says how much of the file is not as it stands there."""
+    if imported.notes:
+        more = f"hydromechs.import_file({imported.source!r}).notes and `hydromechs info` list them"
+        warnings.warn(f"{imported.source}: {imported.summary()}; {more}", stacklevel=4)
+    return imported
+
+
+def dumps_robot(model: Model, suffix: str) -> str:
+    """The text of a model in the format of a file's ending; what it does not carry is listed in its first comment.
+
+    Args:
+        model: The model.
+        suffix: Ending of the file, as ".urdf".
+    """
+    for form in FORMATS:
+        if suffix.lower() in form.suffixes and form.writer:
+            write: Writer = _named(form.writer)
+            return write(model)
+    known = ", ".join(s for form in FORMATS if form.writer for s in form.suffixes)
+    raise UnsupportedFeature(f"a model cannot be written as {suffix!r}; give a name that ends in .yaml, {known}")
+
+
+def _named(where: str) -> Callable:
+    module, _, name = where.partition(":")
+    return getattr(import_module(module, __package__), name)

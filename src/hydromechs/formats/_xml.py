@@ -1,0 +1,157 @@
+"""XML text to elements with line numbers. Files are untrusted: no document types, no entities, limits of size and depth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
+
+from hydromechs.errors import Fault, ModelError
+
+__all__ = ["Element", "parse_xml", "read_bytes"]
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes of a robot description; the meshes are in files of their own."""
+MOST_ELEMENTS = 500_000
+"""Elements of a file."""
+DEEPEST = 100
+"""Levels of nesting."""
+
+
+@dataclass(slots=True)
+class Element:
+    """One element of an XML file."""
+
+    tag: str
+    """Its name, without the prefix of a namespace."""
+    line: int
+    """Line of the file, from 1."""
+    attributes: dict[str, str] = field(default_factory=dict)
+    """Its attributes, as they are written."""
+    children: list[Element] = field(default_factory=list)
+    """Elements within it, in the order of the file."""
+    text: str = ""
+    """Its text, without that of its children."""
+    file: str = ""
+    """The file that it stands in."""
+
+    def all(self, *tags: str) -> list[Element]:
+        """Children with one of some names."""
+        return [child for child in self.children if child.tag in tags]
+
+    def first(self, tag: str) -> Element | None:
+        """The first child of a name, or None."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def walk(self) -> Iterator[Element]:
+        """The element and all within it, in the order of the file."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.children)
+
+
+def read_bytes(path: str | os.PathLike) -> bytes:
+    """The bytes of a robot description, within the limit of size.
+
+    Args:
+        path: The file.
+    """
+    path = Path(path)
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no model file {str(path)!r}; give the path of a file") from None
+    except IsADirectoryError:
+        raise ModelError(str(path), ["this is a folder; give the path of a file"]) from None
+    except (OSError, ValueError) as error:  # no permission, a path with a null character
+        raise ModelError(str(path), [f"the file cannot be read: {error}"]) from None
+    if len(raw) > LARGEST_FILE:
+        raise ModelError(str(path), [f"the file has more than {LARGEST_FILE // 2**20} MiB; put meshes into files of their own"])
+    return raw
+
+
+def parse_xml(raw: str | bytes, source: str) -> Element:
+    """The first element of an XML text, with all within it.
+
+    Args:
+        raw: The text, or its bytes in the encoding that it says.
+        source: Name of the text in messages.
+
+    Returns:
+        The root; `ModelError` with the line where the text is not XML or is not safe to read.
+    """
+    return _Parser(source).parsed(raw)
+
+
+class _Parser:
+    """Builds the elements of one text."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.texts: list[list[str]] = []
+        self.count = 0
+        self.expat = expat.ParserCreate()
+        self.expat.buffer_text = True
+        self.expat.StartElementHandler = self._start
+        self.expat.EndElementHandler = self._end
+        self.expat.CharacterDataHandler = self._characters
+        self.expat.StartDoctypeDeclHandler = self._doctype
+        self.expat.EntityDeclHandler = self._entity
+        self.expat.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+
+    def parsed(self, raw: str | bytes) -> Element:
+        try:
+            self.expat.Parse(raw, True)
+        except expat.ExpatError as error:
+            what = expat.ErrorString(error.code)
+            where = f"in column {error.offset + 1}: {what}"
+            if self.open and "tag" in what:
+                where += f"; <{self.open[-1].tag}> of line {self.open[-1].line} is open here"
+            self._refuse(error.lineno, f"the text is not XML, {where}; mend it there or just before")
+        except ModelError:
+            raise
+        except (ValueError, LookupError, UnicodeError) as error:  # an encoding that does not exist
+            self._refuse(1, f"the text cannot be read: {error}; save the file as UTF-8")
+        if self.root is None:
+            self._refuse(1, "the file has no element; it is empty")
+        return self.root
+
+    def _refuse(self, line: int, text: str) -> NoReturn:
+        raise ModelError(self.source, [Fault((), text, line=line)])
+
+    def _doctype(self, name: str, *_: object) -> None:
+        remedy = "delete the <!DOCTYPE ...> and write out what it stands for"
+        self._refuse(self.expat.CurrentLineNumber, f"the file declares a document type, {name!r}, which is not read; {remedy}")
+
+    def _entity(self, name: str, *_: object) -> None:
+        self._refuse(self.expat.CurrentLineNumber, f"the file declares the entity {name!r}; write out what it stands for")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        line = self.expat.CurrentLineNumber
+        self.count += 1
+        if len(self.open) >= DEEPEST:
+            self._refuse(line, f"<{name}> is nested more than {DEEPEST} levels deep; a robot needs a dozen")
+        if self.count > MOST_ELEMENTS:
+            self._refuse(line, f"the file has more than {MOST_ELEMENTS} elements; split it")
+        element = Element(name.rpartition(":")[2], line, attributes, file=self.source)
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+        self.texts.append([])
+
+    def _end(self, name: str) -> None:
+        self.open.pop().text = "".join(self.texts.pop()).strip()
+
+    def _characters(self, text: str) -> None:
+        if self.texts:
+            self.texts[-1].append(text)
