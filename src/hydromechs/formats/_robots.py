@@ -44,7 +44,10 @@ class RobotFormat:
     """Module and function that write it, a `Writer`; empty where there is none."""
 
 
-FORMATS = (RobotFormat(name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf"),)
+FORMATS = (
+    RobotFormat(name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf"),
+    RobotFormat(name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf"),
+)
 """All formats; one is added by a row here."""
 
 SUFFIXES = (".urdf", ".sdf", ".world", ".xml", ".mjcf")
