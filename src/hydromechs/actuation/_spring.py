@@ -9,6 +9,7 @@ import numpy as np
 
 from hydromechs.model import Model, joints
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Values, mode_of
+from hydromechs.spatial import cross
 from hydromechs.values import Finite, Positive, check_fields
 
 __all__ = ["JointRotor", "JointSpring"]
@@ -54,12 +55,17 @@ class JointSpring(Component):
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
         """That of the spring."""
-        return (mode_of(f"spring of joint {self.joint!r}", self.stiffness, 0.0, mobility.joint(model.joint_part(self.joint).v)),)
+        return (
+            mode_of(f"spring of joint {self.joint!r}", self.stiffness, 0.0, mobility.joint(model.joint_part(self.joint).v)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointRotor(Component):
-    """A rotor that turns with a joint and is part of no body: its inertia is added on the diagonal of the mass matrix."""
+    """Inertia that a joint's velocities feel besides that of bodies, as of geared rotors: a on the diagonal of the mass matrix.
+
+    In a free joint it resists the acceleration of the origin, a (v̇ + ω × v), and that of the rotation, a ω̇, and has no weight.
+    """
 
     kind = "joint_rotor"
     cause = "drives"
@@ -67,7 +73,7 @@ class JointRotor(Component):
     joint: str
     """Name of the joint."""
     inertia: Positive
-    """Inertia as the joint feels it, N² J of a geared rotor [kg·m² or kg]."""
+    """Inertia a as the joint feels it, N² J of a geared rotor [kg·m² or kg]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -78,10 +84,14 @@ class JointRotor(Component):
         return f"{self.joint}.rotor"
 
     def check(self, model: Model) -> None:
-        """The joint must be there, and not be free: a rotor turns against what carries the joint."""
-        if isinstance(model.joint_part(self.joint).joint, joints.Free):
-            raise ValueError(f"rotor of joint {self.joint!r}: the joint is free; add the inertia to the body")
+        """The joint must be there."""
+        model.joint_part(self.joint)
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The inertia."""
-        return Action(armature=[(now.joint(self.joint).part.v, self.inertia)])
+        """The inertia; in a free joint also what the turning of its axes adds, which does no work."""
+        joint = now.joint(self.joint)
+        forces = []
+        if isinstance(joint.part.joint, joints.Free):
+            v, w = joint.v[:3], joint.v[3:]
+            forces = [joint.force(np.concatenate([-self.inertia * cross(w, v), np.zeros(3)]))]
+        return Action(joint_forces=forces, armature=[(joint.part.v, self.inertia)])

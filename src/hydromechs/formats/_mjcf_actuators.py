@@ -85,7 +85,11 @@ def _read(
         limit = min(limit, abs(gear * gain) * ctrl)
         drive: drives.Drive = drives.Torque(limit=limit)
         if gear * gain != 1.0:
-            _note(item, f"gear {gear:g}" + (f", gain {gain:g}" if gain != 1.0 else ""), f"its command is the force in the joint, {gear * gain:g} times ctrl")
+            _note(
+                item,
+                f"gear {gear:g}" + (f", gain {gain:g}" if gain != 1.0 else ""),
+                f"its command is the force in the joint, {gear * gain:g} times ctrl",
+            )
     else:
         drive = drives.Servo(stiffness=gear * gear * stiffness, damping=gear * gear * damping, limit=limit)
         if gear != 1.0:
@@ -93,7 +97,12 @@ def _read(
         if stiffness == 0.0:
             _note(item, "a velocity servo", "a servo without stiffness: its command is the rate of its target")
         elif math.isfinite(ctrl):
-            item.document.findings.left_out(item.place("ctrlrange"), item.label, f"ctrlrange={item.text('ctrlrange')!r}", "the target has no limits but the joint's")
+            item.document.findings.left_out(
+                item.place("ctrlrange"),
+                item.label,
+                f"ctrlrange={item.text('ctrlrange')!r}",
+                "the target has no limits but the joint's",
+            )
     out[joint] = JointDrive(joint=joint, drive=drive)
     return ""
 
@@ -109,7 +118,9 @@ def _gains(item: Item) -> tuple[float, float, float] | str:
     if item.tag == "position":
         kp, kv = item.number("kp", 1.0), item.number("kv", 0.0)
         if item.number("dampratio", 0.0):
-            item.document.findings.left_out(item.place("dampratio"), item.label, f"dampratio={item.text('dampratio')!r}", "no damping; give kv")
+            item.document.findings.left_out(
+                item.place("dampratio"), item.label, f"dampratio={item.text('dampratio')!r}", "no damping; give kv"
+            )
         return ("its gains are below 0") if kp < 0.0 or kv < 0.0 else (kp, kp, kv)
     if item.tag == "velocity":
         kv = item.number("kv", 1.0)

@@ -105,7 +105,9 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
     if kind == "mesh":
         if name not in meshes:
             known = ", ".join(meshes) or "none"
-            document.findings.fault(item.element, f"{item.label}: there is no mesh {name!r} in <asset>; there are {known}", name)
+            document.findings.fault(
+                item.element, f"{item.label}: there is no mesh {name!r} in <asset>; there are {known}", name
+            )
             return None
         geom.mesh = meshes[name]
     elif not _sized(geom, within):
@@ -194,16 +196,23 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
     touching, seen = [], []
     for geom in geoms:
         item = geom.item
-        touches = any([item.number(name, 1.0) != 0.0 for name in ("contype", "conaffinity")])
-        rgba = item.row("rgba", 4, 4) or colors.get(item.text("material"), (0.5, 0.5, 0.5, 1.0))
-        item.text("material")
+        types = {item.number(name, 1.0) for name in ("contype", "conaffinity")}
+        touches = types != {0.0}
+        material = item.text("material")
+        if material and material not in colors:
+            item.document.findings.left_out(
+                item.place("material"), item.label, f"material={material!r}", "there is none of that name"
+            )
+        rgba = item.row("rgba", 4, 4) or colors.get(material, (0.5, 0.5, 0.5, 1.0))
         color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
         look = {"origin": geom.pose.shifted(by).origin, "color": color}
         shape = _as(shapes, geom, look)
         if touches and shape is not None:
             touching.append(shape)
         elif touches:
-            item.document.findings.left_out(item.element, item.label, f"contact of an {geom.kind}", "it is seen, and touches nothing")
+            item.document.findings.left_out(
+                item.element, item.label, f"contact of an {geom.kind}", "it is seen, and touches nothing"
+            )
         hidden = item.number("group", 0.0) > 2.0  # as MuJoCo's own viewer shows them
         seen.append((touches and shape is not None, _as(visual, geom, look | {"opacity": opacity}), hidden))
     if any(not touches for touches, _, _ in seen):
@@ -249,8 +258,8 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         given = item.row("fluidcoef", 1, 5) or ()
         blunt, slender, angular, kutta, magnus = (*given, *FLUID_COEFFICIENTS[len(given) :])
         r, half = geom.size[0], geom.size[-1]
-        axes = {"sphere": (r, r, r), "capsule": (r, r, half + r), "cylinder": (r, r, half)}.get(geom.kind, geom.size)
-        a, b, c = axes
+        a, b, c = {"sphere": (r, r, r), "capsule": (r, r, half + r), "cylinder": (r, r, half)}.get(geom.kind, geom.size)
+        axes = (a, b, c)
         areas = np.pi * np.array([b * c, a * c, a * b])
         origin = geom.pose.shifted(by).origin
         coefficients = np.maximum(blunt + slender * (areas.max() / areas - 1.0), 0.0)
@@ -259,7 +268,11 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
         lost = ", ".join(f"{what} {value:g}" for what, value in rest.items() if value)
         findings.note(
-            "guessed", item.element, item.label, "fluidshape='ellipsoid'", "added mass and drag of the ellipsoid; no volume: buoyancy is 0"
+            "guessed",
+            item.element,
+            item.label,
+            "fluidshape='ellipsoid'",
+            "added mass and drag of the ellipsoid; no volume: buoyancy is 0",
         )
         if lost:
             findings.left_out(item.element, item.label, f"fluidcoef: {lost}")

@@ -1,17 +1,18 @@
 """Joints of MJCF: those of one body in a row, as one joint of ours.
 
-MuJoCo turns a body about anchors that stand still in the body: with P the body's pose on its parent, anchors p_k and motions R_k,
+MuJoCo turns a body about anchors that stand still in it: with its pose P on the parent, anchors p_k and motions R_k,
 
     X = P · T(p_1) R_1 T(−p_1) · T(p_2) R_2 T(−p_2) · ...
 
 Here a body's origin lies on its last joint's axis. So the parts of the joint are placed at p_1, then at p_k − p_{k−1}, and
-everything on the body is seen from the last anchor. Coordinates are those of MuJoCo, `ref` included; the velocity of a free joint
-is in body axes here, in MuJoCo its linear part is in those of the world.
+everything on the body is seen from the last anchor. Coordinates are those of MuJoCo, `ref` included; the velocity of a free
+joint is in body axes here, in MuJoCo its linear part is in those of the world.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -85,16 +86,22 @@ def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
     item = items[0]
     if len(items) > 1:
         item.document.findings.fault(
-            item.element, f"body {body!r} has a free joint and {len(items) - 1} more", None, "a free joint moves all; delete the others"
+            item.element,
+            f"body {body!r} has a free joint and {len(items) - 1} more",
+            None,
+            "a free joint moves all; delete the others",
         )
-    lost = [f"{name} {item.number(name, 0.0):g}" for name in ("damping", "armature", "stiffness", "frictionloss") if item.number(name, 0.0)]
+    lost = [f"{name} {item.number(name, 0.0):g}" for name in ("damping", "stiffness", "frictionloss") if item.number(name, 0.0)]
     if lost:
-        item.document.findings.left_out(item.element, item.label, f"{', '.join(lost)} of a free joint", "the body is free of them")
+        item.document.findings.left_out(
+            item.element, item.label, f"{', '.join(lost)} of a free joint", "the body is free of them"
+        )
     for name in ("pos", "axis", "range", "limited", "type", "ref", "springref"):
         item.text(name)  # without a meaning in a free joint
     joint = joints.Free(position=tuple(pose.p), orientation=tuple(quaternion_from_matrix(pose.R)))
-    own = item.element.attributes.get("name")
-    return BodyJoint(joint=joint, anchor=np.zeros(3), names={own: body} if own else {})
+    own, armature = item.element.attributes.get("name"), item.number("armature", 0.0)
+    rotors: list[Component] = [JointRotor(joint=body, inertia=armature)] if armature > 0.0 else []
+    return BodyJoint(joint=joint, anchor=np.zeros(3), names={own: body} if own else {}, components=rotors)
 
 
 def _ball(item: Item, place: Pose, settings: Settings) -> joints.Ball:
@@ -136,9 +143,7 @@ def _one_axis(
         out.components.append(JointSpring(joint=name, stiffness=stiffness, rest=rest))
     damping, friction = _resistance(item)
     joint = joints.Revolute if kind == "hinge" else joints.Prismatic
-    return joint(
-        placement=place.origin, axis=tuple(axis), limits=limits, damping=damping, friction=friction, position=position
-    )
+    return joint(placement=place.origin, axis=tuple(axis), limits=limits, damping=damping, friction=friction, position=position)
 
 
 def _resistance(item: Item) -> tuple[float, float]:
@@ -161,13 +166,15 @@ def _stiffness(item: Item) -> float:
     return row[0]
 
 
-def _limits(item: Item, scaled, settings: Settings) -> tuple[float, float] | None:  # type: ignore[no-untyped-def]
+def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) -> tuple[float, float] | None:
     """Lowest and highest position, where the joint is limited."""
     row, limited = item.row("range", 2, 2), item.word("limited", ("true", "false", "auto"), "auto")
     if limited == "false" or row is None or (limited == "auto" and not (settings.autolimits and any(row))):
         return None
     low, high = scaled(row[0]), scaled(row[1])
     if not low < high:
-        item.document.findings.fault(item.place("range"), f"{item.label}: range is {row}, must have the lower first", row, "swap them")
+        item.document.findings.fault(
+            item.place("range"), f"{item.label}: range is {row}, must have the lower first", row, "swap them"
+        )
         return None
     return low, high

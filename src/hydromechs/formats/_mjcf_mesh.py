@@ -18,7 +18,7 @@ __all__ = ["Mesh", "read_meshes"]
 
 LARGEST = 256 * 2**20
 """Bytes of a mesh file."""
-KINDS = (".stl", ".obj")
+KINDS = (".stl", ".obj", ".msh")
 """Files of meshes that are read."""
 
 
@@ -61,7 +61,9 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     document, findings = item.document, item.document.findings
     label = f"mesh {item.text('name') or file!r}"
     if not file:
-        findings.fault(item.element, f"{label} has no file: its vertices stand in the text, or it is generated", None, "put it into a file")
+        findings.fault(
+            item.element, f"{label} has no file: its vertices stand in the text, or it is generated", None, "put it into a file"
+        )
         return None
     inner = PurePosixPath(file.replace("\\", "/"))
     path = str(PurePosixPath(settings.meshdir.replace("\\", "/")) / (inner.name if settings.strippath else inner))
@@ -79,7 +81,9 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     for name in ("smoothnormal", "maxhullvert", "content_type", "texcoord", "octree_maxdepth", "needsdf"):
         item.text(name)  # no part of the physics
     if p.any() or quat[1:].any():
-        findings.left_out(item.element, label, "refpos or refquat", "the mass is where they say; what is seen and touched is not")
+        findings.left_out(
+            item.element, label, "refpos or refquat", "the mass is where they say; what is seen and touched is not"
+        )
     if 0.0 in scale or not quat.any():
         findings.fault(item.element, f"{label}: scale is {scale}, must not be 0", scale)
         return None
@@ -88,6 +92,17 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         vertices, faces = _loaded(found)
     except Exception as error:  # a reader of others' files: anything can come
         findings.fault(item.element, f"{label}: {path!r} cannot be read: {error or type(error).__name__}", path, "save it anew")
+        return None
+    if not len(faces) and len(vertices) > 3:
+        rule, faces = "convex", np.zeros((0, 3), dtype=int)
+    if (
+        not len(vertices)
+        or not np.isfinite(vertices).all()
+        or (len(faces) and not 0 <= faces.min() <= faces.max() < len(vertices))
+    ):
+        findings.fault(
+            item.element, f"{label}: {path!r} has no triangles, or numbers that are not finite", path, "save it anew"
+        )
         return None
     vertices = (vertices * np.array(scale) - p) @ quaternion_matrix(quat / np.linalg.norm(quat))
     if np.prod(scale) < 0.0:
@@ -106,13 +121,26 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
 
 def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Vertices, shape (n, 3), and triangles, shape (m, 3), of a mesh file; no other file is opened for it."""
+    if path.suffix.lower() == ".msh":
+        return _msh(path.read_bytes())
     import trimesh  # takes long to import
 
     with open(path, "rb") as file:
         kind = path.suffix.lower()[1:]
         more: dict[str, Any] = {"skip_materials": True, "maintain_order": True} if kind == "obj" else {}
-        mesh = trimesh.load(file, file_type=kind, process=False, force="mesh", **more)
+        mesh: Any = trimesh.load(file, file_type=kind, process=False, force="mesh", **more)
     return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=int)
+
+
+def _msh(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """MuJoCo's own format: numbers of vertices, normals, texture coordinates and triangles, then these, 4 bytes a number."""
+    counts = np.frombuffer(raw, "<i4", 4).astype(int)
+    n, normals, texture, m = counts
+    if (counts < 0).any() or len(raw) != 16 + 4 * (3 * n + 3 * normals + 2 * texture + 3 * m):
+        raise ValueError("its size is not the one that its first four numbers say")
+    vertices = np.frombuffer(raw, "<f4", 3 * n, 16).reshape(-1, 3).astype(float)
+    faces = np.frombuffer(raw, "<i4", 3 * m, len(raw) - 12 * m).reshape(-1, 3).astype(int)
+    return vertices, faces
 
 
 def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +155,8 @@ def _moments(vertices: np.ndarray, faces: np.ndarray, *, positive: bool) -> tupl
     """Volume [m³], centre [m] and tensor about the centre at density 1 [m⁵] of what is within triangles.
 
     The volume is cut into pyramids from a point to the triangles; with `positive`, as MuJoCo does by default, those that
-    should be taken away are added, which changes nothing where the point sees all triangles from behind.
+    should be taken away are added, which changes nothing where the point sees all triangles from behind. The point is first
+    the centre of the triangles, which gives the centre of the volume; then that, which gives the rest.
 
     Args:
         vertices: Shape (n, 3).
@@ -154,4 +183,4 @@ def _moments(vertices: np.ndarray, faces: np.ndarray, *, positive: bool) -> tupl
     for corner in (x, y, z):
         P += np.einsum("n,ni,nj->ij", volumes, corner, corner)
     P /= 20.0  # ∫ r rᵀ dV
-    return volume, com, np.trace(P) * np.eye(3) - P
+    return float(volumes.sum()), com, np.trace(P) * np.eye(3) - P

@@ -95,7 +95,9 @@ def read_settings(document: Document) -> Settings:
         out.degrees = item.word("angle", ("degree", "radian"), "degree" if out.degrees else "radian") == "degree"
         if item.word("coordinate", ("local", "global"), "local") == "global":
             remedy = "convert the file with MuJoCo 2.3.3 or older, the last that reads it (save it with local coordinates)"
-            findings.fault(element, "<compiler>: coordinate is 'global', which is read no more, by MuJoCo neither", "global", remedy)
+            findings.fault(
+                element, "<compiler>: coordinate is 'global', which is read no more, by MuJoCo neither", "global", remedy
+            )
         out.eulerseq = item.text("eulerseq", out.eulerseq)
         if len(out.eulerseq) != 3 or out.eulerseq.strip("xyzXYZ"):
             findings.fault(element, f"<compiler>: eulerseq is {out.eulerseq!r}, must be three of xyzXYZ", out.eulerseq)
@@ -110,7 +112,16 @@ def read_settings(document: Document) -> Settings:
         out.settotalmass = item.number("settotalmass", out.settotalmass)
         out.meshdir = item.text("meshdir", item.text("assetdir", out.meshdir))
         out.strippath = item.flag("strippath", out.strippath)
-        for name in ("assetdir", "texturedir", "fitaabb", "discardvisual", "convexhull", "usethread", "fusestatic", "exactmeshinertia"):
+        for name in (
+            "assetdir",
+            "texturedir",
+            "fitaabb",
+            "discardvisual",
+            "convexhull",
+            "usethread",
+            "fusestatic",
+            "exactmeshinertia",
+        ):
             item.text(name)  # no part of the physics
     for element in document.section("option"):
         _read_option(document, document.item(element, plain=True), out)

@@ -139,7 +139,10 @@ class _Reader:
         joint = read_joints(inside.joints, name, pose, self.settings)
         if parent is not None and isinstance(joint.joint, joints.Free):
             self.document.findings.fault(
-                element, f"body {name!r} has a free joint, but is carried by {parent.body.name!r}", None, "move it into <worldbody>"
+                element,
+                f"body {name!r} has a free joint, but is carried by {parent.body.name!r}",
+                None,
+                "move it into <worldbody>",
             )
             return
         moves = joint.joint.nv > 0 or (parent is not None and parent.moves)
@@ -219,7 +222,9 @@ class _Reader:
         name = wanted if wanted not in self.taken else f"{wanted}_site"
         name = self._free_name(name)
         if name != wanted and wanted != "site":
-            self.document.findings.note("mended", item.element, item.label, "the name of a body or another frame", f"called {name!r}")
+            self.document.findings.note(
+                "mended", item.element, item.label, "the name of a body or another frame", f"called {name!r}"
+            )
         return Frame(name, place.origin)
 
     # -- mass -----------------------------------------------------------------------------------------------------------------
@@ -241,7 +246,11 @@ class _Reader:
             bounded = np.full(3, bounded.mean())
         if m != mass.mass or (bounded != moments).any():
             self.document.findings.note(
-                "mended", element, f"body {name!r}", f"mass {mass.mass:g} kg, moments {moments}", f"the compiler's bounds: {m:g} kg, {bounded}"
+                "mended",
+                element,
+                f"body {name!r}",
+                f"mass {mass.mass:g} kg, moments {moments}",
+                f"the compiler's bounds: {m:g} kg, {bounded}",
             )
         return Mass(m, mass.com, axes @ np.diag(bounded) @ axes.T)
 
@@ -258,7 +267,9 @@ class _Reader:
             I = np.diag(diagonal or (0.0, 0.0, 0.0))
         if mass < 0.0 or np.linalg.eigvalsh(I)[0] < -1e-12 * np.abs(I).max():
             shown = f"mass {mass:g} kg, moments {np.linalg.eigvalsh(I)} kg·m²"
-            findings.fault(item.element, f"{owner}: {shown}, must not be below 0", mass, "correct it, or delete it and let geoms give it")
+            findings.fault(
+                item.element, f"{owner}: {shown}, must not be below 0", mass, "correct it, or delete it and let geoms give it"
+            )
             return None
         if mass == 0.0 and I.any():
             findings.note("mended", item.element, owner, "it has moments but no mass", "left without inertia")
