@@ -81,6 +81,8 @@ def _read(
     force = _highest(item, "forcerange", "forcelimited", settings)
     limit = abs(gear) * force
     ctrl = _highest(item, "ctrlrange", "ctrllimited", settings)
+    if not all(x > 1e-100 for x in (limit, abs(gear * gain) * ctrl, gear * gear)):
+        return f"gear {gear:g}, gain {gain:g}: it has no force"
     if stiffness == 0.0 and damping == 0.0:
         limit = min(limit, abs(gear * gain) * ctrl)
         drive: drives.Drive = drives.Torque(limit=limit)
