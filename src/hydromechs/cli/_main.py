@@ -12,6 +12,7 @@ from rich.text import Text
 from hydromechs.errors import ModelError, words_of
 
 from ._convert import convert
+from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._stiffness import study_stiffness
 from ._tables import print_report
@@ -460,6 +461,7 @@ app.add_typer(study, name="study")
 app.command()(convert)
 bench.command("missions")(bench_missions)
 study.command("missions")(study_missions)
+study.command("imports")(study_imports)
 study.command("stiffness")(study_stiffness)
 
 

@@ -45,7 +45,9 @@ class RobotFormat:
 
 
 FORMATS = (
-    RobotFormat(name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf"),
+    RobotFormat(
+        name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf", writer="._urdf_write:write_urdf"
+    ),
     RobotFormat(name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf"),
 )
 """All formats; one is added by a row here."""

@@ -1,0 +1,295 @@
+"""What readers of robot descriptions share: inertias made sound, meshes found, bodies put together to a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hydromechs.errors import Fault, ModelError
+from hydromechs.model import Body, Inertia, Model, Origin, World, joints, shapes, visual
+from hydromechs.spatial import matrix_from_rpy, tensor_matrix
+from hydromechs.values import plain
+
+from ._imported import Findings
+from ._robot_files import Missing, RobotFiles
+from ._xml import Element
+
+__all__ = [
+    "Link",
+    "assembled",
+    "hold_empty_joints",
+    "inertia_of",
+    "mesh_shape",
+    "mesh_visual",
+    "origin_of",
+    "rpy_of",
+    "tensor_of",
+    "units_note",
+]
+
+Row3: TypeAlias = tuple[float, float, float]
+Row6: TypeAlias = tuple[float, float, float, float, float, float]
+WATER = 1000.0
+"""Density that a body without a tensor is taken to have [kg/m³]."""
+DENSEST = 25_000.0
+"""Mean density of a robot in the cube around it above which its units look wrong; osmium has 22,600 [kg/m³]."""
+LIGHTEST = 1e-4
+"""The same below which they look wrong; a kite has more [kg/m³]."""
+PLACEHOLDER = 0.1
+"""Edge of the box that stands for a mesh that is missing [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A body on its way into a model, and where it stands in the file."""
+
+    body: Body
+    """The body."""
+    element: Element
+    """Its element."""
+
+
+def tensor_of(I: np.ndarray) -> Row6:
+    """xx yy zz xy xz yz of a symmetric matrix, shape (6,)."""
+    return I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
+
+
+def rpy_of(R: np.ndarray) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll) [rad]; yaw is 0 where the pitch is ±90°."""
+    across = math.hypot(R[0, 0], R[1, 0])
+    pitch = math.atan2(-R[2, 0], across)
+    if across < 1e-12:
+        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    # the roll from what the other two leave, so that the three together give R to rounding
+    left = (matrix_from_rpy((0.0, 0.0, yaw)) @ matrix_from_rpy((0.0, pitch, 0.0))).T @ R
+    return math.atan2(left[2, 1], left[1, 1]), pitch, yaw
+
+
+def origin_of(p: np.ndarray, R: np.ndarray) -> Origin:
+    """A place by its position [m], shape (3,), and its axes, shape (3, 3)."""
+    x, y, z = map(float, p)
+    return Origin((x, y, z), rpy_of(R))
+
+
+def inertia_of(
+    findings: Findings,
+    at: Element,
+    owner: str,
+    mass: float,
+    com: Row3,
+    tensor: Row6,
+    rpy: Row3,
+) -> Inertia:
+    """The inertia of a body, with what cannot be mended and noted.
+
+    Args:
+        findings: Where faults and notes go.
+        at: The element, for its line.
+        owner: Whose it is, as "link 'arm'".
+        mass: Mass [kg].
+        com: Centre of mass in the body's axes [m], shape (3,).
+        tensor: Moment of inertia about it: xx yy zz xy xz yz [kg·m²], shape (6,).
+        rpy: Axes of the tensor in the body's [rad], shape (3,).
+    """
+    if mass < 0.0:
+        findings.fault(at, f"{owner}: mass is {plain(mass)} kg, must be at least 0", mass, "give its mass")
+        return Inertia(mass=0.0)
+    I = tensor_matrix(tensor)
+    if any(rpy):
+        R = matrix_from_rpy(rpy)
+        I = R @ I @ R.T
+    if mass == 0.0:
+        if any(tensor) or any(com):
+            what = f"mass 0 with the tensor {plain(tensor)} kg·m²"
+            findings.note("mended", at, owner, what, "the tensor is left out, too: the link has no inertia")
+        return Inertia(mass=0.0)
+    moments, axes = np.linalg.eigh(I)
+    if moments[0] < -1e-9 * np.abs(moments).max() or moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
+        second = np.maximum(0.5 * moments.sum() - moments, 0.0)  # ∫ x² dm along each axis, which cannot be negative
+        mended = second.sum() - second
+        what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which no body of mass has"
+        if mended.max() <= 1e-15 * mass:  # a radius of gyration of 30 nm: the rounding of a point mass
+            findings.note("mended", at, owner, what, "taken as 0: a point mass")
+            return Inertia(mass=mass, com=com, tensor=(0.0,) * 6)
+        done = f"the nearest that one can have are taken, {plain(tuple(map(float, mended)))}"
+        findings.note("mended", at, owner, what, done)
+        I = axes @ np.diag(mended) @ axes.T
+    return Inertia(mass=mass, com=com, tensor=tensor_of(I))
+
+
+def mesh_visual(
+    findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], look: dict[str, Any]
+) -> visual.Visual | None:
+    """A mesh to be seen, or None with a fault or a note.
+
+    Args:
+        findings: Where faults and notes go.
+        files: Finds the file.
+        at: The element, for its line.
+        owner: Whose it is, as "link 'arm'".
+        file: What the description calls it.
+        scale: Scale along x, y, z [-], shape (3,).
+        look: The other fields of `visual.Mesh`.
+    """
+    path = _found(findings, files, at, owner, file, scale, f"a grey box of {PLACEHOLDER} m stands for it")
+    if path is None:
+        size = (PLACEHOLDER,) * 3
+        return visual.Box(**(look | {"size": size, "color": (0.5, 0.5, 0.5)})) if findings.options.placeholders else None
+    return visual.Mesh(file=path, scale=scale, **look)  # type: ignore[arg-type]
+
+
+def mesh_shape(
+    findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], origin: Origin
+) -> shapes.Shape | None:
+    """A mesh for contact, or None with a fault or a note; the arguments are those of `mesh_visual`, and its place."""
+    path = _found(findings, files, at, owner, file, scale, "no shape stands for it")
+    return None if path is None else shapes.Mesh(file=path, scale=scale, origin=origin)  # type: ignore[arg-type]
+
+
+def _found(
+    findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], instead: str
+) -> str | None:
+    if not all(scale):
+        findings.left_out(at, owner, f"mesh {file!r} with scale {plain(scale)}", "it has no volume")
+        return None
+    try:
+        return str(files.find(file).path)
+    except Missing as missing:
+        if findings.options.placeholders:
+            findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; {instead}")
+        else:
+            findings.fault(at, f"{owner}: {missing}", file, "or load it with placeholders=True")
+        return None
+
+
+def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str, Element], names: dict[str, str]) -> list[Link]:
+    """The links with every moving joint that carries no mass made fixed, noted: its acceleration would be undefined.
+
+    Args:
+        findings: Where the notes go.
+        links: All links; parents may come after their children.
+        elements: Element of the joint that carries each link, for its line.
+        names: Name of that joint.
+    """
+    children: dict[str | None, list[Link]] = {}
+    for link in links:
+        children.setdefault(link.body.parent, []).append(link)
+    heavy: set[str] = set()
+    by_name = {link.body.name: link for link in links}
+    for link in links:
+        if link.body.inertia.mass > 0.0:
+            name: str | None = link.body.name
+            while name is not None and name not in heavy:
+                heavy.add(name)
+                name = by_name[name].body.parent
+    out = []
+    for link in links:
+        body = link.body
+        if body.name not in heavy and body.joint.nv:
+            joint = f"joint {names.get(body.name, body.name)!r}"
+            what = f"a {body.joint.kind} joint that carries no mass (link {body.name!r})"
+            findings.note("mended", elements.get(body.name, link.element), joint, what, "held fixed at its zero position")
+            placement = body.joint.parts[0].placement
+            body = replace(body, joint=joints.Fixed(placement=placement))
+        out.append(Link(body, link.element))
+    return out
+
+
+def assembled(findings: Findings, links: list[Link], *, name: str, world: World, description: str = "") -> Model:
+    """The model of some links; faults of a body have the line of its link.
+
+    Where a joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water, noted.
+
+    Args:
+        findings: Where faults and notes go; those that are there already are raised first.
+        links: The links.
+        name: Name of the model.
+        world: Axes, gravity, water.
+        description: What it is, for people.
+    """
+    findings.raise_faults()
+    links = list(links)
+    while True:
+        try:
+            return Model(name=name, bodies=tuple(link.body for link in links), world=world, description=description)
+        except ModelError as error:
+            mended = _with_tensors(findings, links, error.faults)
+            if not mended:
+                for fault in error.faults:
+                    at = links[fault.path[1]].element if fault.path[:1] == ("bodies",) and len(fault.path) > 1 else None
+                    findings.fault(at, fault.text, fault.value)
+                findings.raise_faults()
+
+
+def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]) -> bool:
+    """Give point masses and thin rods that faulty bodies carry the inertia of a sphere; whether there were any."""
+    faulty = {
+        fault.path[1] for fault in faults if len(fault.path) > 2 and fault.path[0] == "bodies" and fault.path[2] != "name"
+    }
+    parents = {link.body.name: link.body.parent for link in links}
+    roots, found = {links[i].body.name for i in faulty}, False
+    for i, link in enumerate(links):
+        body, above, seen = link.body, link.body.name, set()
+        while above is not None and above not in roots and above not in seen:
+            seen.add(above)
+            above = parents.get(above)  # type: ignore[assignment]
+        if above in roots and body.inertia.mass > 0.0:
+            mass, I = body.inertia.mass, tensor_matrix(body.inertia.tensor)
+            moments = np.linalg.eigvalsh(I)
+            if moments[0] > 1e-12 * moments[2]:
+                continue
+            radius = math.cbrt(mass / WATER * 3.0 / (4.0 * math.pi))
+            moment = 0.4 * mass * radius**2
+            what = f"mass {plain(mass)} kg with principal moments {plain(tuple(map(float, moments)))} kg·m²"
+            done = f"that of a sphere of water, {moment:.4g} kg·m², added: a joint would move no inertia"
+            findings.note("mended", link.element, f"link {body.name!r}", what, done)
+            inertia = replace(body.inertia, tensor=tensor_of(I + moment * np.eye(3)))
+            links[i], found = Link(replace(body, inertia=inertia), link.element), True
+    return found
+
+
+def units_note(findings: Findings, model: Model, at: Element) -> None:
+    """Note a mass and a size that do not fit together: 3 t within 3 cm, 1 g within 10 m.
+
+    Args:
+        findings: Where the note goes.
+        model: The model.
+        at: The element of the whole robot.
+    """
+    mass = sum(body.inertia.mass for body in model.bodies)
+    size = max(_reach(model), max((_size(body) for body in model.bodies), default=0.0))
+    if not mass or not size or LIGHTEST * size**3 <= mass <= DENSEST * size**3:
+        return
+    heavy = mass > DENSEST * size**3
+    meant = "in grams, or lengths in another unit than metres" if heavy else "or are lengths in millimetres"
+    what = f"{plain(mass)} kg within {size:.3g} m, {'denser than any metal' if heavy else 'lighter than air'}"
+    findings.note("guessed", at, f"robot {model.name!r}", what, f"taken as kg and m; are masses {meant}?")
+
+
+def _reach(model: Model) -> float:
+    """Longest chain of places in the model [m]."""
+    reach: dict[str, float] = {}
+    for body in model.bodies:
+        start = reach.get(body.parent, 0.0) if body.parent else 0.0
+        steps = sum(math.hypot(*p.placement.xyz) for p in body.joint.parts if isinstance(p.placement, Origin))
+        reach[body.name] = start + (steps if body.parent else 0.0)
+    return max(reach.values(), default=0.0)
+
+
+def _size(body: Body) -> float:
+    """Greatest length of the shapes and looks of a body, and of its inertia [m]; a mesh is taken to be large enough."""
+    lengths = [0.0]
+    if body.inertia.mass:
+        lengths.append(math.sqrt(12.0 * max(body.inertia.tensor[:3]) / body.inertia.mass))
+    for thing in (*body.shapes, *body.visual):
+        for name, times in (("radius", 2.0), ("length", 1.0), ("size", 1.0)):
+            value = getattr(thing, name, 0.0)
+            lengths.append(times * (max(value) if isinstance(value, tuple) else value))
+        if isinstance(thing, shapes.Mesh | visual.Mesh):
+            lengths.append(1.0)
+    return max(lengths)

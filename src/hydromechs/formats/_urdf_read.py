@@ -1,0 +1,429 @@
+"""URDF to a model. Each link is a body of its own, with the joint that carries it; fixed ones are merged by the dynamics.
+
+A URDF does not say how its root moves in the world: it is free where it has mass, fixed where it has none or is called
+"world", unless the caller says so. Its world has z up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hydromechs.actuation import JointDrive, drives
+from hydromechs.model import Body, Inertia, Origin, World, joints, shapes, visual
+from hydromechs.model.component import Component
+from hydromechs.values import plain
+
+from ._imported import Findings, Imported
+from ._robot_files import RobotFiles
+from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, mesh_shape, mesh_visual, units_note
+from ._xml import Element
+
+__all__ = ["read_urdf"]
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+"""Types of joints; PyBullet has added the last one."""
+NONE = 1e9
+"""Limit from which there is none."""
+ZERO = (0.0, 0.0, 0.0)
+
+
+def read_urdf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
+    """The robot of a URDF.
+
+    Args:
+        root: Its `<robot>`.
+        findings: Where faults and notes go.
+        files: Finds its meshes.
+    """
+    return _Urdf(root, findings, files).imported()
+
+
+class _Urdf:
+    """Reads one URDF."""
+
+    def __init__(self, root: Element, findings: Findings, files: RobotFiles) -> None:
+        self.root, self.findings, self.files = root, findings, files
+        self.materials: dict[str, Element] = {}
+        self.links: dict[str, Element] = {}
+        self.joints: dict[str, Element] = {}
+        self.carried_by: dict[str, str] = {}
+        """Joint that carries each link."""
+        self.parent: dict[str, str] = {}
+        """Parent of each link that has one."""
+        self.components: list[Component] = []
+
+    def imported(self) -> Imported:
+        """The model, or `ModelError`."""
+        f, root = self.findings, self.root
+        f.unknown(root, ("link", "joint", "material"), "robot")
+        f.unknown_attributes(root, ("name", "version"), "robot")
+        for material in root.all("material"):
+            self.materials.setdefault(material.attributes.get("name", ""), material)
+        self.links = self._named("link")
+        self.joints = self._named("joint")
+        if not self.links and not f.faults:
+            f.fault(root, "the robot has no <link>; give at least one")
+        for name, joint in self.joints.items():
+            self._connect(name, joint)
+        base = self._base()
+        f.raise_faults()
+        links = [Link(self._body(name, element), element) for name, element in self.links.items() if name != "world"]
+        f.raise_faults()
+        links = self._on_the_world(links, base)
+        at = {link: self.joints[joint] for link, joint in self.carried_by.items()}
+        links = hold_empty_joints(f, links, at, self.carried_by)
+        model = assembled(f, links, name=root.attributes.get("name", "").strip() or "robot", world=World(axes="ENU"))
+        units_note(f, model, root)
+        moving = {b.name for b in model.bodies if b.joint.nv}
+        return f.finish(
+            model,
+            format="URDF",
+            components=tuple(c for c in self.components if isinstance(c, JointDrive) and c.joint in moving),
+            joint_bodies={joint: link for link, joint in self.carried_by.items() if link != "world"},
+        )
+
+    def _named(self, tag: str) -> dict[str, Element]:
+        """Links or joints by name, with a fault for each that has none or that of another."""
+        out: dict[str, Element] = {}
+        for element in self.root.all(tag):
+            name = element.attributes.get("name", "").strip()
+            if not name:
+                self.findings.fault(element, f"a <{tag}> has no name", remedy="give it one")
+            elif name in out:
+                first = out[name].line
+                self.findings.fault(element, f"{tag} {name!r} is here twice, first in line {first}", name, "rename one of them")
+            else:
+                out[name] = element
+        return out
+
+    def _connect(self, name: str, joint: Element) -> None:
+        """Enter the links that a joint connects."""
+        ends = {}
+        for tag in ("parent", "child"):
+            end = joint.first(tag)
+            link = "" if end is None else end.attributes.get("link", "").strip()
+            if end is None or not link:
+                self.findings.fault(joint, f"joint {name!r} has no <{tag} link=.../>", remedy="add it")
+            elif link not in self.links:
+                known = ", ".join(list(self.links)[:20])
+                self.findings.fault(end, f"joint {name!r}: there is no link {link!r} to be its {tag}; links are {known}", link)
+            else:
+                ends[tag] = link
+        if len(ends) < 2:
+            return
+        child = ends["child"]
+        if child in self.carried_by:
+            other = self.carried_by[child]
+            words = f"link {child!r} is carried by two joints, {other!r} (line {self.joints[other].line}) and {name!r}"
+            remedy = "a URDF is a tree: take one joint out, and close the loop with a constraint"
+            self.findings.fault(joint, words, child, remedy)
+            return
+        self.carried_by[child], self.parent[child] = name, ends["parent"]
+
+    def _base(self) -> str:
+        """The root of the tree, with faults for several and for rings."""
+        roots = [name for name in self.links if name not in self.parent]
+        if len(roots) > 1:
+            listed = ", ".join(f"{name!r} (line {self.links[name].line})" for name in roots[:10])
+            more = ", ..." if len(roots) > 10 else ""
+            remedy = "connect them with joints, fixed ones to one root, or split the file"
+            self.findings.fault(self.links[roots[1]], f"the robot has {len(roots)} roots: {listed}{more}", roots, remedy)
+        reached: set[str] = set()
+        for start in self.links:
+            walk: dict[str, None] = {}
+            at: str | None = start
+            while at is not None and at not in reached and at not in walk:
+                walk[at] = None
+                at = self.parent.get(at)
+            if at is not None and at in walk:
+                names = list(walk)[list(walk).index(at) :]
+                ring = " → ".join([*reversed(names), names[-1]])
+                at_joint = self.joints[self.carried_by[at]]
+                remedy = "a URDF is a tree: take one joint out, and close the loop with a constraint"
+                self.findings.fault(at_joint, f"the links {ring} form a loop", names, remedy)
+            reached |= walk.keys()
+        return roots[0] if roots else ""
+
+    def _on_the_world(self, links: list[Link], base: str) -> list[Link]:
+        """The links with the root on the world; a link called "world" is the world itself."""
+        f, options = self.findings, self.findings.options
+        if base == "world":
+            element = self.links["world"]
+            for child in element.all("inertial", "visual", "collision"):
+                f.left_out(child, "link 'world'", f"<{child.tag}>", "the world has none")
+            return links
+        wanted = options.base
+        if wanted == "auto":
+            wanted = "free" if self._mass_with_fixed(links, base) > 0.0 else "fixed"
+            why = "it has mass" if wanted == "free" else "it has no mass"
+            done = f"{wanted} in the world, since {why}; base='free' or 'fixed' says otherwise"
+            f.note("guessed", self.links[base], f"link {base!r}", "the root; a URDF does not say how it moves", done)
+        joint = joints.Free() if wanted == "free" else joints.Fixed()
+        return [Link(replace(k.body, joint=joint), k.element) if k.body.name == base else k for k in links]
+
+    def _mass_with_fixed(self, links: list[Link], base: str) -> float:
+        """Mass of the root and what is fixed to it [kg]."""
+        held = {base}
+        grown = True
+        while grown:
+            more = {k.body.name for k in links if k.body.parent in held and isinstance(k.body.joint, joints.Fixed)} - held
+            held |= more
+            grown = bool(more)
+        return sum(k.body.inertia.mass for k in links if k.body.name in held)
+
+    def _body(self, name: str, link: Element) -> Body:
+        f, owner = self.findings, f"link {name!r}"
+        f.unknown(link, ("inertial", "visual", "collision"), owner)
+        f.unknown_attributes(link, ("name",), owner)
+        looks = [self._visual(v, owner) for v in link.all("visual")]
+        solids = [self._collision(c, owner) for c in link.all("collision")]
+        parent = self.parent.get(name)
+        return Body(
+            name=name,
+            parent=None if parent == "world" else parent,
+            joint=self._joint(name),
+            inertia=self._inertia(link, owner),
+            shapes=tuple(s for s in solids if s is not None),
+            visual=tuple(v for v in looks if v is not None),
+        )
+
+    def _inertia(self, link: Element, owner: str) -> Inertia:
+        f = self.findings
+        inertial = link.first("inertial")
+        for other in link.all("inertial")[1:]:
+            f.left_out(other, owner, "a second <inertial>", "the first one counts")
+        if inertial is None:
+            return Inertia(mass=0.0)
+        f.unknown(inertial, ("origin", "mass", "inertia"), owner)
+        origin = self._origin(inertial, f"{owner}: inertial")
+        mass, tensor = inertial.first("mass"), inertial.first("inertia")
+        m = 0.0
+        row: Any = (0.0,) * 6
+        if mass is None:
+            f.fault(inertial, f"{owner}: its <inertial> has no <mass value=.../>", remedy="add it")
+        else:
+            m = f.number(mass.attributes.get("value", ""), mass, f"{owner}: mass", 0.0)
+        if tensor is None:
+            f.note("mended", inertial, owner, "no <inertia>", "taken as 0: a point mass")
+        else:
+            keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+            row = tuple(f.number(tensor.attributes.get(k, "0"), tensor, f"{owner}: inertia {k}", 0.0) for k in keys)
+            missing = [k for k in keys[:3] if k not in tensor.attributes]
+            if missing:
+                f.note("mended", tensor, owner, f"no {', '.join(missing)} in <inertia>", "taken as 0")
+        return inertia_of(f, inertial, owner, m, origin.xyz, row, origin.rpy)
+
+    def _origin(self, parent: Element, label: str) -> Origin:
+        """The `<origin>` of an element."""
+        origin = parent.first("origin")
+        if origin is None:
+            return Origin()
+        f = self.findings
+        f.unknown_attributes(origin, ("xyz", "rpy"), label)
+        xyz = f.numbers(origin.attributes.get("xyz"), 3, origin, f"{label}: origin xyz [m]", ZERO)
+        rpy = f.numbers(origin.attributes.get("rpy"), 3, origin, f"{label}: origin rpy [rad]", ZERO)
+        return Origin(xyz, rpy)  # type: ignore[arg-type]
+
+    def _geometry(self, parent: Element, owner: str) -> tuple[Element, dict[str, Any]] | None:
+        """The shape in an element and its sizes; None with a note or a fault where there is none to use."""
+        f = self.findings
+        geometry = parent.first("geometry")
+        found = [] if geometry is None else geometry.children
+        if not found:
+            f.left_out(parent, owner, f"a <{parent.tag}> without a shape", "nothing to show or touch")
+            return None
+        shape = found[0]
+        for other in found[1:]:
+            f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first one counts")
+        sizes: dict[str, Any] = {}
+        if shape.tag == "box":
+            sizes["size"] = f.numbers(shape.attributes.get("size", ""), 3, shape, f"{owner}: box size [m]", (1.0,) * 3)
+        elif shape.tag in ("cylinder", "capsule", "sphere"):
+            for key in ("radius",) if shape.tag == "sphere" else ("radius", "length"):
+                sizes[key] = f.number(shape.attributes.get(key, ""), shape, f"{owner}: {shape.tag} {key} [m]", 1.0)
+        elif shape.tag == "mesh":
+            scale = f.numbers(_three(shape.attributes.get("scale")), 3, shape, f"{owner}: mesh scale", (1.0,) * 3)
+            return shape, {"file": shape.attributes.get("filename", ""), "scale": scale}
+        else:
+            f.left_out(shape, owner, f"<{shape.tag}> in a <{parent.tag}>", "not a shape that is known here")
+            return None
+        numbers = [x for value in sizes.values() for x in (value if isinstance(value, tuple) else (value,))]
+        if min(numbers) <= 0.0:
+            shown = ", ".join(f"{k} {plain(v)} m" for k, v in sizes.items())
+            f.left_out(shape, owner, f"a {shape.tag} with {shown}", "it has no volume")
+            return None
+        return shape, sizes
+
+    def _visual(self, element: Element, owner: str) -> visual.Visual | None:
+        self.findings.unknown(element, ("origin", "geometry", "material"), owner)
+        read = self._geometry(element, owner)
+        if read is None:
+            return None
+        shape, sizes = read
+        look: dict[str, Any] = {"origin": self._origin(element, f"{owner}: visual"), **self._look(element, owner)}
+        if shape.tag == "mesh":
+            return mesh_visual(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], look)
+        kinds = {"box": visual.Box, "sphere": visual.Sphere, "cylinder": visual.Cylinder, "capsule": visual.Capsule}
+        return kinds[shape.tag](**sizes, **look)
+
+    def _collision(self, element: Element, owner: str) -> shapes.Shape | None:
+        self.findings.unknown(element, ("origin", "geometry"), owner)
+        read = self._geometry(element, owner)
+        if read is None:
+            return None
+        shape, sizes = read
+        origin = self._origin(element, f"{owner}: collision")
+        if shape.tag == "mesh":
+            return mesh_shape(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], origin)
+        kinds = {"box": shapes.Box, "sphere": shapes.Sphere, "cylinder": shapes.Cylinder, "capsule": shapes.Capsule}
+        return kinds[shape.tag](**sizes, origin=origin)
+
+    def _look(self, element: Element, owner: str) -> dict[str, Any]:
+        """Colour and opacity of a `<visual>`; a material by name alone is one of the robot's."""
+        material, f = element.first("material"), self.findings
+        if material is None:
+            return {}
+        if not material.children and material.attributes.get("name", "") in self.materials:
+            material = self.materials[material.attributes["name"]]
+        color = material.first("color")
+        for texture in material.all("texture"):
+            f.left_out(texture, owner, f"texture {texture.attributes.get('filename', '')!r}", "the colour of the role is shown")
+        if color is None:
+            return {}
+        r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))
+        if not all(0.0 <= x <= 1.0 for x in (r, g, b, a)):
+            what = f"rgba {plain((r, g, b, a))}"
+            f.note("mended", color, owner, what, "cut to 0 to 1")
+            r, g, b, a = (min(max(x, 0.0), 1.0) for x in (r, g, b, a))
+        return {"color": (r, g, b), "opacity": a}
+
+    def _joint(self, link: str) -> joints.Joint | joints.Composite:
+        """The joint that carries a link."""
+        if link not in self.carried_by:
+            return joints.Fixed()
+        name = self.carried_by[link]
+        joint, f, owner = self.joints[name], self.findings, f"joint {name!r}"
+        f.unknown(joint, ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"), owner)
+        f.unknown_attributes(joint, ("name", "type"), owner)
+        kind = joint.attributes.get("type", "").strip()
+        if kind not in JOINT_TYPES:
+            f.fault(joint, f"{owner}: type is {kind!r}, must be one of {', '.join(JOINT_TYPES)}", kind)
+            return joints.Fixed()
+        placement = self._origin(joint, owner)
+        mimic = joint.first("mimic")
+        if mimic is not None:
+            says = ", ".join(f"{k} {v!r}" for k, v in mimic.attributes.items())
+            f.left_out(mimic, owner, f"mimic: {says}", "the joint moves by itself")
+        if kind in ("fixed", "floating"):
+            for tag in ("limit", "dynamics") if kind == "floating" else ():
+                for child in joint.all(tag):
+                    f.left_out(child, owner, f"<{tag}> of a floating joint")
+            return joints.Fixed(placement=placement) if kind == "fixed" else joints.Free(placement=placement)
+        damping, friction = self._friction(joint, owner)
+        if kind == "spherical":
+            for limit in joint.all("limit"):
+                f.left_out(limit, owner, "<limit> of a spherical joint")
+            return joints.Ball(placement=placement, damping=damping, friction=friction)
+        axis = self._axis(joint, owner)
+        if kind == "planar":
+            return self._planar(joint, owner, placement, axis, damping, friction)
+        limits, position = self._limits(joint, owner, link, kind)
+        one = joints.Prismatic if kind == "prismatic" else joints.Revolute
+        return one(
+            placement=placement,
+            axis=axis,  # type: ignore[arg-type]
+            limits=limits,
+            damping=damping,
+            friction=friction,
+            position=position,
+        )
+
+    def _axis(self, joint: Element, owner: str) -> tuple[float, ...]:
+        element = joint.first("axis")
+        if element is None:
+            return (1.0, 0.0, 0.0)
+        axis = self.findings.numbers(element.attributes.get("xyz"), 3, element, f"{owner}: axis xyz", (1.0, 0.0, 0.0))
+        if not any(axis):
+            self.findings.fault(element, f"{owner}: its axis is {plain(axis)}, must not be zero", axis, "give its direction")
+            return (1.0, 0.0, 0.0)
+        return axis
+
+    def _friction(self, joint: Element, owner: str) -> tuple[float, float]:
+        """Damping and friction of the `<dynamics>`."""
+        dynamics, f = joint.first("dynamics"), self.findings
+        if dynamics is None:
+            return 0.0, 0.0
+        f.unknown_attributes(dynamics, ("damping", "friction"), owner)
+        out = []
+        for key in ("damping", "friction"):
+            value = f.number(dynamics.attributes.get(key), dynamics, f"{owner}: {key}", 0.0)
+            if value < 0.0:
+                f.note("mended", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
+            out.append(max(value, 0.0))
+        return out[0], out[1]
+
+    def _limits(self, joint: Element, owner: str, link: str, kind: str) -> tuple[tuple[float, float] | None, float]:
+        """Limits of a joint with one coordinate and its initial position; its effort becomes a drive."""
+        limit, f = joint.first("limit"), self.findings
+        if limit is None:
+            if kind != "continuous":
+                f.note("guessed", joint, owner, f"a {kind} joint without <limit>", "it has no stops")
+            return None, 0.0
+        f.unknown_attributes(limit, ("lower", "upper", "effort", "velocity"), owner)
+        lower, upper, effort, velocity = (
+            f.number(limit.attributes.get(key), limit, f"{owner}: limit {key}", 0.0)
+            for key in ("lower", "upper", "effort", "velocity")
+        )
+        if effort > 0.0:
+            drive = drives.Torque(limit=effort) if effort < NONE else drives.Torque()
+            self.components.append(JointDrive(joint=link, drive=drive))
+        elif "effort" in limit.attributes:
+            f.left_out(limit, owner, f"effort limit {plain(effort)}", "the joint has no drive")
+        if 0.0 < abs(velocity) < NONE:
+            f.left_out(limit, owner, f"velocity limit {plain(velocity)} {'m/s' if kind == 'prismatic' else 'rad/s'}")
+        given = "lower" in limit.attributes or "upper" in limit.attributes
+        if kind == "continuous":
+            if given and (lower or upper):
+                f.left_out(limit, owner, f"limits {plain((lower, upper))} of a continuous joint", "it has no stops")
+            return None, 0.0
+        if lower <= -NONE and upper >= NONE:
+            return None, 0.0
+        if not lower < upper:
+            done = "it has no stops"
+            f.note("mended" if given else "guessed", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", done)
+            return None, 0.0
+        position = min(max(0.0, lower), upper)
+        if position:
+            what = f"limits {plain((lower, upper))}, without 0 between them"
+            f.note("guessed", limit, owner, what, f"it starts at {plain(position)}")
+        return (lower, upper), position
+
+    def _planar(
+        self, joint: Element, owner: str, placement: Origin, axis: tuple[float, ...], damping: float, friction: float
+    ) -> joints.Composite:
+        """Two translations across the axis and a turn about it."""
+        for tag in ("limit",):
+            for child in joint.all(tag):
+                self.findings.left_out(child, owner, f"<{tag}> of a planar joint")
+        n = np.array(axis) / np.linalg.norm(axis)
+        k = int(np.argmax(np.abs(n)))
+        e = np.eye(3)[(k + 1) % 3]
+        e = e - (e @ n) * n
+        e /= np.linalg.norm(e)
+        across = [tuple(map(float, e)), tuple(map(float, np.cross(n, e)))]
+        rest: dict[str, Any] = {"damping": damping, "friction": friction}
+        return joints.Composite(
+            parts=(
+                joints.Prismatic(placement=placement, axis=across[0], **rest),  # type: ignore[arg-type]
+                joints.Prismatic(axis=across[1], **rest),  # type: ignore[arg-type]
+                joints.Revolute(axis=axis, **rest),  # type: ignore[arg-type]
+            )
+        )
+
+
+def _three(text: str | None) -> str | None:
+    """The scale of a mesh, which some files give as one number for all axes."""
+    return f"{text} {text} {text}" if text is not None and len(text.split()) == 1 else text

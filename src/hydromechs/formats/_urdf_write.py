@@ -1,0 +1,201 @@
+"""A model to a URDF, with what a URDF can carry; what it cannot is listed in the first comment of the file.
+
+A joint of several coordinates becomes a row of joints with links without mass between them. The world is a link of its own
+unless the model has one free root and z up; a URDF's world has z up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
+
+from ._xml_write import Tag, numbers, plain_origin, xml_text
+
+__all__ = ["write_urdf"]
+
+NONE = 1e9
+"""Limit that stands for none."""
+NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
+"""Axes north, east, down in axes east, north, up."""
+
+
+def write_urdf(model: Model) -> str:
+    """The text of a URDF.
+
+    Args:
+        model: The model; helical joints and those of a user's own class cannot be written.
+    """
+    return _Writer(model).text()
+
+
+class _Writer:
+    """Writes one model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.robot = Tag("robot", {"name": model.name})
+        self.lost: list[str] = []
+        self.names = {*model.body_names, *model.frames, "world"}
+
+    def text(self) -> str:
+        """The text of the file."""
+        model = self.model
+        roots = [body for body in model.bodies if body.parent is None]
+        plain = (
+            len(roots) == 1
+            and isinstance(roots[0].joint, joints.Free)
+            and plain_origin(roots[0].joint.placement) == Origin()
+            and model.world.axes == "ENU"
+        )
+        base = "world"
+        if not plain:
+            self.robot.add("link", name="world")
+            if model.world.axes == "NED":
+                base = self._free_name("world_ned")
+                self.robot.add("link", name=base)
+                self._joint_tag(base, "world", base, "fixed", NED_IN_ENU)
+        for body in model.bodies:
+            self._link(body)
+            if not (plain and body.parent is None):
+                self._joint(body, body.parent or base)
+            for frame in body.frames:
+                self.robot.add("link", name=frame.name)
+                self._joint_tag(f"{frame.name}_joint", body.name, frame.name, "fixed", frame.origin)
+        if model.frames:
+            self.lost.append("frames are links without mass")
+        gravity = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3"
+        head = [
+            f"{model.name}, written by HydroMechs",
+            *([model.description.strip()] if model.description.strip() else []),
+            "What a URDF does not carry:",
+            f"  {gravity}, effort and velocity limits of joints ({NONE:g} stands for none)",
+        ]
+        return xml_text(self.robot, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+
+    def _free_name(self, name: str) -> str:
+        while name in self.names:
+            name += "_"
+        self.names.add(name)
+        return name
+
+    def _joint_tag(self, name: str, parent: str, child: str, kind: str, origin: Origin) -> Tag:
+        joint = self.robot.add("joint", name=name, type_=kind)
+        _origin(joint, origin)
+        joint.add("parent", link=parent)
+        joint.add("child", link=child)
+        return joint
+
+    def _joint(self, body: Body, parent: str) -> None:
+        """The joint of a body, as a row of joints where it has several parts."""
+        parts = [piece for part in body.joint.parts for piece in self._pieces(body, part)]
+        for k, part in enumerate(parts):
+            last = k == len(parts) - 1
+            child = body.name if last else self._free_name(f"{body.name}_{k + 1}")
+            if not last:
+                self.robot.add("link", name=child)
+            self._part(body, part, f"{child}_joint", parent, child)
+            parent = child
+
+    def _pieces(self, body: Body, part: Any) -> list:
+        if isinstance(part, joints.Helical | joints.OwnJoint):
+            raise UnsupportedFeature(f"body {body.name!r}: a URDF has no {part.kind} joints; write the model as .yaml")
+        if not isinstance(part, joints.Ball):
+            return [part]
+        self.lost.append(f"body {body.name!r}: its ball joint is three revolute ones, about z, y and x")
+        if any(part.stiffness) or part.limit is not None:
+            self.lost.append(f"body {body.name!r}: stiffness {part.stiffness} and limit {part.limit} of its ball joint")
+        axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
+        return [
+            joints.Revolute(
+                placement=part.placement if k == 0 else Origin(), axis=axis, damping=part.damping, friction=part.friction
+            )
+            for k, axis in enumerate(axes)
+        ]
+
+    def _part(self, body: Body, part: Any, name: str, parent: str, child: str) -> None:
+        origin = plain_origin(part.placement)
+        if part.initial_q != part.neutral_q or any(part.initial_v):
+            self.lost.append(f"body {body.name!r}: its joint starts at {part.initial_q} with {part.initial_v}")
+        if isinstance(part, joints.Fixed | joints.Free):
+            self._joint_tag(name, parent, child, "fixed" if isinstance(part, joints.Fixed) else "floating", origin)
+            return
+        slides = isinstance(part, joints.Prismatic)
+        kind = "prismatic" if slides else "continuous" if part.limits is None else "revolute"
+        joint = self._joint_tag(name, parent, child, kind, origin)
+        joint.add("axis", xyz=numbers(part.axis))
+        if part.limits is not None or slides:
+            lower, upper = part.limits or (-NONE, NONE)
+            joint.add("limit", lower=numbers([lower]), upper=numbers([upper]), effort=numbers([NONE]), velocity=numbers([NONE]))
+        if part.damping or part.friction:
+            joint.add("dynamics", damping=numbers([part.damping]), friction=numbers([part.friction]))
+
+    def _link(self, body: Body) -> None:
+        link = self.robot.add("link", name=body.name)
+        if body.inertia.mass:
+            inertial = link.add("inertial")
+            _origin(inertial, Origin(body.inertia.com))
+            inertial.add("mass", value=numbers([body.inertia.mass]))
+            row = zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), body.inertia.tensor, strict=True)
+            inertial.add("inertia", **{key: numbers([x]) for key, x in row})
+        for look in body.visual:
+            self._visual(link, body, look)
+        for shape in body.shapes:
+            self._collision(link, body, shape)
+        if isinstance(body.hydro, Hydro):
+            h = body.hydro
+            elements = [type(e).__name__.lower() for e in (*h.added_mass, *h.drag)]
+            what = f"volume {h.volume:g} m^3, centre of buoyancy {h.buoyancy_center}, {', '.join(elements) or 'no elements'}"
+            self.lost.append(f"body {body.name!r}: its hydrodynamics ({what})")
+        elif body.hydro is not None:
+            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(body.hydro).__name__})")
+
+    def _visual(self, link: Tag, body: Body, look: visual.Visual) -> None:
+        if isinstance(look, visual.Ellipsoid | visual.Thruster):
+            self.lost.append(f"body {body.name!r}: the look of a {_kind(look)}")
+            return
+        if getattr(look, "rounding", 0.0) or getattr(look, "bore", 0.0):
+            self.lost.append(f"body {body.name!r}: rounding or bore of a {_kind(look)}")
+        for origin, shape in _geometry(look):
+            tag = link.add("visual")
+            _origin(tag, origin)
+            tag.add("geometry").children.append(shape)
+            if look.color is not None:
+                tag.add("material", name="").add("color", rgba=numbers((*look.color, look.opacity)))
+
+    def _collision(self, link: Tag, body: Body, shape: shapes.Shape) -> None:
+        if not shape.contact:
+            self.lost.append(f"body {body.name!r}: a {_kind(shape)} that takes no part in contact")
+            return
+        for origin, geometry in _geometry(shape):
+            tag = link.add("collision")
+            _origin(tag, origin)
+            tag.add("geometry").children.append(geometry)
+
+
+def _kind(thing: object) -> str:
+    return type(thing).__name__.lower()
+
+
+def _origin(tag: Tag, origin: Origin) -> None:
+    if origin != Origin():
+        tag.add("origin", xyz=numbers(origin.xyz), rpy=numbers(origin.rpy))
+
+
+def _geometry(thing: Any) -> list[tuple[Origin, Tag]]:
+    """Places and shapes of a look or a shape; a capsule is a cylinder and two spheres."""
+    if isinstance(thing, shapes.Mesh | visual.Mesh):
+        return [(thing.origin, Tag("mesh", {"filename": thing.file, "scale": numbers(thing.scale)}))]
+    if isinstance(thing, shapes.Box | visual.Box):
+        return [(thing.origin, Tag("box", {"size": numbers(thing.size)}))]
+    ball = Tag("sphere", {"radius": numbers([thing.radius])})
+    if not isinstance(thing, shapes.Cylinder | visual.Cylinder | visual.Capsule):
+        return [(thing.origin, ball)]
+    tube = (thing.origin, Tag("cylinder", {"radius": numbers([thing.radius]), "length": numbers([thing.length])}))
+    if not isinstance(thing, shapes.Capsule | visual.Capsule):
+        return [tube]
+    p, z = thing.origin.xyz, thing.origin.R[:, 2] * thing.length / 2.0
+    ends = [Origin((p[0] + s * z[0], p[1] + s * z[1], p[2] + s * z[2]), thing.origin.rpy) for s in (1.0, -1.0)]
+    return [tube, (ends[0], ball), (ends[1], ball)]

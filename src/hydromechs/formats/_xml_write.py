@@ -1,0 +1,97 @@
+"""Writing XML: elements with indents, numbers by their shortest text, a first comment for what the file does not carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from hydromechs.model import Mdh, Origin
+
+from ._robot_parts import origin_of
+
+__all__ = ["Tag", "numbers", "origin_after", "plain_origin", "xml_text"]
+
+
+@dataclass(slots=True)
+class Tag:
+    """An element to be written."""
+
+    name: str
+    """Its name."""
+    attributes: dict[str, str] = field(default_factory=dict)
+    """Its attributes."""
+    children: list[Tag] = field(default_factory=list)
+    """Elements within it."""
+    text: str = ""
+    """Its text, where it has no children."""
+
+    def add(self, tag: str, text: str = "", /, **attributes: str) -> Tag:
+        """Add an element within it, and return that.
+
+        Args:
+            tag: Its name.
+            text: Its text.
+            attributes: Its attributes; a trailing underscore is dropped from their names.
+        """
+        child = Tag(tag, {k.rstrip("_"): v for k, v in attributes.items()}, text=text)
+        self.children.append(child)
+        return child
+
+
+def numbers(values: Iterable[Any]) -> str:
+    """Numbers in a row, by the shortest texts that give them back."""
+    return " ".join(repr(float(x) + 0.0) for x in values)
+
+
+def xml_text(root: Tag, comments: Iterable[str]) -> str:
+    """The text of a file.
+
+    Args:
+        root: Its first element.
+        comments: Lines of the first comment.
+    """
+    lines = ['<?xml version="1.0"?>', "<!--", *(f"  {_in_comment(line)}" for line in comments), "-->"]
+    _write(root, 0, lines)
+    return "\n".join(lines) + "\n"
+
+
+def _in_comment(text: str) -> str:
+    """A text that may stand in a comment: one line without "--"."""
+    return "".join(c if c.isprintable() else " " for c in text).replace("--", "- -").rstrip("-")
+
+
+def _write(tag: Tag, level: int, lines: list[str]) -> None:
+    start = "  " * level + f"<{tag.name}" + "".join(f" {k}={quoteattr(v)}" for k, v in tag.attributes.items())
+    if tag.children:
+        lines.append(start + ">")
+        for child in tag.children:
+            _write(child, level + 1, lines)
+        lines.append("  " * level + f"</{tag.name}>")
+    else:
+        lines.append(f"{start}>{escape(tag.text)}</{tag.name}>" if tag.text else start + "/>")
+
+
+def plain_origin(placement: Origin | Mdh) -> Origin:
+    """A placement as position and angles."""
+    if isinstance(placement, Origin):
+        return placement
+    p, R = np.zeros(3), np.eye(3)
+    for axis, distance, angle in (
+        (2, placement.branch_d, placement.branch_theta),
+        (0, placement.a, placement.alpha),
+        (2, placement.d, placement.theta),
+    ):
+        p = p + R @ (distance * np.eye(3)[axis])
+        turn = [0.0, 0.0, 0.0]
+        turn[axis] = angle
+        R = R @ Origin(rpy=(turn[0], turn[1], turn[2])).R
+    return origin_of(p, R)
+
+
+def origin_after(first: Origin, second: Origin) -> Origin:
+    """The place of a frame at `second` in a frame at `first`."""
+    return origin_of(np.array(first.xyz) + first.R @ np.array(second.xyz), first.R @ second.R)

@@ -1,0 +1,266 @@
+"""URDF: what is read, what is noted, what is refused, and that it agrees with Pinocchio's own reading."""
+
+import math
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.actuation import JointDrive
+from hydromechs.formats import ImportOptions, convert_file, dumps_robot, import_file, loads_robot
+
+ARM = """<?xml version="1.0"?>
+<robot name="arm">
+  <material name="blue"><color rgba="0 0 1 0.5"/></material>
+  <link name="base">
+    <inertial><origin xyz="0.1 0 -0.2" rpy="0.3 -0.2 0.9"/><mass value="12"/>
+      <inertia ixx="0.4" ixy="0.02" ixz="-0.01" iyy="0.5" iyz="0.03" izz="0.6"/></inertial>
+    <visual><geometry><box size="0.6 0.4 0.2"/></geometry><material name="blue"/></visual>
+    <collision><origin rpy="0 1 0"/><geometry><cylinder radius="0.2" length="0.5"/></geometry></collision>
+  </link>
+  <link name="upper">
+    <inertial><origin xyz="0 0 0.3" rpy="0 0.4 0"/><mass value="2"/>
+      <inertia ixx="0.03" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>
+    <collision><geometry><sphere radius="0.1"/></geometry></collision>
+  </link>
+  <link name="slider"><inertial><mass value="0.7"/>
+      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="wheel"><inertial><mass value="0.3"/>
+      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="sled"><inertial><origin xyz="0.1 0.2 0"/><mass value="1.5"/>
+      <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.02"/></inertial></link>
+  <link name="fish"><inertial><origin xyz="0.1 0 0"/><mass value="0.5"/>
+      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="tip"/>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><origin xyz="0.2 0 0.1" rpy="0.1 0.7 -0.4"/><axis xyz="1 2 -1"/>
+    <limit lower="-1" upper="2" effort="30" velocity="1.5"/><dynamics damping="0.5" friction="0.1"/>
+  </joint>
+  <joint name="slide" type="prismatic">
+    <parent link="upper"/><child link="slider"/><origin xyz="0 0 0.6"/><axis xyz="0 -1 0"/>
+    <limit lower="0.1" upper="0.4" effort="100" velocity="0"/><mimic joint="shoulder" multiplier="2"/>
+  </joint>
+  <joint name="spin" type="continuous"><parent link="slider"/><child link="wheel"/><axis xyz="0 0 1"/></joint>
+  <joint name="skid" type="planar">
+    <parent link="base"/><child link="sled"/><origin xyz="0 1 0" rpy="0.2 0 0.5"/><axis xyz="0 0 1"/></joint>
+  <joint name="swim" type="floating"><parent link="upper"/><child link="fish"/><origin xyz="0 1 0" rpy="0 0 1"/></joint>
+  <joint name="end" type="fixed"><parent link="wheel"/><child link="tip"/><origin xyz="0 0 0.1"/></joint>
+  <gazebo reference="base"/>
+</robot>
+"""
+
+
+def kinds(imported):
+    return {(n.kind, n.element, n.line) for n in imported.notes}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return loads_robot(ARM, "arm.urdf")
+
+
+def test_bodies_joints_shapes_and_looks_are_those_of_the_file(arm):
+    model = arm.model
+    assert model.body_names == ("base", "upper", "slider", "wheel", "sled", "fish", "tip")
+    assert model.world.axes == "ENU"
+    assert [b.joint.kind for b in model.bodies] == ["free", "revolute", "prismatic", "revolute", "composite", "free", "fixed"]
+    upper = model.bodies[1].joint
+    assert (upper.limits, upper.damping, upper.friction) == ((-1.0, 2.0), 0.5, 0.1)
+    assert model.bodies[0].visual == (hm.visual.Box(size=(0.6, 0.4, 0.2), color=(0, 0, 1), opacity=0.5),)
+    assert isinstance(model.bodies[0].shapes[0], hm.shapes.Cylinder)
+    R = hm.Origin(rpy=(0.3, -0.2, 0.9)).R
+    I = np.array([[0.4, 0.02, -0.01], [0.02, 0.5, 0.03], [-0.01, 0.03, 0.6]])
+    xx, yy, zz, xy, xz, yz = model.bodies[0].inertia.tensor
+    np.testing.assert_allclose([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], R @ I @ R.T, atol=1e-15)
+
+
+def test_what_is_not_there_as_the_file_says_is_noted_with_its_line(arm):
+    found = kinds(arm)
+    line = {word: next(i for i, text in enumerate(ARM.splitlines(), 1) if word in text) for word in ("<mimic", "<gazebo")}
+    assert ("guessed", "link 'base'", 4) in found  # how the root moves
+    assert ("left out", "joint 'slide'", line["<mimic"]) in found  # the same line has limits without 0
+    assert ("guessed", "joint 'slide'", line["<mimic"]) in found
+    assert ("left out", "robot", line["<gazebo"]) in found
+    assert any("velocity limit 1.5" in str(n) for n in arm.notes)
+    assert arm.model.bodies[2].joint.position == 0.1
+    assert arm.joint_bodies["shoulder"] == "upper"
+
+
+def test_effort_limits_become_drives(arm):
+    found = {c.joint: c.drive.limit for c in arm.components if isinstance(c, JointDrive)}
+    assert found == {"upper": 30.0, "slider": 100.0}
+
+
+def test_accelerations_agree_with_pinocchios_own_reading(tmp_path):
+    pytest.importorskip("pinocchio")
+    from hydromechs.studies import IMPORT_TOLERANCE, measure_imports
+
+    (tmp_path / "arm.urdf").write_text(ARM)
+    fixed = ARM.replace('<link name="base">', '<link name="world"/><link name="base">').replace(
+        "<gazebo",
+        '<joint name="w" type="fixed"><parent link="world"/><child link="base"/><origin rpy="1 0.5 0"/></joint><gazebo',
+    )
+    (tmp_path / "fixed.urdf").write_text(fixed)
+    rows = list(measure_imports([tmp_path / "arm.urdf", tmp_path / "fixed.urdf"]))
+    assert [row.dof for row in rows] == [18, 12]
+    assert all(row.relative is not None and row.relative <= IMPORT_TOLERANCE for row in rows), rows
+
+
+def test_written_and_read_again_it_moves_alike(arm):
+    again = loads_robot(dumps_robot(arm.model, ".urdf"), "again.urdf").model
+    rng = np.random.default_rng(2)
+    by_name = {name: i for i, name in enumerate(again.body_names)}
+    q, v = arm.model.neutral()
+    q[3:7] = rng.standard_normal(4)
+    q[3:7] /= np.linalg.norm(q[3:7])
+    v = rng.standard_normal(arm.model.nv)
+    tau = rng.standard_normal(arm.model.nv)
+    qa, va, taua = np.zeros(again.nq), np.zeros(again.nv), np.zeros(again.nv)
+    places = []
+    for i, name in enumerate(arm.model.body_names):  # a planar joint is a row of three bodies there
+        names = [name] if name != "sled" else ["sled_1", "sled_2", "sled"]
+        places.append((i, [by_name[n] for n in names]))
+    for i, js in places:
+        iq = np.concatenate([np.arange(again.nq)[again.q_slices[j]] for j in js]).astype(int)
+        iv = np.concatenate([np.arange(again.nv)[again.v_slices[j]] for j in js]).astype(int)
+        qa[iq], va[iv], taua[iv] = q[arm.model.q_slices[i]], v[arm.model.v_slices[i]], tau[arm.model.v_slices[i]]
+    a, aa = hm.forward_dynamics(arm.model, q, v, tau), hm.forward_dynamics(again, qa, va, taua)
+    for i, js in places:
+        iv = np.concatenate([np.arange(again.nv)[again.v_slices[j]] for j in js]).astype(int)
+        np.testing.assert_allclose(aa[iv], a[arm.model.v_slices[i]], rtol=0, atol=1e-11 * np.abs(a).max())
+
+
+@pytest.mark.parametrize("name", ["sinking_chain", "tiburon_titan2"])
+def test_library_models_become_urdfs_that_say_what_they_lack(tmp_path, name):
+    model = hm.load(name)
+    file = tmp_path / "out.urdf"
+    hm.save(model, file)
+    assert "hydrodynamics" in file.read_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = hm.load(file)
+    assert again.nv == model.nv
+    assert sum(b.inertia.mass for b in again.bodies) == pytest.approx(sum(b.inertia.mass for b in model.bodies), rel=1e-15)
+    q, _ = model.neutral()
+    qa, _ = again.neutral()
+    last = model.bodies[-1].name
+    R = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]]) if model.world.axes == "NED" else np.eye(3)
+    there, back = hm.frame_pose(model, q, last), hm.frame_pose(again, qa, last)
+    np.testing.assert_allclose(back[:3, 3], R @ there[:3, 3], atol=1e-12)
+
+
+def robot(*parts, joint=""):
+    return f'<robot name="r">\n{"".join(parts)}{joint}</robot>'
+
+
+def link(name, inertial='<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'):
+    return f'<link name="{name}">{f"<inertial>{inertial}</inertial>" if inertial else ""}</link>\n'
+
+
+def joint(name, parent, child, kind="fixed", more=""):
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{more}</joint>\n'
+
+
+MESH = '<visual><geometry><mesh filename="package://p/none.stl"/></geometry></visual>'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (robot(link("a"), link("b")), 3, r"2 roots: 'a' \(line 2\), 'b' \(line 3\); connect"),
+        (robot(link("a"), link("a")), 3, "link 'a' is here twice, first in line 2; rename"),
+        (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")), 5, "carried by two joints, 'j' .* take one"),
+        (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), 5, "form a loop"),
+        (robot(link("a"), joint("j", "a", "x")), 3, "no link 'x' to be its child; links are a"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", "hinge")), 4, "type is 'hinge', must be one of"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<axis xyz="0 0 0"/>')), 4, "axis"),
+        (robot(link("a", '<mass value="-2"/>')), 2, "mass is -2 kg, must be at least 0"),
+        (robot(link("a", '<mass value="two"/>')), 2, "mass is 'two', must be a finite number"),
+        (robot(link("a", '<origin xyz="1 2"/><mass value="2"/>')), 2, "origin xyz .* '1 2', must be 3 finite numbers"),
+        (robot(), 1, "no <link>"),
+        ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
+        (robot(link("a", "").replace("></link>", f">{MESH}</link>")), 2, "'package://p/none.stl'; .* placeholders=True"),
+        ("<thing/>", 1, "begins with <thing>"),
+    ],
+)
+def test_faults_have_line_and_remedy(text, line, words):
+    with pytest.raises(hm.ModelError, match=words) as error:
+        loads_robot(text, "r.urdf")
+    assert line in {fault.line for fault in error.value.faults}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # a tensor that no mass has: the nearest one is taken
+        (
+            robot(link("a", '<mass value="1"/><inertia ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"/>')),
+            r"line 2: link 'a': principal moments of inertia \[1, 1, 5\].*mended: .*\[2.5, 2.5, 5\]",
+        ),
+        (robot(link("a"), link("b", ""), joint("j", "a", "b", "continuous")), "joint 'j': .*carries no mass.*held fixed"),
+        (robot(link("a", '<mass value="1"/>')), "link 'a': mass 1 kg with principal moments .* sphere of water"),
+        (robot(link("a", '<mass value="0"/><inertia ixx="1" iyy="1" izz="1"/>')), "link 'a': mass 0 with the tensor"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<limit lower="2" upper="1"/>')), "it has no stops"),
+        (
+            robot(link("a", '<mass value="3000"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4"/>')),
+            "denser than any metal.*taken as kg",
+        ),
+    ],
+)
+def test_usual_sins_are_mended_and_noted(text, words):
+    imported = loads_robot(text, "r.urdf")
+    assert any(re.search(words, str(note)) for note in imported.notes), imported.notes
+    q, v = imported.model.neutral()
+    assert np.isfinite(hm.forward_dynamics(imported.model, q, v, np.zeros(imported.model.nv))).all()
+
+
+def test_missing_meshes_become_boxes_on_request_only(tmp_path):
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(link("a").replace("</link>", f"{MESH}</link>")))
+    imported = import_file(file, placeholders=True)
+    assert isinstance(imported.model.bodies[0].visual[0], hm.visual.Box)
+    assert any("none.stl" in str(note) for note in imported.notes)
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes/none.stl").touch()
+    found = import_file(file, packages={"p": str(tmp_path / "meshes")}).model.bodies[0].visual[0]
+    assert found.file == str(tmp_path / "meshes/none.stl")
+
+
+def test_converted_file_has_the_notes_and_relative_meshes(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/none.stl").touch()
+    text = robot(link("a").replace("</link>", f"{MESH}</link>")).replace("package://p/", "")
+    (tmp_path / "in/r.urdf").write_text(text)
+    imported = convert_file(tmp_path / "in/r.urdf", tmp_path / "r.yaml")
+    written = (tmp_path / "r.yaml").read_text()
+    assert all(note.done in written for note in imported.notes)
+    assert "in/none.stl" in written
+    again = hm.load(tmp_path / "r.yaml")
+    assert again.bodies[0].inertia == imported.model.bodies[0].inertia
+
+
+def test_load_warns_how_much_is_not_as_it_stands(tmp_path):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    with pytest.warns(UserWarning, match=r"arm.urdf: \d+ left out, 2 guessed; .*import_file"):
+        model = hm.load(tmp_path / "arm.urdf")
+    assert model.nv == 18
+
+
+def test_base_is_as_the_caller_says():
+    assert loads_robot(ARM, "arm.urdf").model.nv == 18
+    held = loads_robot(ARM, "arm.urdf", options=ImportOptions(base="fixed"))
+    assert held.model.nv == 12
+    assert not any(n.element == "link 'base'" for n in held.notes)
+
+
+def test_planar_joint_moves_across_its_axis():
+    text = robot(link("a"), link("b"), joint("j", "a", "b", "planar", '<axis xyz="1 0 0"/>'))
+    model = loads_robot(text, "r.urdf").model
+    q, _ = model.neutral()
+    q[7:] = 0.3, 0.4, math.pi / 2
+    T = hm.frame_pose(model, q, "b")
+    R, p = T[:3, :3], T[:3, 3]
+    np.testing.assert_allclose(p, [0, 0.3, 0.4], atol=1e-15)
+    np.testing.assert_allclose(R @ [0, 1, 0], [0, 0, 1], atol=1e-15)
