@@ -206,6 +206,10 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
         rgba = item.row("rgba", 4, 4) or colors.get(material, (0.5, 0.5, 0.5, 1.0))
         color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
         look = {"origin": geom.pose.shifted(by).origin, "color": color}
+        if geom.mesh is not None and geom.mesh.file.lower().endswith(".msh"):
+            done = "its mass counts; it touches nothing and is not seen. Save it as STL or OBJ"
+            item.document.findings.left_out(item.element, item.label, "a mesh in MuJoCo's own format", done)
+            continue
         shape = _as(shapes, geom, look)
         if touches and shape is not None:
             touching.append(shape)
@@ -239,8 +243,9 @@ def _as(module: object, geom: Geom, look: dict) -> object:
 def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
     """Added mass and drag of the geoms with fluidshape="ellipsoid"; None where there are none.
 
-    Each is the ellipsoid that MuJoCo takes for it. Along its axes the drag is MuJoCo's, ½ρ (C_b A_i + C_s (A_max − A_i)) v²;
-    in between it differs. MuJoCo's fluid has no buoyancy, and takes the added mass for forces of velocity only.
+    Each is the ellipsoid that MuJoCo takes for it. Along its axes the drag is MuJoCo's, ρ (C_b A_i + C_s (A_max − A_i)) v²,
+    without the usual half; in between it differs. MuJoCo's fluid has no buoyancy, and takes the added mass for forces of
+    velocity only.
 
     Args:
         geoms: The geoms of a body.
@@ -262,7 +267,7 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         axes = (a, b, c)
         areas = np.pi * np.array([b * c, a * c, a * b])
         origin = geom.pose.shifted(by).origin
-        coefficients = np.maximum(blunt + slender * (areas.max() / areas - 1.0), 0.0)
+        coefficients = np.maximum(2.0 * (blunt + slender * (areas.max() / areas - 1.0)), 0.0)
         masses.append(added_mass.Ellipsoid(axes=axes, origin=origin))
         drags.append(drag.Ellipsoid(axes=axes, coefficients=tuple(coefficients), origin=origin))
         rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
