@@ -165,6 +165,29 @@ def test_actuators_become_drives():
     assert "<tendon> in <mujoco>" in left
 
 
+def test_forces_on_sites_become_thrusters():
+    """The thrust along the gear, in the axes of the site, on the body that carries it: MuJoCo's generalised force."""
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco> <worldbody> <body name="rov"> <freejoint/> <geom type="box" size="0.3 0.2 0.1"/>
+      <site name="port" pos="-0.2 0.1 0.05" euler="10 20 40"/> <site name="up" pos="0.1 0 0.1"/> </body> </worldbody>
+      <actuator> <motor name="p" site="port" gear="40 0 0 0 0 0" ctrlrange="-1 1"/>
+      <general name="u" site="up" gear="1 -2 30 0 0 0" gainprm="2" ctrlrange="-0.5 1"/>
+      <motor name="twist" site="up" gear="0 0 0 0 0 1" ctrlrange="-1 1"/> </actuator> </mujoco>"""
+    imported = loads_robot(text)
+    assert [c.name for c in imported.components] == ["p", "u"]
+    assert any("motor 'twist': it acts on the site 'up' with more than a force" in str(note) for note in imported.notes)
+    there = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(there)
+    data.ctrl[:] = [0.7, -0.4, 0.0]
+    mujoco.mj_forward(there, data)
+    total = np.zeros(6)
+    for thruster, ctrl, gear in zip(imported.components, (0.7, -0.4), (40.0, 2.0 * math.sqrt(905.0)), strict=True):
+        place = imported.model.locate(thruster.frame)
+        force = thruster.curve.steady(gear * ctrl) * place.R[:, 0]
+        total += [*force, *np.cross(place.p, force)]
+    assert total == pytest.approx(data.qfrc_actuator, rel=1e-12, abs=1e-12)
+
+
 def test_what_is_not_represented_is_listed_with_its_line():
     text = """<mujoco>
   <option timestep="0.01" wind="1 0 0"/>

@@ -1,4 +1,4 @@
-"""Actuators of MJCF as drives of joints.
+"""Actuators of MJCF as drives of joints, and as thrusters where they push on a site.
 
 MuJoCo's actuator of a joint has a length l = g q and a force f(ctrl, l, l̇), and pushes with τ = g f, the gear g:
 
@@ -6,15 +6,19 @@ MuJoCo's actuator of a joint has a length l = g q and a force f(ctrl, l, l̇), a
     position  f = kp (ctrl − l) − kv l̇              drives.Servo with g² kp and g² kv, the command is q = ctrl/g
     velocity  f = kv (ctrl − l̇)                     drives.Servo with g² kv alone, the command is the rate of its target
     general   one of these, by gaintype and biastype
+
+An actuator of a site pushes there with g f, the gear g a force and a moment in the site's axes. A force alone is a thruster.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from hydromechs.actuation import JointDrive, drives
+import numpy as np
+
+from hydromechs.actuation import JointDrive, Thruster, drives, ideal_curve
 from hydromechs.model import joints
 
 from ._mjcf_document import ACTUATORS, Document, Item
@@ -26,8 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["read_actuators"]
 
 
+class Frames(Protocol):
+    """Makes the frames that thrusters push at."""
+
+    def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
+        """Name of a frame at a site with its x axis along a direction; None where there is no such site."""
+
+
 def read_actuators(
-    document: Document, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint]
+    document: Document, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], frames: Frames
 ) -> list[Component]:
     """Drives of the joints that actuators act in; the others are listed.
 
@@ -36,12 +47,16 @@ def read_actuators(
         settings: What the compiler says.
         names: Joints of the file, and the name of each here.
         kinds: Joints here, by name.
+        frames: Makes frames at sites.
     """
     out: dict[str, Component] = {}
     for section in document.section("actuator"):
         for element in section.all(*ACTUATORS):
             item = document.item(element)
-            why = _read(item, settings, names, kinds, out)
+            if item.text("site") and not item.text("joint"):
+                why = _thruster(item, settings, frames, out)
+            else:
+                why = _read(item, settings, names, kinds, out)
             if why:
                 document.findings.left_out(element, item.label, why, "nothing acts there; add a drive or a thruster")
     return list(out.values())
@@ -106,6 +121,37 @@ def _read(
                 "the target has no limits but the joint's",
             )
     out[joint] = JointDrive(joint=joint, drive=drive)
+    return ""
+
+
+def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Component]) -> str:
+    """Add the thruster of an actuator that pushes on a site; why it is left out, where it is."""
+    site, gear = item.text("site"), np.zeros(6)
+    row = item.row("gear", 1, 6) or (1.0,)
+    gear[: len(row)] = row
+    if item.text("refsite") or gear[3:].any() or not gear[:3].any():
+        return f"it acts on the site {site!r} with more than a force"
+    if item.text("dyntype", "none") != "none":
+        return f"it has a state of its own, dyntype {item.text('dyntype')!r}"
+    gains = _gains(item)
+    if isinstance(gains, str) or any(gains[1:]) or not gains[0]:
+        return gains if isinstance(gains, str) else "its force depends on its length"
+    ctrl = item.row("ctrlrange", 2, 2)
+    word = item.word("ctrllimited", ("true", "false", "auto"), "auto")
+    if ctrl is None or word == "false" or (word == "auto" and not settings.autolimits):
+        return f"it acts on the site {site!r} without a ctrlrange, and a thruster needs limits"
+    push = gains[0] * gear[:3]
+    force = float(np.linalg.norm(push))
+    name = item.element.attributes.get("name") or f"{site}.thruster"
+    if not ctrl[0] <= 0.0 <= ctrl[1] or not 1e-100 < force * (ctrl[1] - ctrl[0]) < 1e100 or name in out:
+        return f"ctrlrange={item.text('ctrlrange')!r} of a force of {force:g} N, or a second one of its name"
+    frame = frames.thrust_frame(site, push / force)
+    if frame is None:
+        item.document.findings.fault(item.element, f"{item.label}: there is no site {site!r}", site, "correct the name")
+        return ""
+    out[name] = Thruster(name=name, frame=frame, curve=ideal_curve(force * ctrl[1], -force * ctrl[0]))
+    if force != 1.0:
+        _note(item, f"gear {force:g}", f"its command is the thrust in newtons, {force:g} times ctrl")
     return ""
 
 

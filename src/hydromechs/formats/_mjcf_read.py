@@ -44,7 +44,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     kinds = {name: part for read in reader.bodies for name, part in _parts(read)}
     components = [c for read in reader.bodies for c in read.joint.components]
     names = {own: name for read in reader.bodies for own, name in read.joint.names.items()}
-    components += read_actuators(document, settings, names, kinds)
+    components += read_actuators(document, settings, names, kinds, reader)
     if settings.density and not any(read.body.hydro for read in reader.bodies):
         done = "it is the water's density; the drag of bodies' boxes of inertia is not taken over: hydromechs.add_water"
         findings.note("guessed", root, "<option>", f"density={settings.density:g}", done)
@@ -119,6 +119,7 @@ class _Reader:
         self.taken: set[str] = {"world", *named}
         self.seen: set[str] = set()
         self.unnamed = 0
+        self.frames: dict[str, tuple[_Read, Frame]] = {}
 
     def body(self, element: Element, name: str, parent: _Read | None, pose: Pose, childclass: str) -> None:
         """Read a body and all that it carries.
@@ -150,17 +151,19 @@ class _Reader:
         by = joint.anchor
         mass = mass._replace(com=mass.com - by)
         touching, seen = geom_shapes(inside.geoms, by, self.colors)
+        frames = {k: self._frame(item, place.shifted(by)) for k, (item, place) in enumerate(inside.sites)}
         body = Body(
             name=name,
             parent=None if parent is None else parent.body.name,
             joint=joint.joint,
             inertia=mass.inertia(),
             hydro=geom_hydro(inside.geoms, by),
-            frames=tuple(self._frame(item, place.shifted(by)) for item, place in inside.sites),
+            frames=tuple(frames.values()),
             shapes=touching,
             visual=seen,
         )
         read = _Read(body=body, element=element, joint=joint, mass=mass, moves=moves)
+        self.frames |= {inside.sites[k][0].text("name"): (read, frame) for k, frame in frames.items()}
         if not is_world or body.shapes or body.visual or body.frames:
             self.bodies.append(read)
         for child, place, inherited in inside.bodies:
@@ -226,6 +229,26 @@ class _Reader:
                 "mended", item.element, item.label, "the name of a body or another frame", f"called {name!r}"
             )
         return Frame(name, place.origin)
+
+    def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
+        """Name of a frame at a site whose x axis lies along a direction; None where there is no such site.
+
+        Args:
+            site: Name of the site in the file.
+            direction: Unit vector in the site's axes, shape (3,).
+        """
+        if site not in self.frames:
+            return None
+        read, frame = self.frames[site]
+        if direction[0] == 1.0:
+            return frame.name
+        y = np.cross(np.eye(3)[int(np.argmin(np.abs(direction)))], direction)
+        y /= np.linalg.norm(y)
+        axes = np.column_stack([direction, y, np.cross(direction, y)])
+        place = Pose(np.array(frame.origin.xyz), frame.origin.R @ axes)
+        new = Frame(self._free_name(f"{frame.name}_thrust"), place.origin)
+        read.body = replace(read.body, frames=(*read.body.frames, new))
+        return new.name
 
     # -- mass -----------------------------------------------------------------------------------------------------------------
 
