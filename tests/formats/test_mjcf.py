@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import struct
 from dataclasses import replace
@@ -13,6 +14,7 @@ import hydromechs as hm
 from hydromechs.actuation import JointDrive, JointRotor, JointSpring
 from hydromechs.formats import loads_robot
 from hydromechs.spatial import tensor_matrix
+from hydromechs.studies._mujoco_reading import mujoco_difference
 
 WALKER = """
 <mujoco model="walker">
@@ -86,8 +88,6 @@ TILTED = """
 def test_accelerations_are_those_of_mujocos_own_reading(text, tmp_path):
     """Rounding of accelerations in trees of a few bodies: 1e-10 of the largest of each degree of freedom."""
     pytest.importorskip("mujoco")
-    from hydromechs.studies._mujoco_reading import mujoco_difference
-
     (tmp_path / "robot.xml").write_text(text)
     assert mujoco_difference(hm.import_file(tmp_path / "robot.xml"), np.random.default_rng(3)) < 1e-10
 
@@ -314,3 +314,31 @@ def test_an_imported_robot_runs():
     sim.run(0.5)
     assert sim.state.q[0] == pytest.approx(1e-4 * math.cos(0.5 * omega), abs=1e-11)
     assert sim.state.v[0] == pytest.approx(-1e-4 * omega * math.sin(0.5 * omega), abs=1e-11)
+
+
+def test_a_model_is_written_and_read_again(tmp_path):
+    """Joints in a row with turned placements, a ball joint, a free body: the same accelerations, in MuJoCo as well."""
+    walker, loose = loads_robot(WALKER).model, loads_robot(LOOSE).model
+    R, P, Origin = hm.joints.Revolute, hm.joints.Prismatic, hm.Origin
+    turned = hm.joints.Composite(
+        parts=(
+            R(placement=Origin((0.1, 0, 0.2), (0.3, 0.2, 0.1)), axis=(0, 1, 1), limits=(-1, 1)),
+            P(placement=Origin((0.05, 0.1, 0), (0, 0.5, 0)), axis=(1, 0, 0.2)),
+            R(placement=Origin((0, 0.2, 0.1), (1.0, 0, 0.4)), axis=(1, 0, 0), position=0.3),
+        )
+    )
+    inertia = hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.05), tensor=(0.1, 0.2, 0.25, 0.01, 0.02, 0.0))
+    arm = hm.Model(name="arm", bodies=[hm.Body(name="arm", joint=turned, inertia=inertia)], world=hm.World(axes="ENU"))
+    rng = np.random.default_rng(5)
+    for model in (walker, loose, arm):
+        path = tmp_path / f"{model.name}.xml"
+        hm.save(model, path)
+        again = hm.import_file(path)
+        q, v = model.initial().q, rng.uniform(-1.0, 1.0, model.nv)
+        tau = rng.uniform(-1.0, 1.0, model.nv)
+        expected = hm.forward_dynamics(model, q, v, tau)
+        assert hm.forward_dynamics(again.model, q, v, tau) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+        assert again.model.body_names == model.body_names
+        assert set(again.model.frames) == set(model.frames)
+        if importlib.util.find_spec("mujoco"):
+            assert mujoco_difference(again, rng) < 1e-10

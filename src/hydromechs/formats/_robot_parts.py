@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints, shapes, visual
-from hydromechs.spatial import matrix_from_rpy, tensor_matrix
+from hydromechs.spatial import matrix_from_rpy, rpy_from_matrix, tensor_matrix
 from hydromechs.values import plain
 
 from ._imported import Findings
@@ -26,7 +26,6 @@ __all__ = [
     "mesh_shape",
     "mesh_visual",
     "origin_of",
-    "rpy_of",
     "tensor_of",
     "units_note",
 ]
@@ -58,22 +57,11 @@ def tensor_of(I: np.ndarray) -> Row6:
     return I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
 
 
-def rpy_of(R: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll) [rad]; yaw is 0 where the pitch is ±90°."""
-    across = math.hypot(R[0, 0], R[1, 0])
-    pitch = math.atan2(-R[2, 0], across)
-    if across < 1e-12:
-        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
-    yaw = math.atan2(R[1, 0], R[0, 0])
-    # the roll from what the other two leave, so that the three together give R to rounding
-    left = (matrix_from_rpy((0.0, 0.0, yaw)) @ matrix_from_rpy((0.0, pitch, 0.0))).T @ R
-    return math.atan2(left[2, 1], left[1, 1]), pitch, yaw
-
-
 def origin_of(p: np.ndarray, R: np.ndarray) -> Origin:
     """A place by its position [m], shape (3,), and its axes, shape (3, 3)."""
     x, y, z = map(float, p)
-    return Origin((x, y, z), rpy_of(R))
+    roll, pitch, yaw = map(float, rpy_from_matrix(R))
+    return Origin((x, y, z), (roll, pitch, yaw))
 
 
 def inertia_of(

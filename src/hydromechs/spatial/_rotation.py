@@ -98,10 +98,14 @@ def matrix_from_rpy(rpy: Vector) -> Array:
 
 def rpy_from_matrix(R: Array) -> Array:
     """Roll, pitch, yaw [rad] of a rotation matrix of floats, shape (3,); roll is 0 at pitch ±90°."""
-    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:
+    across = math.hypot(R[0, 0], R[1, 0])
+    pitch = math.atan2(-R[2, 0], across)
+    if across < 1e-12:
         return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
-    return np.array([math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])])
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    # the roll from what the others leave, so that the three give R to rounding also near ±90°, where the yaw is not
+    left = (planar_rotation(2, *cos_sin(yaw)) @ planar_rotation(1, *cos_sin(pitch))).T @ R
+    return np.array([math.atan2(left[2, 1], left[1, 1]), pitch, yaw])
 
 
 def quaternion_matrix(quaternion: Vector) -> Array:

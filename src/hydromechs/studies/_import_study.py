@@ -19,6 +19,7 @@ from hydromechs.errors import ModelError
 from hydromechs.formats import Imported, import_file, is_robot_file
 from hydromechs.model import Model, joints
 
+from ._dart_reading import dart_difference
 from ._mujoco_reading import mujoco_difference
 from .peers import import_peer
 
@@ -208,7 +209,8 @@ def _drift(model: Model, name: str, q: np.ndarray, v: np.ndarray) -> Any:
 
 
 READINGS: dict[str, Callable[[Imported, np.random.Generator], float]] = {
-    "MJCF": mujoco_difference,
     "URDF": pinocchio_difference,
+    "SDF": dart_difference,
+    "MJCF": mujoco_difference,
 }
 """Other codes that read a format by themselves, as the difference of our accelerations from theirs."""

@@ -1,0 +1,248 @@
+"""Frames of an SDF: models within models, poses with `relative_to`, frames that are attached to others.
+
+Every pose comes out in the axes of the world, at the configuration of the file, which is that of zero joint positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
+
+from ._imported import Findings
+from ._xml import Element
+
+__all__ = ["IDENTITY", "Frames", "Pose", "Scope", "pose_of", "scope_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """A frame in another."""
+
+    p: np.ndarray
+    """Origin [m], shape (3,)."""
+    R: np.ndarray
+    """Axes, shape (3, 3)."""
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """The frame `other` of this frame, in the frame that this one is given in."""
+        return Pose(self.p + self.R @ other.p, self.R @ other.R)
+
+    @property
+    def inverse(self) -> Pose:
+        """The other frame in this one."""
+        return Pose(-self.R.T @ self.p, self.R.T)
+
+
+IDENTITY = Pose(np.zeros(3), np.eye(3))
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A world or a model, with the names in it."""
+
+    element: Element
+    """Its element."""
+    name: str
+    """Its name, with those of the models around it: "rov::arm"; empty for the world."""
+    parent: Scope | None = None
+    """The model around it, or the world."""
+    links: dict[str, Element] = field(default_factory=dict)
+    """Its links."""
+    joints: dict[str, Element] = field(default_factory=dict)
+    """Its joints."""
+    frames: dict[str, Element] = field(default_factory=dict)
+    """Its explicit frames."""
+    models: dict[str, Scope] = field(default_factory=dict)
+    """Models within it."""
+    shifted: Pose = IDENTITY
+    """Frame that an `<include>` puts around it, in its parent."""
+    poses: dict[str, Pose] = field(default_factory=dict)
+    """Poses in the world that are known already."""
+
+    def full(self, name: str) -> str:
+        """A name with those of the models around it."""
+        return f"{self.name}::{name}" if self.name else name
+
+
+def scope_of(element: Element, name: str, parent: Scope | None, findings: Findings) -> Scope:
+    """The names in a world or a model; a name that is there twice is a fault.
+
+    Args:
+        element: Its element, whose `<include>`s are replaced already.
+        name: Its full name.
+        parent: What is around it.
+        findings: Where faults go.
+    """
+    scope = Scope(element, name, parent)
+    seen: dict[str, int] = {}
+    for child in element.all("link", "joint", "frame", "model"):
+        own = child.attributes.get("name", "").strip()
+        if not own:
+            findings.fault(child, f"a <{child.tag}> of {name or 'the world'!r} has no name", remedy="give it one")
+            continue
+        if own in seen:
+            words = f"{child.tag} {own!r} has a name that is there already, in line {seen[own]}"
+            findings.fault(child, words, own, "rename one of them")
+            continue
+        seen[own] = child.line
+        if child.tag == "model":
+            scope.models[own] = scope_of(child, scope.full(own), scope, findings)
+        else:
+            {"link": scope.links, "joint": scope.joints, "frame": scope.frames}[child.tag][own] = child
+    return scope
+
+
+def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
+    """The numbers of a `<pose>`; the identity where there is none.
+
+    Args:
+        element: The element that has it.
+        findings: Where faults go.
+        owner: Whose it is.
+    """
+    pose = None if element is None else element.first("pose")
+    if pose is None or not pose.text:
+        return IDENTITY
+    if pose.attributes.get("rotation_format", "euler_rpy") == "quat_xyzw":
+        x = findings.numbers(pose.text, 7, pose, f"{owner}: pose (x y z, quaternion x y z w)", (0.0,) * 6 + (1.0,))
+        quaternion = np.array([x[6], *x[3:6]])
+        length = float(np.linalg.norm(quaternion))
+        if length < 1e-9:
+            findings.fault(pose, f"{owner}: its quaternion is zero", pose.text)
+            return IDENTITY
+        return Pose(np.array(x[:3]), quaternion_matrix(quaternion / length))
+    x = findings.numbers(pose.text, 6, pose, f"{owner}: pose (x y z, roll pitch yaw)", (0.0,) * 6)
+    rpy = np.array(x[3:])
+    if pose.attributes.get("degrees", "").strip().lower() in ("true", "1"):
+        rpy = np.radians(rpy)
+    return Pose(np.array(x[:3]), matrix_from_rpy(tuple(map(float, rpy))))
+
+
+class Frames:
+    """Finds poses and links by their names in a scope."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.open: set[tuple[int, str]] = set()
+
+    def inside(self, scope: Scope, name: str) -> tuple[Scope, str] | None:
+        """The scope and the short name that a name with `::` leads to; None where a model of it is not there."""
+        *models, last = name.split("::")
+        for model in models:
+            if model not in scope.models:
+                return None
+            scope = scope.models[model]
+        return (scope.models[last], "__model__") if last in scope.models else (scope, last)
+
+    def model_pose(self, scope: Scope) -> Pose:
+        """A model in the world."""
+        if scope.parent is None:
+            return IDENTITY
+        return self._known(scope, "__model__", lambda: self._model_pose(scope))
+
+    def _model_pose(self, scope: Scope) -> Pose:
+        f, element = self.findings, scope.element
+        around = scope.parent or scope
+        base = self._base(around, element, around, "__model__", f"model {scope.name!r}")
+        pose = base @ scope.shifted @ pose_of(element, f, f"model {scope.name!r}")
+        placed = element.attributes.get("placement_frame", "")
+        if placed:
+            scope.poses["__model__"] = IDENTITY  # poses within the model, to see where that frame is in it
+            within = self.pose(scope, placed, element)
+            scope.poses.clear()
+            pose = pose @ within.inverse
+        return pose
+
+    def _known(self, scope: Scope, name: str, make: object) -> Pose:
+        if name in scope.poses:
+            return scope.poses[name]
+        key = (id(scope), name)
+        if key in self.open:
+            self.findings.fault(
+                scope.element, f"the pose of {scope.full(name)!r} is relative to itself, by way of others", name
+            )
+            return IDENTITY
+        self.open.add(key)
+        try:
+            scope.poses[name] = make()  # type: ignore[operator]
+        finally:
+            self.open.discard(key)
+        return scope.poses[name]
+
+    def _base(self, scope: Scope, element: Element, default_scope: Scope, default: str, owner: str) -> Pose:
+        """The frame that the pose of an element is relative to."""
+        pose = element.first("pose")
+        name = "" if pose is None else pose.attributes.get("relative_to", pose.attributes.get("frame", "")).strip()
+        if name:
+            return self.pose(scope, name, pose or element)
+        if default == "__model__":
+            return self.model_pose(default_scope)
+        return self.pose(default_scope, default, element)
+
+    def pose(self, scope: Scope, name: str, at: Element) -> Pose:
+        """A link, joint, frame or model in the world.
+
+        Args:
+            scope: Where the name is used.
+            name: The name.
+            at: The element that uses it, for its line.
+        """
+        found = self.inside(scope, name)
+        if name in ("world", "__root__"):
+            return IDENTITY
+        if found is not None:
+            inner, last = found
+            if last == "__model__":
+                return self.model_pose(inner)
+            f = self.findings
+            if last in inner.links:
+                owner, link = f"link {inner.full(last)!r}", inner.links[last]
+                return self._known(
+                    inner, last, lambda: self._base(inner, link, inner, "__model__", owner) @ pose_of(link, f, owner)
+                )
+            if last in inner.frames:
+                owner, frame = f"frame {inner.full(last)!r}", inner.frames[last]
+                held = frame.attributes.get("attached_to", "").strip() or "__model__"
+                return self._known(inner, last, lambda: self._base(inner, frame, inner, held, owner) @ pose_of(frame, f, owner))
+            if last in inner.joints:
+                owner, joint = f"joint {inner.full(last)!r}", inner.joints[last]
+                child = joint.first("child")
+                held = child.text if child is not None and child.text else "__model__"
+                return self._known(inner, last, lambda: self._base(inner, joint, inner, held, owner) @ pose_of(joint, f, owner))
+        names = [*scope.links, *scope.frames, *scope.joints, *scope.models]
+        words = f"there is no frame {name!r} in {scope.name or 'the world'!r}; there are {', '.join(names[:20])}"
+        self.findings.fault(at, words, name)
+        return IDENTITY
+
+    def link(self, scope: Scope, name: str, at: Element, depth: int = 0) -> str | None:
+        """Full name of the link that a link, frame or model stands for; "world" for the world, None with a fault for nothing.
+
+        Args:
+            scope: Where the name is used.
+            name: The name.
+            at: The element that uses it, for its line.
+            depth: How many frames were followed already.
+        """
+        if name in ("world", "__root__"):
+            return "world"
+        found = self.inside(scope, name)
+        if found is not None and depth < 100:
+            inner, last = found
+            if last in inner.links:
+                return inner.full(last)
+            if last == "__model__":
+                canonical = inner.element.attributes.get("canonical_link", "").strip() or next(iter(inner.links), "")
+                return self.link(inner, canonical, at, depth + 1) if canonical else None
+            if last in inner.frames:
+                held = inner.frames[last].attributes.get("attached_to", "").strip() or "__model__"
+                return self.link(inner, held, at, depth + 1)
+            if last in inner.joints:
+                child = inner.joints[last].first("child")
+                return None if child is None else self.link(inner, child.text, at, depth + 1)
+        names = [*scope.links, *scope.frames, *scope.models]
+        words = f"there is no link {name!r} in {scope.name or 'the world'!r}; there are {', '.join(names[:20])}"
+        self.findings.fault(at, words, name)
+        return None

@@ -1,0 +1,510 @@
+"""SDF to a model: worlds, models within models, frames, joints, `<fluid_added_mass>`, and Gazebo's plugins for water.
+
+Each link is a body. Its axes are the link's; its origin is the link's, too, unless it turns about an axis that does not pass
+through it: then the origin is on the axis, noted, and the frame "NAME_origin" is where the link's is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hydromechs.actuation import JointDrive, drives
+from hydromechs.model import Body, Frame, Inertia, Origin, World, joints
+from hydromechs.model.component import Component
+from hydromechs.spatial import quaternion_from_matrix, rpy_from_matrix
+from hydromechs.values import plain
+
+from ._imported import Findings, Imported
+from ._robot_files import Missing, RobotFiles
+from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, origin_of, units_note
+from ._sdf_frames import IDENTITY, Frames, Pose, Scope, pose_of, scope_of
+from ._sdf_shapes import shapes_of, visuals_of
+from ._sdf_water import Water
+from ._xml import Element, parse_xml, read_bytes
+
+__all__ = ["read_sdf"]
+
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox")
+NONE = 1e9
+"""Limit from which there is none."""
+INCLUDES = 8
+"""Levels of files that include files."""
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """A joint of the file, as it connects two links."""
+
+    scope: Scope
+    """Where it stands."""
+    name: str
+    """Its full name."""
+    element: Element
+    """Its element."""
+    kind: str
+    """Its type."""
+    parent: str
+    """Full name of the link that carries; "world" for the world."""
+    child: str
+    """Full name of the link that is carried."""
+    frame: Pose
+    """Its frame in the world."""
+    axes: list[np.ndarray] = field(default_factory=list)
+    """Its axes in the world, shape (3,) each."""
+    sense: float = 1.0
+    """−1 where parent and child have changed places."""
+
+
+def read_sdf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
+    """The robots of an SDF.
+
+    Args:
+        root: Its `<sdf>`.
+        findings: Where faults and notes go.
+        files: Finds its meshes and the models that it includes.
+    """
+    return _Sdf(root, findings, files).imported()
+
+
+class _Sdf:
+    """Reads one SDF."""
+
+    def __init__(self, root: Element, findings: Findings, files: RobotFiles) -> None:
+        self.root, self.findings, self.files = root, findings, files
+        self.frames = Frames(findings)
+        self.links: dict[str, tuple[Scope, Element]] = {}
+        self.scopes: list[Scope] = []
+        self.carried: dict[str, Edge] = {}
+        """Joint that carries each link."""
+        self.origin: dict[str, Pose] = {}
+        """Frame of each body in the world."""
+        self.components: list[Component] = []
+        version = root.attributes.get("version", "1.12").split(".")
+        self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
+
+    def imported(self) -> Imported:
+        """The model, or `ModelError`."""
+        f = self.findings
+        world, name = self._world()
+        self._include(world, 0)
+        top = scope_of(world, "", None, f)
+        self._flatten_single(top)
+        self._collect(top)
+        if not self.links:
+            f.fault(self.root, "the file has no <link>; give at least one <model> with links")
+        f.raise_faults()
+        water = Water(f, self.frames)
+        water.read(top, self.scopes)
+        edges = [edge for scope in self.scopes for edge in self._edges(scope)]
+        f.raise_faults()
+        for edge in edges:
+            self._attach(edge)
+        links = [Link(self._body(name, water), element) for name, (_, element) in self.links.items()]
+        f.raise_faults()
+        held = {link: edge.element for link, edge in self.carried.items()}
+        names = {link: edge.name for link, edge in self.carried.items()}
+        links = hold_empty_joints(f, links, held, names)
+        model = assembled(f, links, name=name, world=self._environment(world, water))
+        units_note(f, model, self.root)
+        moving = set(model.joint_parts)
+        drives_of = [c for c in self.components if not isinstance(c, JointDrive) or c.joint in moving]
+        thrusters = water.thrusters(model)
+        return f.finish(
+            model,
+            format="SDF",
+            components=(*thrusters, *drives_of),
+            joint_bodies={edge.name: link for link, edge in self.carried.items()},
+        )
+
+    def _world(self) -> tuple[Element, str]:
+        """The element that has the models, and the name of the whole."""
+        f, root = self.findings, self.root
+        f.unknown(root, ("world", "model", "include"), "the file")
+        worlds = root.all("world")
+        for other in worlds[1:]:
+            f.left_out(other, f"world {other.attributes.get('name', '')!r}", "a second <world>", "the first one counts")
+        if worlds:
+            return worlds[0], worlds[0].attributes.get("name", "").strip() or "world"
+        models = root.all("model", "include")
+        for other in models[1:]:
+            f.left_out(other, "the file", f"a second <{other.tag}> outside of a <world>", "the first one counts")
+        top = Element("world", root.line, {}, models[:1], file=root.file)
+        return top, (models[0].attributes.get("name", "").strip() if models else "") or "robot"
+
+    def _include(self, element: Element, depth: int) -> None:
+        """Replace the `<include>`s of a world or a model by the models that they name."""
+        f = self.findings
+        out = []
+        for child in element.children:
+            if child.tag == "include":
+                model = self._included(child, depth)
+                out += [model] if model is not None else []
+            else:
+                out.append(child)
+                if child.tag == "model":
+                    self._include(child, depth)
+        element.children = out
+        f.raise_faults()
+
+    def _included(self, include: Element, depth: int) -> Element | None:
+        f = self.findings
+        uri = (include.first("uri") or Element("uri", include.line)).text
+        owner = f"include of {uri!r}"
+        for name in (uri, f"{uri.rstrip('/')}/model.sdf"):
+            try:
+                path = self.files.find(name).path
+            except Missing as missing:
+                why = str(missing)
+                continue
+            if depth >= INCLUDES:
+                f.fault(include, f"{owner}: more than {INCLUDES} files include one another", uri, "write them out")
+                return None
+            root = parse_xml(read_bytes(path), str(path))
+            model = root.first("model")
+            if root.tag != "sdf" or model is None:
+                f.left_out(include, owner, f"a file that begins with <{root.tag}>", "it has no <model>")
+                return None
+            self._include(model, depth + 1)
+            return self._renamed(include, model)
+        f.left_out(include, owner, "a model in another file", f"{why}; its links are not there")
+        return None
+
+    def _renamed(self, include: Element, model: Element) -> Element:
+        """The included model with the name and the pose that the `<include>` gives it."""
+        name, pose, static = include.first("name"), include.first("pose"), include.first("static")
+        if name is not None and name.text:
+            model.attributes["name"] = name.text
+        if pose is not None:
+            model.children = [pose, *(c for c in model.children if c.tag != "pose")]
+        if static is not None:
+            model.children = [static, *(c for c in model.children if c.tag != "static")]
+        model.children += include.all("plugin")
+        known = ("uri", "name", "pose", "static", "plugin")
+        self.findings.unknown(include, known, f"include of {model.attributes.get('name')!r}")
+        return model
+
+    def _flatten_single(self, top: Scope) -> None:
+        """Names of a single model's links stand without that of the model."""
+        if len(top.models) == 1 and not top.links:
+            (only,) = top.models.values()
+            _rename(only, "")
+
+    def _collect(self, scope: Scope) -> None:
+        """Enter all links, and note what a scope has that is not read."""
+        f = self.findings
+        self.scopes.append(scope)
+        owner = f"model {scope.name!r}" if scope.name else ("world" if scope.parent is None else "model")
+        known = ["link", "joint", "frame", "model", "pose", "static", "plugin"]
+        if scope.parent is None:
+            known += ["gravity"]
+        f.unknown(scope.element, known, owner)
+        for name, link in scope.links.items():
+            if name == "world":
+                f.note("mended", link, "link 'world'", "a link with the name of the world", "it is the world itself")
+            else:
+                self.links[scope.full(name)] = (scope, link)
+        for model in scope.models.values():
+            self._collect(model)
+
+    def _environment(self, world: Element, water: Water) -> World:
+        """Gravity and water."""
+        gravity = world.first("gravity")
+        g = 9.8
+        if gravity is not None:
+            x, y, z = self.findings.numbers(gravity.text, 3, gravity, "world: gravity [m/s²]", (0.0, 0.0, -9.8))
+            if x or y or z > 0.0:
+                self.findings.left_out(gravity, "world", f"gravity {plain((x, y, z))} m/s²", "taken along −z, as long as it is")
+            g = math.sqrt(x * x + y * y + z * z)
+        return World(axes="ENU", gravity=g, water_density=water.density)
+
+    # -- joints ---------------------------------------------------------------------------------------------------------------
+
+    def _edges(self, scope: Scope) -> list[Edge]:
+        """The joints of a scope."""
+        f, out = self.findings, []
+        for name, element in scope.joints.items():
+            full, kind = scope.full(name), element.attributes.get("type", "").strip()
+            ends = []
+            for tag in ("parent", "child"):
+                end = element.first(tag)
+                if end is None or not end.text:
+                    f.fault(element, f"joint {full!r} has no <{tag}>", remedy="add it")
+                else:
+                    ends.append(self.frames.link(scope, end.text, end))
+            if kind not in TYPES:
+                f.fault(element, f"joint {full!r}: type is {kind!r}, must be one of {', '.join(TYPES)}", kind)
+            if len(ends) < 2 or None in ends or kind not in TYPES:
+                continue
+            if kind == "gearbox":
+                f.left_out(element, f"joint {full!r}", "a gearbox", "the joints that it couples move by themselves")
+                continue
+            if ends[1] == "world":
+                ends.reverse()
+            edge = Edge(scope, full, element, kind, str(ends[0]), str(ends[1]), self.frames.pose(scope, name, element))
+            edge.axes = [self._axis(edge, axis) for axis in element.all("axis", "axis2")]
+            out.append(edge)
+        return out
+
+    def _axis(self, edge: Edge, axis: Element) -> np.ndarray:
+        """An axis in the world, shape (3,)."""
+        f, owner = self.findings, f"joint {edge.name!r}"
+        xyz = axis.first("xyz")
+        a = np.array(f.numbers(None if xyz is None else xyz.text, 3, axis, f"{owner}: axis xyz", (0.0, 0.0, 1.0)))
+        length = float(np.linalg.norm(a))
+        if not length:
+            f.fault(axis, f"{owner}: its axis is {plain(tuple(map(float, a)))}, must not be zero", None, "give its direction")
+            return np.array([0.0, 0.0, 1.0])
+        expressed = "" if xyz is None else xyz.attributes.get("expressed_in", "").strip()
+        old = axis.first("use_parent_model_frame")
+        in_model = old is not None and old.text.strip().lower() in ("1", "true")
+        if expressed:
+            R = self.frames.pose(edge.scope, expressed, xyz or axis).R
+        elif in_model or (old is None and self.version < (1, 5)):
+            R = self.frames.model_pose(edge.scope).R
+        else:
+            R = edge.frame.R
+        return R @ (a / length)
+
+    def _attach(self, edge: Edge) -> None:
+        """Enter a joint in the tree; one that closes a loop is left out."""
+        if edge.child not in self.carried and not self._above(edge.parent, edge.child):
+            self.carried[edge.child] = edge
+        elif edge.parent != "world" and edge.parent not in self.carried and not self._above(edge.child, edge.parent):
+            edge.parent, edge.child, edge.sense = edge.child, edge.parent, -1.0
+            self.carried[edge.child] = edge
+            words = f"link {edge.parent!r} is carried by another joint already"
+            self.findings.note("mended", edge.element, f"joint {edge.name!r}", words, "parent and child change places")
+        else:
+            words = f"a {edge.kind} joint between {edge.parent!r} and {edge.child!r}, which closes a loop"
+            self.findings.left_out(edge.element, f"joint {edge.name!r}", words, "the loop is open here")
+
+    def _above(self, link: str, other: str) -> bool:
+        """Whether `other` carries `link`, or is it."""
+        while link != other:
+            if link not in self.carried:
+                return False
+            link = self.carried[link].parent
+        return True
+
+    def _body_pose(self, name: str) -> Pose:
+        """Frame of a body in the world: the link's, moved to its joint's axis where it turns about one elsewhere."""
+        if name == "world":
+            return IDENTITY
+        if name not in self.origin:
+            scope, element = self.links[name]
+            pose = self.frames.pose(scope, name.split("::")[-1], element)
+            edge = self.carried.get(name)
+            if edge is not None and edge.kind in ("revolute", "continuous", "ball", "universal", "revolute2", "screw"):
+                away = edge.frame.p - pose.p
+                if edge.kind in ("revolute", "continuous", "screw") and edge.axes:
+                    away = away - (away @ edge.axes[0]) * edge.axes[0]
+                if np.linalg.norm(away) > 1e-12 * max(1.0, float(np.linalg.norm(pose.p))):
+                    pose = Pose(pose.p + away, pose.R)
+            self.origin[name] = pose
+        return self.origin[name]
+
+    def _joint(self, name: str) -> joints.Joint | joints.Composite:
+        """The joint that carries a link."""
+        edge, f = self.carried.get(name), self.findings
+        pose = self._body_pose(name)
+        if edge is None:
+            scope = self.links[name][0]
+            held = self._static(scope) or f.options.base == "fixed"
+            if not held and f.options.base == "auto" and not self._heavy(name):
+                held = True
+                f.note("guessed", self.links[name][1], f"link {name!r}", "a root without mass", "fixed in the world")
+            if held:
+                return joints.Fixed(placement=origin_of(pose.p, pose.R))
+            x, y, z = map(float, pose.p)
+            w, i, j, k = map(float, quaternion_from_matrix(pose.R))
+            return joints.Free(position=(x, y, z), orientation=(w, i, j, k))
+        owner = f"joint {edge.name!r}"
+        f.unknown(edge.element, ("parent", "child", "pose", "axis", "axis2", "screw_thread_pitch", "thread_pitch"), owner)
+        there = self._body_pose(edge.parent).inverse @ pose
+        placement = origin_of(there.p, there.R)
+        axes = [tuple(map(float, edge.sense * (pose.R.T @ a))) for a in edge.axes]
+        if edge.kind == "fixed":
+            return joints.Fixed(placement=placement)
+        if edge.kind == "ball":
+            return joints.Ball(placement=placement)
+        wanted = 2 if edge.kind in ("universal", "revolute2") else 1
+        elements = edge.element.all("axis", "axis2")
+        if len(axes) < wanted:
+            f.fault(edge.element, f"{owner}: it has {len(axes)} axes, a {edge.kind} joint needs {wanted}", None, "add <axis>")
+            return joints.Fixed()
+        if wanted == 2:
+            pairs = list(zip(axes, elements, strict=True))
+            order = pairs if edge.sense > 0 else pairs[::-1]
+            parts = [
+                joints.Revolute(placement=placement if k == 0 else Origin(), axis=a, **self._one(edge, e, f"{name}.{k + 1}"))  # type: ignore[arg-type]
+                for k, (a, e) in enumerate(order[:2])
+            ]
+            return joints.Composite(parts=tuple(parts))
+        rest: dict[str, Any] = {"placement": placement, "axis": axes[0], **self._one(edge, elements[0], name)}
+        if edge.kind == "screw":
+            return joints.Helical(pitch=self._pitch(edge), **rest)
+        return joints.Prismatic(**rest) if edge.kind == "prismatic" else joints.Revolute(**rest)
+
+    def _heavy(self, name: str) -> bool:
+        """Whether a link, or one that is fixed to it, has mass."""
+        inertial = self.links[name][1].first("inertial")
+        mass = None if inertial is None else inertial.first("mass")
+        if mass is None or self.findings.number(mass.text, mass, f"link {name!r}: mass", 0.0) > 0.0:
+            return True
+        return any(self._heavy(link) for link, e in self.carried.items() if e.parent == name and e.kind == "fixed")
+
+    def _pitch(self, edge: Edge) -> float:
+        """Advance of a screw per turn [m]."""
+        f, owner = self.findings, f"joint {edge.name!r}"
+        new, old = edge.element.first("screw_thread_pitch"), edge.element.first("thread_pitch")
+        if new is not None:
+            return f.number(new.text, new, f"{owner}: screw_thread_pitch [m]", 0.0)
+        if old is None:
+            f.note("guessed", edge.element, owner, "a screw without a pitch", "1 m per turn")
+            return 1.0
+        per_metre = f.number(old.text, old, f"{owner}: thread_pitch [rad/m]", 1.0)
+        return -2.0 * math.pi / per_metre if per_metre else 0.0
+
+    def _one(self, edge: Edge, axis: Element, name: str) -> dict[str, Any]:
+        """Limits, friction and drive of one axis."""
+        f, owner = self.findings, f"joint {edge.name!r}"
+        f.unknown(axis, ("xyz", "limit", "dynamics", "use_parent_model_frame"), owner)
+        limit, dynamics = axis.first("limit"), axis.first("dynamics")
+        out: dict[str, Any] = {}
+        if limit is not None:
+            f.unknown(limit, ("lower", "upper", "effort", "velocity"), owner)
+            lower, upper, effort, velocity = (
+                self._limit(limit, key, owner, default)
+                for key, default in (("lower", -math.inf), ("upper", math.inf), ("effort", math.inf), ("velocity", math.inf))
+            )
+            if edge.sense < 0:
+                lower, upper = -upper, -lower
+            if 0.0 < effort < NONE:
+                self.components.append(JointDrive(joint=name, drive=drives.Torque(limit=effort)))
+            if 0.0 < velocity < NONE:
+                f.left_out(limit, owner, f"velocity limit {plain(velocity)}")
+            if edge.kind != "continuous" and lower < upper and (lower > -NONE or upper < NONE):
+                low, high = max(lower, -NONE), min(upper, NONE)
+                out["limits"] = (low, high)
+                out["position"] = min(max(0.0, low), high)
+                if out["position"]:
+                    what = f"limits {plain((low, high))}, without 0 between them"
+                    f.note("guessed", limit, owner, what, f"it starts at {plain(out['position'])}")
+            elif edge.kind != "continuous" and lower >= upper:
+                f.note("mended", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", "it has no stops")
+        if dynamics is not None:
+            f.unknown(dynamics, ("damping", "friction", "spring_reference", "spring_stiffness"), owner)
+            for key in ("damping", "friction"):
+                out[key] = max(self._number(dynamics, key, owner), 0.0)
+            if self._number(dynamics, "spring_stiffness", owner):
+                f.left_out(dynamics, owner, f"spring of {plain(self._number(dynamics, 'spring_stiffness', owner))}")
+        return out
+
+    def _number(self, parent: Element, key: str, owner: str) -> float:
+        child = parent.first(key)
+        return 0.0 if child is None else self.findings.number(child.text, child, f"{owner}: {key}", 0.0)
+
+    def _limit(self, limit: Element, key: str, owner: str, default: float) -> float:
+        """A limit, which may be infinite."""
+        child = limit.first(key)
+        if child is None:
+            return default
+        if child.text.strip().lower().lstrip("+-") in ("inf", "infinity"):
+            return -math.inf if child.text.strip().startswith("-") else math.inf
+        return self.findings.number(child.text, child, f"{owner}: {key}", default)
+
+    def _static(self, scope: Scope | None) -> bool:
+        while scope is not None:
+            static = scope.element.first("static")
+            if static is not None and static.text.strip().lower() in ("1", "true"):
+                return True
+            scope = scope.parent
+        return False
+
+    # -- bodies ---------------------------------------------------------------------------------------------------------------
+
+    def _body(self, name: str, water: Water) -> Body:
+        f, owner = self.findings, f"link {name!r}"
+        scope, element = self.links[name]
+        f.unknown(element, ("pose", "inertial", "visual", "collision", "gravity", "self_collide", "kinematic"), owner)
+        link, pose = self.frames.pose(scope, name.split("::")[-1], element), self._body_pose(name)
+        shift = pose.inverse @ link
+        edge = self.carried.get(name)
+        held = water.propellers.get(edge.name) if edge is not None else None
+        joint = self._joint(name)
+        frames = []
+        if np.abs(shift.p).max() > 0.0:
+            frames.append(Frame(f"{name}_origin", origin_of(shift.p, shift.R)))
+            what = "its joint's axis does not pass through its origin"
+            done = f"the body's origin is on the axis, that of the link is frame {name + '_origin'!r}"
+            f.note("mended", element, owner, what, done)
+        if held is not None and edge is not None:
+            joint = joints.Fixed(placement=joint.parts[0].placement)
+            thrust = edge.axes[0] if edge.axes else edge.frame.R[:, 2]
+            frames.append(Frame(held, Origin(_row(shift.p), _towards(pose.R.T @ thrust))))
+            done = "held fixed; its thruster pushes along its axis"
+            f.left_out(edge.element, f"joint {edge.name!r}", "a propeller that turns", done)
+        for frame, at in self._frames_on(scope, name):
+            there = pose.inverse @ at
+            frames.append(Frame(frame, origin_of(there.p, there.R)))
+        looks = visuals_of(element, f, self.files, owner, shift)
+        solids = shapes_of(element, f, self.files, owner, shift)
+        return Body(
+            name=name,
+            parent=None if edge is None or edge.parent == "world" else edge.parent,
+            joint=joint,
+            inertia=self._inertia(element, owner, shift),
+            hydro=water.hydro(name, element, solids, shift),
+            frames=tuple(frames),
+            shapes=solids,
+            visual=looks,
+        )
+
+    def _frames_on(self, scope: Scope, name: str) -> list[tuple[str, Pose]]:
+        """Explicit frames of the link's model that are attached to the link, with their poses in the world."""
+        out = []
+        for frame, element in scope.frames.items():
+            if self.frames.link(scope, frame, element) == name:
+                out.append((scope.full(frame), self.frames.pose(scope, frame, element)))
+        return out
+
+    def _inertia(self, link: Element, owner: str, shift: Pose) -> Inertia:
+        f = self.findings
+        inertial = link.first("inertial")
+        if inertial is None:
+            f.note("guessed", link, owner, "no <inertial>", "a mass of 1 kg and 1 kg·m² about each axis, as SDFormat says")
+            return Inertia(mass=1.0, com=_row(shift.p), tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+        f.unknown(inertial, ("pose", "mass", "inertia", "fluid_added_mass"), owner)
+        if inertial.attributes.get("auto", "").strip().lower() in ("true", "1"):
+            f.left_out(inertial, owner, "auto='true', an inertia from the collision shapes", "the numbers of the file count")
+        mass, tensor = inertial.first("mass"), inertial.first("inertia")
+        m = 1.0 if mass is None else f.number(mass.text, mass, f"{owner}: mass", 1.0)
+        keys, row = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+        if tensor is not None:
+            for k, key in enumerate(keys):
+                child = tensor.first(key)
+                row[k] = row[k] if child is None else f.number(child.text, child, f"{owner}: {key}", row[k])
+        at = shift @ pose_of(inertial, f, f"{owner}: inertial")
+        rpy = _row(rpy_from_matrix(at.R)) if not np.array_equal(at.R, np.eye(3)) else (0.0, 0.0, 0.0)
+        return inertia_of(f, inertial, owner, m, _row(at.p), tuple(row), rpy)  # type: ignore[arg-type]
+
+
+def _rename(scope: Scope, name: str) -> None:
+    scope.name = name
+    for own, model in scope.models.items():
+        _rename(model, scope.full(own))
+
+
+def _row(a: Any) -> tuple[float, float, float]:
+    x, y, z = map(float, a)
+    return x, y, z
+
+
+def _towards(axis: np.ndarray) -> tuple[float, float, float]:
+    """Roll, pitch, yaw of a frame whose x axis points along a unit vector [rad]."""
+    x, y, z = map(float, axis)
+    return 0.0, math.atan2(-z, math.hypot(x, y)), math.atan2(y, x) if x or y else 0.0

@@ -1,0 +1,304 @@
+"""Water in an SDF: `<fluid_added_mass>`, and Gazebo's plugins for buoyancy, hydrodynamics and thrusters.
+
+Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
+hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are positive,
+so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one is taken as such,
+noted. A thruster pushes along the axis of its joint at the origin of the link that turns, by as many newtons as it is told.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from hydromechs.actuation import Thruster, ideal_curve
+from hydromechs.model import Hydro, Model, added_mass, drag, shapes
+from hydromechs.spatial import shift_inertia
+from hydromechs.values import plain
+
+from ._imported import Findings
+from ._sdf_frames import Frames, Pose, Scope
+from ._xml import Element
+
+__all__ = ["Water"]
+
+FORCES, SPEEDS = "xyzkmn", "UVWPQR"
+AXES = "xyzpqr"
+"""Rows of `<fluid_added_mass>`."""
+THRUST = 1000.0
+"""Highest thrust of Gazebo's thruster where none is given [N]."""
+DENSITY = 1000.0
+"""Density of Gazebo's water where none is given [kg/m³]."""
+
+
+class Water:
+    """What the water does to the links of a file."""
+
+    def __init__(self, findings: Findings, frames: Frames) -> None:
+        self.findings, self.frames = findings, frames
+        self.density = DENSITY
+        self.floats: Element | None = None
+        """The buoyancy plugin."""
+        self.enabled: list[str] = []
+        """Models that float; all where it is empty."""
+        self.damped: dict[str, list[Element]] = {}
+        """Hydrodynamics plugins by link."""
+        self.propellers: dict[str, str] = {}
+        """Frame of the thruster at each joint that turns a propeller."""
+        self.made: list[tuple[str, Element]] = []
+        """Name and plugin of each thruster."""
+
+    def read(self, top: Scope, scopes: list[Scope]) -> None:
+        """Enter the plugins of a world and its models.
+
+        Args:
+            top: The world.
+            scopes: The world and all models.
+        """
+        f = self.findings
+        for scope in scopes:
+            for plugin in scope.element.all("plugin"):
+                says = f"{plugin.attributes.get('filename', '')} {plugin.attributes.get('name', '')}".lower()
+                owner = f"plugin {plugin.attributes.get('name') or plugin.attributes.get('filename', '')!r}"
+                if "buoyancy" in says and "engine" not in says:
+                    self._buoyancy(plugin, owner)
+                elif "hydrodynamics" in says:
+                    self._hydrodynamics(scope, plugin, owner)
+                elif re.search(r"\bthruster\b|thruster-system", says):
+                    self._thruster(scope, plugin, owner)
+                else:
+                    f.left_out(
+                        plugin, owner, f"file {plugin.attributes.get('filename', '')!r}", "not a plugin that is known here"
+                    )
+
+    def _buoyancy(self, plugin: Element, owner: str) -> None:
+        f = self.findings
+        f.unknown(plugin, ("uniform_fluid_density", "graded_buoyancy", "enable"), owner)
+        self.floats = plugin
+        self.enabled = [e.text.split("::")[0] for e in plugin.all("enable")]
+        uniform, graded = plugin.first("uniform_fluid_density"), plugin.first("graded_buoyancy")
+        if uniform is not None:
+            self.density = f.number(uniform.text, uniform, f"{owner}: uniform_fluid_density [kg/m³]", DENSITY)
+        elif graded is not None:
+            default = graded.first("default_density")
+            if default is not None:
+                self.density = f.number(default.text, default, f"{owner}: default_density [kg/m³]", DENSITY)
+            f.left_out(graded, owner, "layers of different density", "water without a surface; give the plant an Environment")
+        if self.density < 0.0:
+            f.fault(plugin, f"{owner}: the density of the water is {self.density:g} kg/m³, must not be negative", self.density)
+
+    def _hydrodynamics(self, scope: Scope, plugin: Element, owner: str) -> None:
+        f = self.findings
+        name = plugin.first("link_name")
+        if name is None or not name.text:
+            f.fault(plugin, f"{owner} has no <link_name>", remedy="name the link that it acts on")
+            return
+        link = self.frames.link(scope, name.text, name)
+        if link is not None:
+            self.damped.setdefault(link, []).append(plugin)
+
+    def _thruster(self, scope: Scope, plugin: Element, owner: str) -> None:
+        f = self.findings
+        name = plugin.first("joint_name")
+        joint = "" if name is None else name.text
+        found = self.frames.inside(scope, joint) if joint else None
+        if found is None or found[1] not in found[0].joints:
+            known = ", ".join(list(scope.joints)[:20])
+            f.fault(name or plugin, f"{owner}: there is no joint {joint!r}; joints are {known}", joint)
+            return
+        full = found[0].full(found[1])
+        self.propellers[full] = f"{full}_thrust"
+        self.made.append((full, plugin))
+        known_keys = (
+            "joint_name",
+            "namespace",
+            "topic",
+            "max_thrust_cmd",
+            "min_thrust_cmd",
+            "fluid_density",
+            "propeller_diameter",
+        )
+        f.unknown(plugin, known_keys, owner)
+
+    def thrusters(self, model: Model) -> list[Thruster]:
+        """The thrusters, commanded in newtons.
+
+        Args:
+            model: The model, which has their frames.
+        """
+        f, out = self.findings, []
+        for joint, plugin in self.made:
+            frame = self.propellers[joint]
+            if frame not in model.frames:
+                f.left_out(plugin, f"thruster of joint {joint!r}", "its joint carries no link of the tree")
+                continue
+            owner = f"thruster of joint {joint!r}"
+            high, low = (
+                self._value(plugin, key, owner, d) for key, d in (("max_thrust_cmd", THRUST), ("min_thrust_cmd", -THRUST))
+            )
+            if not low <= 0.0 <= high or low == high:
+                what = f"thrust from {plain(low)} to {plain(high)} N"
+                f.note("mended", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, as Gazebo has without limits")
+                high, low = THRUST, -THRUST
+            diameter = self._value(plugin, "propeller_diameter", owner, 0.02)
+            radius = {"radius": diameter / 2.0} if diameter > 0.0 else {}
+            out.append(Thruster(name=joint, frame=frame, curve=ideal_curve(high, -low), **radius))
+        return out
+
+    def _value(self, plugin: Element, key: str, owner: str, default: float) -> float:
+        child = plugin.first(key)
+        return default if child is None else self.findings.number(child.text, child, f"{owner}: {key}", default)
+
+    def hydro(self, name: str, link: Element, solids: tuple[shapes.Shape, ...], shift: Pose) -> Hydro | None:
+        """What the water does to a link; None for a dry one.
+
+        Args:
+            name: Full name of the link.
+            link: Its element.
+            solids: Its collision shapes, on the body.
+            shift: The link's frame in the body's; their axes are the same.
+        """
+        owner = f"link {name!r}"
+        volume, center = self._volume(name, link, solids, owner)
+        A = self._added_mass(link, owner)
+        damping: list[drag.Damping] = []
+        for plugin in self.damped.get(name, ()):
+            more, damped = self._coefficients(plugin, f"hydrodynamics of {owner}")
+            A = A + more
+            damping += [damped] if damped is not None else []
+        if damping and shift.p.any():
+            self.findings.note(
+                "mended", link, owner, "damping about its origin", "taken about the origin of the body, on its axis"
+            )
+        if not (volume or A.any() or damping):
+            return None
+        if shift.p.any():
+            A = shift_inertia(A, shift.p)
+        given = (added_mass.Matrix(tuple(map(tuple, (0.5 * (A + A.T)).tolist()))),) if A.any() else ()
+        return Hydro(volume=volume, buoyancy_center=center, added_mass=given, drag=tuple(damping))
+
+    def _volume(
+        self, name: str, link: Element, solids: tuple[shapes.Shape, ...], owner: str
+    ) -> tuple[float, tuple[float, float, float]]:
+        """Volume of the collision shapes [m³] and its centre [m], where the buoyancy plugin acts on the link."""
+        model = name.split("::")[0] if "::" in name else ""
+        if self.floats is None or (self.enabled and model and model not in self.enabled):
+            return 0.0, (0.0, 0.0, 0.0)
+        total, moment = 0.0, np.zeros(3)
+        for shape in solids:
+            v = _shape_volume(shape)
+            if v is None:
+                what = f"buoyancy of a mesh, {getattr(shape, 'file', '')!r}"
+                self.findings.left_out(link, owner, what, "its volume is not counted; give Hydro(volume=...)")
+                continue
+            total += v
+            moment += v * np.array(shape.origin.xyz)
+        x, y, z = map(float, moment / total) if total else (0.0, 0.0, 0.0)
+        return total, (x, y, z)
+
+    def _added_mass(self, link: Element, owner: str) -> np.ndarray:
+        """`<fluid_added_mass>` of a link about its origin, shape (6, 6)."""
+        A = np.zeros((6, 6))
+        inertial = link.first("inertial")
+        added = None if inertial is None else inertial.first("fluid_added_mass")
+        if added is None:
+            return A
+        keys = {AXES[i] + AXES[j]: (i, j) for i in range(6) for j in range(i, 6)}
+        self.findings.unknown(added, keys, owner)
+        for key, (i, j) in keys.items():
+            child = added.first(key)
+            if child is not None:
+                A[i, j] = A[j, i] = self.findings.number(child.text, child, f"{owner}: fluid_added_mass {key}", 0.0)
+        return A
+
+    def _coefficients(self, plugin: Element, owner: str) -> tuple[np.ndarray, drag.Damping | None]:
+        """Added mass, shape (6, 6), and damping of a hydrodynamics plugin, with our signs."""
+        f = self.findings
+        A, D, Q = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
+        coupled: dict[str, float] = {}
+        others = ("link_name", "namespace", "water_density", "waterDensity", "disable_added_mass", "disable_coriolis")
+        places = {(a, b): (i, j) for i, a in enumerate(FORCES) for j, b in enumerate(SPEEDS)}
+        no_added = self._true(plugin, "disable_added_mass")
+        for child in plugin.children:
+            tag = child.tag
+            if tag in others:
+                continue
+            found = re.fullmatch(r"([xyzkmn])(?:(Dot)([UVWPQR])|([UVWPQR])(?:(abs)?([UVWPQR]))?)", tag)
+            if found is None:
+                f.left_out(child, owner, f"<{tag}> {child.text[:60]!r}")
+                continue
+            c = f.number(child.text, child, f"{owner}: {tag}", 0.0)
+            force, dot, of_rate, speed, absolute, second = found.groups()
+            if not c:
+                continue
+            if dot:
+                i, j = places[force, of_rate]
+                if i == j and c > 0.0:
+                    f.note(
+                        "guessed", child, owner, f"{tag} {plain(c)}, above 0", "taken as an added mass, as Gazebo did to Garden"
+                    )
+                    A[i, j] += c
+                else:
+                    A[i, j] -= c
+            elif not second:
+                i, j = places[force, speed]
+                D[i, j] -= c
+            elif speed == second:
+                if not absolute:
+                    f.note(
+                        "guessed",
+                        child,
+                        owner,
+                        f"{tag} {plain(c)}",
+                        f"taken as {force}{speed}abs{speed}: it opposes the motion",
+                    )
+                i, j = places[force, speed]
+                Q[i, j] -= c
+            elif absolute:
+                u, v = "uvwpqr"[SPEEDS.index(speed)], "uvwpqr"[SPEEDS.index(second)]
+                coupled[f"{force.upper()}|{v}|{u}"] = -c
+            else:
+                f.left_out(child, owner, f"<{tag}> {plain(c)}", "a product of two speeds without its absolute value")
+        for name, M in (("linear", D), ("quadratic", Q)):
+            bad = [i for i in range(6) if M[i, i] < 0.0]
+            if bad:
+                which = ", ".join(f"{FORCES[i]}{SPEEDS[i]}" for i in bad)
+                what = f"{name} damping above 0 ({which}), which would drive the motion"
+                f.note("mended", plugin, owner, what, "its sign is changed: Gazebo's are below 0")
+                for i in bad:
+                    M[i, i] = -M[i, i]
+        if no_added:
+            if A.any():
+                f.left_out(plugin, owner, "added mass", "the file disables it")
+            A = np.zeros((6, 6))
+        if self._true(plugin, "disable_coriolis"):
+            f.left_out(plugin, owner, "disable_coriolis", "the forces of added mass are complete here")
+        if not np.allclose(A, A.T, rtol=1e-9, atol=0.0):
+            f.note("mended", plugin, owner, "an added mass that is not symmetric", "its symmetric part is taken")
+        damped = bool(D.any() or Q.any() or coupled)
+        damping = drag.Damping(linear=_rows(D), quadratic=_rows(Q), coupled=tuple(coupled.items())) if damped else None
+        return 0.5 * (A + A.T), damping
+
+    def _true(self, plugin: Element, key: str) -> bool:
+        child: Any = plugin.first(key)
+        return child is not None and child.text.strip().lower() in ("1", "true")
+
+
+def _rows(M: np.ndarray) -> tuple:
+    """A diagonal where there is nothing else, else the rows."""
+    if np.array_equal(M, np.diag(np.diag(M))):
+        return tuple(map(float, np.diag(M)))
+    return tuple(map(tuple, M.tolist()))
+
+
+def _shape_volume(shape: shapes.Shape) -> float | None:
+    """Volume [m³]; None for a mesh."""
+    if isinstance(shape, shapes.Box):
+        return math.prod(shape.size)
+    if isinstance(shape, shapes.Cylinder):
+        caps = 4.0 / 3.0 * math.pi * shape.radius**3 if isinstance(shape, shapes.Capsule) else 0.0
+        return math.pi * shape.radius**2 * shape.length + caps
+    return 4.0 / 3.0 * math.pi * shape.radius**3 if isinstance(shape, shapes.Sphere) else None
