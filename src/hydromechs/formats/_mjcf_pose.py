@@ -77,6 +77,8 @@ class Settings:
     """Whether folders in the names of meshes are ignored."""
     gravity: float = 9.81
     """Acceleration of gravity, down [m/s²]."""
+    down: bool = False
+    """Whether z points down, along gravity."""
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
     """Turns the world so that gravity points along −z, shape (3, 3)."""
     density: float = 0.0
@@ -133,8 +135,9 @@ def _read_option(document: Document, item: Item, out: Settings) -> None:
     if row is not None:
         out.gravity = float(np.linalg.norm(row))
         up = -np.array(row) / out.gravity if out.gravity > 0.0 else np.array([0.0, 0.0, 1.0])
-        out.turn = turned_to(up).T
-        if up[2] != 1.0:
+        out.down = bool(up[2] < -1.0 + 1e-15)
+        out.turn = np.eye(3) if out.down else turned_to(up).T
+        if abs(up[2]) != 1.0:
             done = "the world is turned, so that gravity points along −z as it must here"
             document.findings.note("mended", item.place("gravity"), "<option>", f"gravity={item.text('gravity')!r}", done)
     out.density = item.number("density", out.density)

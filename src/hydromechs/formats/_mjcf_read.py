@@ -52,7 +52,11 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     if not reader.bodies:
         findings.fault(root, "the file has no body", None, "add one to <worldbody>")
     findings.raise_faults()
-    world = World(axes="ENU", gravity=settings.gravity, **({"water_density": settings.density} if settings.density else {}))
+    world = World(
+        axes="NED" if settings.down else "ENU",
+        gravity=settings.gravity,
+        **({"water_density": settings.density} if settings.density else {}),
+    )
     name = root.attributes.get("model", "").strip() or "MuJoCo Model"
     try:
         model = Model(name=name, bodies=tuple(read.body for read in reader.bodies), world=world)

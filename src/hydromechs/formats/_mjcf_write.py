@@ -53,7 +53,11 @@ class _Writer:
         if not self.meshes:
             self.root.children.remove(asset)
         start = model.initial()
-        if model.nq:
+        if self._walk(self.root) != list(model.body_names):
+            self.lost.append(
+                "the order of bodies, and with it that of q and v (here what a body carries follows it); the start"
+            )
+        elif model.nq:
             key = self.root.add("keyframe").add(
                 "key", name="start", qpos=numbers(start.q), qvel=numbers(self._their(start.q, start.v))
             )
@@ -68,6 +72,10 @@ class _Writer:
             f"  water of {world.water_density:g} kg/m^3",
         ]
         return xml_text(self.root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+
+    def _walk(self, tag: Tag) -> list[str]:
+        """Names of the bodies in the order of the file."""
+        return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
 
     def _their(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Velocities as MuJoCo has them: those of free joints with their linear part in world axes."""
