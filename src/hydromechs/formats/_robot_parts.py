@@ -202,11 +202,12 @@ def assembled(findings: Findings, links: list[Link], *, name: str, world: World,
     """
     findings.raise_faults()
     links = list(links)
+    mended = False
     while True:
         try:
             return Model(name=name, bodies=tuple(link.body for link in links), world=world, description=description)
         except ModelError as error:
-            mended = _with_tensors(findings, links, error.faults)
+            mended = not mended and _with_tensors(findings, links, error.faults)
             if not mended:
                 for fault in error.faults:
                     at = links[fault.path[1]].element if fault.path[:1] == ("bodies",) and len(fault.path) > 1 else None

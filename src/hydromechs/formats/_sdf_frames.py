@@ -121,6 +121,13 @@ def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
     return Pose(np.array(x[:3]), matrix_from_rpy(tuple(map(float, rpy))))
 
 
+def _forget(scope: Scope) -> None:
+    """Forget the poses of a model and of those within it."""
+    scope.poses.clear()
+    for model in scope.models.values():
+        _forget(model)
+
+
 class Frames:
     """Finds poses and links by their names in a scope."""
 
@@ -150,9 +157,10 @@ class Frames:
         pose = base @ scope.shifted @ pose_of(element, f, f"model {scope.name!r}")
         placed = element.attributes.get("placement_frame", "")
         if placed:
+            _forget(scope)
             scope.poses["__model__"] = IDENTITY  # poses within the model, to see where that frame is in it
-            within = self.pose(scope, placed, element)
-            scope.poses.clear()
+            within = Frames(f).pose(scope, placed, element)
+            _forget(scope)
             pose = pose @ within.inverse
         return pose
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from hydromechs.errors import ModelError, ScenarioError
-from hydromechs.formats import load_file
+from hydromechs.formats import import_file, is_robot_file, load_file
 from hydromechs.model import Model
 from hydromechs.model.code import named_joints, run_joint_code
 from hydromechs.values import is_path, nearest
@@ -135,6 +135,22 @@ def load_plant(source: str | os.PathLike) -> Plant:
     """A vehicle with its actuators, in still water: `hydromechs.Simulation(load_plant("tiburon_titan2"))` runs.
 
     Args:
-        source: One of `plant_names()`, or the path of a scenario file, whose plant is given.
+        source: One of `plant_names()`, the path of a scenario file, whose plant is given, or a robot description of another
+            program with the actuators that it has.
     """
+    if is_path(source) and is_robot_file(source):
+        return _imported_plant(os.fspath(source))
     return (load_scenario(source) if is_path(source) else load_vehicle(str(source))).plant
+
+
+def _imported_plant(path: str) -> Plant:
+    """The plant of a robot description: its actuators, friction and stops."""
+    from hydromechs.actuation import JointDrive, Thruster
+    from hydromechs.simulation import Plant, components_of
+
+    imported = import_file(path)
+    thrusters = [c for c in imported.components if isinstance(c, Thruster)]
+    driven = {c.joint: c.drive for c in imported.components if isinstance(c, JointDrive)}
+    others = [c for c in imported.components if not isinstance(c, Thruster | JointDrive)]
+    acting = components_of(imported.model, thrusters=thrusters, drives=driven, components=others)
+    return Plant(model=imported.model, components=acting)

@@ -16,7 +16,7 @@ from hydromechs.equations import forward_dynamics
 from hydromechs.formats import Imported
 from hydromechs.hybrid import swap
 from hydromechs.model import Model, joints
-from hydromechs.spatial import quaternion_matrix
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix
 
 from .peers import import_peer
 
@@ -60,13 +60,14 @@ def dart_difference(imported: Imported, rng: np.random.Generator) -> float:
         weights.append((node, weight, np.array(inertia.getLocalCOM())))
         if name in added:
             both = dart.dynamics.Inertia()
-            both.setSpatialTensor(np.array(inertia.getSpatialTensor()) + added[name][np.ix_(order, order)])
+            with _quiet():  # it warns that no rigid body has such a tensor
+                both.setSpatialTensor(np.array(inertia.getSpatialTensor()) + added[name][np.ix_(order, order)])
             node.setInertia(both)
-    places = list(_places(model, skeleton, nodes, imported))
+    places = list(_places(model, skeleton, nodes))
     return max(_one_state(dart, model, skeleton, nodes, weights, places, rng) for _ in range(STATES))
 
 
-def _places(model: Model, skeleton: Any, nodes: dict[str, Any], imported: Imported) -> Iterator[tuple[int, Any]]:
+def _places(model: Model, skeleton: Any, nodes: dict[str, Any]) -> Iterator[tuple[int, Any]]:
     """Index of each of our bodies that moves, and their joint."""
     for i, body in enumerate(model.bodies):
         if not body.joint.nv:
@@ -105,16 +106,18 @@ def _one_state(
         else:
             x = rng.standard_normal(4)
             x /= np.linalg.norm(x)
-            q[at] = [*rng.standard_normal(3), *x]
             T = dart.math.Isometry3()
             T.set_rotation(quaternion_matrix(x))
-            T.set_translation(q[at][:3])
+            T.set_translation(rng.standard_normal(3))
             joint.setPositions(dart.dynamics.FreeJoint.convertToPositions(T))
             joint.setVelocities(rng.standard_normal(6))
             joint.setForces(np.zeros(6))
     for i, joint in places:
         if joint.getNumDofs() == 6:
-            v[model.v_slices[i]] = swap(np.asarray(nodes[model.bodies[i].name].getSpatialVelocity()))
+            node = nodes[model.bodies[i].name]
+            there = node.getWorldTransform()
+            q[model.q_slices[i]] = [*there.translation(), *quaternion_from_matrix(there.rotation())]
+            v[model.v_slices[i]] = swap(np.asarray(node.getSpatialVelocity()))
     for node, weight, com in weights:
         node.addExtForce(weight, com, False, True)
     skeleton.computeForwardDynamics()
@@ -140,9 +143,29 @@ def _model_alone(source: str) -> Any:
     for link in models[0].findall("link"):
         for shape in (*link.findall("visual"), *link.findall("collision")):
             link.remove(shape)
+        for inertial in link.findall("inertial"):
+            _turn(inertial)
     alone = ElementTree.Element("sdf", root.attrib)
     alone.append(models[0])
     return ElementTree.ElementTree(alone)
+
+
+def _turn(inertial: Any) -> None:
+    """Write the tensor of an `<inertial>` in the link's axes: DART reads the place of its pose, but not the axes."""
+    pose, tensor = inertial.find("pose"), inertial.find("inertia")
+    x = [float(word) for word in (pose.text or "").split()] if pose is not None else []
+    if tensor is None or not any(x[3:]):
+        return
+    I = np.zeros((3, 3))
+    places = {"ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2)}
+    for key, (i, j) in places.items():
+        I[i, j] = I[j, i] = float(tensor.findtext(key, "0"))
+    R = matrix_from_rpy(tuple(x[3:]))
+    I = R @ I @ R.T
+    pose.text = " ".join(map(repr, [*x[:3], 0.0, 0.0, 0.0]))
+    for key, (i, j) in places.items():
+        child = tensor.find(key)
+        (ElementTree.SubElement(tensor, key) if child is None else child).text = repr(float(I[i, j]))
 
 
 def _added_masses(source: str) -> dict[str, np.ndarray]:

@@ -1,0 +1,253 @@
+"""SDF: frames, joints, fluid added mass, Gazebo's plugins; against DART's own reading where it has one."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.actuation import Thruster
+from hydromechs.formats import import_file, loads_robot
+
+INERTIA = "<inertia><ixx>0.4</ixx><ixy>0.02</ixy><ixz>-0.01</ixz><iyy>0.5</iyy><iyz>0.03</iyz><izz>0.6</izz></inertia>"
+ADDED = """<fluid_added_mass><xx>5</xx><xy>0.3</xy><xz>0.1</xz><xp>0.05</xp><xq>0.2</xq><xr>-0.1</xr>
+  <yy>8</yy><yz>0.2</yz><yp>-0.3</yp><yq>0.04</yq><yr>0.25</yr><zz>11</zz><zp>0.03</zp><zq>-0.15</zq><zr>0.02</zr>
+  <pp>0.2</pp><pq>0.01</pq><pr>0.02</pr><qq>0.3</qq><qr>-0.03</qr><rr>0.4</rr></fluid_added_mass>"""
+
+ROV = f"""<?xml version="1.0"?>
+<sdf version="1.9"><model name="rov">
+  <pose>1 2 3 0.1 0.2 0.3</pose>
+  <link name="hull">
+    <pose>0.1 0 0 0 0 0.5</pose>
+    <inertial><pose>0.05 0.02 -0.1 0.3 0.1 -0.2</pose><mass>20</mass>{INERTIA}{ADDED}</inertial>
+  </link>
+  <link name="arm">
+    <pose relative_to="elbow_frame">0 0 0.3 0 0.4 0</pose>
+    <inertial><pose>0 0.1 0.2 0 0 1</pose><mass>2</mass>{INERTIA.replace("0.4", "0.45")}{ADDED.replace(">8<", ">6<")}</inertial>
+  </link>
+  <link name="slider"><pose relative_to="arm">0 0.5 0 0.2 0 0</pose>
+    <inertial><mass>1</mass>{INERTIA}</inertial></link>
+  <frame name="elbow_frame" attached_to="hull"><pose>0.4 0 -0.1 0.2 0 0</pose></frame>
+  <joint name="elbow" type="revolute"><pose>0.1 0.2 -0.3 0 0 0.7</pose><parent>hull</parent><child>arm</child>
+    <axis><xyz>1 2 -1</xyz><limit><lower>-1</lower><upper>2</upper><effort>30</effort></limit>
+      <dynamics><damping>0.5</damping></dynamics></axis></joint>
+  <joint name="slide" type="prismatic"><parent>arm</parent><child>slider</child>
+    <axis><xyz expressed_in="__model__">0 1 1</xyz></axis></joint>
+</model></sdf>
+"""
+
+
+def test_accelerations_with_added_mass_are_those_of_dart(tmp_path):
+    """DART reads the links and joints itself; a pose with relative_to it does not know, so the poses are written out for it."""
+    pytest.importorskip("dartpy")
+    from hydromechs.studies import IMPORT_TOLERANCE, measure_imports
+
+    text = ROV.replace(' relative_to="elbow_frame">0 0 0.3 0 0.4 0', ">0.45 0.2 0.1 0.3 0.4 0.6").replace(
+        ' relative_to="arm">0 0.5 0 0.2 0 0', ">0.5 0.6 0.2 0.2 0.1 0"
+    )
+    text = text.replace(' expressed_in="__model__"', "").replace('version="1.9"', 'version="1.6"')
+    (tmp_path / "rov.sdf").write_text(text)
+    (row,) = measure_imports([tmp_path / "rov.sdf"])
+    assert row.dof == 8
+    assert row.relative is not None, row
+    assert row.relative <= IMPORT_TOLERANCE
+
+
+def test_added_mass_is_about_the_links_origin_in_its_axes():
+    model = loads_robot(ROV, "rov.sdf").model
+    A = np.array(model.bodies[0].hydro.added_mass[0].matrix)
+    assert A[0, 0] == 5.0
+    assert A[1, 3] == A[3, 1] == -0.3
+    assert A[5, 5] == 0.4
+
+
+def pose(text):
+    x = [float(word) for word in text.split()]
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = hm.Origin(rpy=tuple(x[3:])).R, x[:3]
+    return T
+
+
+def test_links_are_where_their_frames_say():
+    model = loads_robot(ROV, "rov.sdf").model
+    q = model.initial().q
+    hull = pose("1 2 3 0.1 0.2 0.3") @ pose("0.1 0 0 0 0 0.5")
+    arm = hull @ pose("0.4 0 -0.1 0.2 0 0") @ pose("0 0 0.3 0 0.4 0")
+    slider = arm @ pose("0 0.5 0 0.2 0 0")
+    np.testing.assert_allclose(hm.frame_pose(model, q, "hull"), hull, atol=1e-14)
+    np.testing.assert_allclose(hm.frame_pose(model, q, "arm_origin"), arm, atol=1e-14)
+    np.testing.assert_allclose(hm.frame_pose(model, q, "slider"), slider, atol=1e-14)
+    # the point of the joint stays where it is when the arm turns
+    joint = (arm @ pose("0.1 0.2 -0.3 0 0 0.7"))[:3, 3]
+    inside = np.linalg.solve(hm.frame_pose(model, q, "arm"), [*joint, 1.0])
+    q[model.q_slices[1]] += 0.7
+    np.testing.assert_allclose((hm.frame_pose(model, q, "arm") @ inside)[:3], joint, atol=1e-14)
+    axis = (arm @ pose("0.1 0.2 -0.3 0 0 0.7"))[:3, :3] @ np.array([1, 2, -1]) / math.sqrt(6)
+    turned = hm.frame_pose(model, q, "arm")[:3, :3] @ arm[:3, :3].T
+    np.testing.assert_allclose(turned @ axis, axis, atol=1e-14)
+    assert np.trace(turned) == pytest.approx(1 + 2 * math.cos(0.7))
+    sense = np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
+    assert sense @ axis > 0
+    q[model.q_slices[2]] += 0.1  # along y and z of the model, at the configuration of the file
+    before = hm.frame_pose(model, model.initial().q, "slider")[:3, 3]
+    q[model.q_slices[1]] -= 0.7
+    moved = hm.frame_pose(model, q, "slider")[:3, 3] - before
+    np.testing.assert_allclose(moved, 0.1 * pose("1 2 3 0.1 0.2 0.3")[:3, :3] @ np.array([0, 1, 1]) / math.sqrt(2), atol=1e-14)
+
+
+WORLD = """<sdf version="1.10"><world name="sea"><gravity>0 0 -9.81</gravity>
+  <plugin filename="gz-sim-buoyancy-system" name="gz::sim::systems::Buoyancy">
+    <uniform_fluid_density>1020</uniform_fluid_density></plugin>
+  <plugin filename="gz-sim-physics-system" name="gz::sim::systems::Physics"/>
+  <model name="auv"><pose>0 0 -10 0 0 0</pose>
+    <link name="base"><inertial><mass>30</mass>
+        <inertia><ixx>1</ixx><iyy>2</iyy><izz>2</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></inertia></inertial>
+      <collision name="c"><pose>0 0 0.1 0 0 0</pose><geometry><box><size>1 0.2 0.2</size></box></geometry></collision>
+      <collision name="d"><pose>0.3 0 0 0 0 0</pose><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></link>
+    <link name="prop"><pose>-0.6 0 0.05 0 0 0</pose><inertial><mass>0.1</mass></inertial></link>
+    <joint name="spin" type="revolute"><pose>0 0 0 0 1.5707963267948966 0</pose><parent>base</parent><child>prop</child>
+      <axis><xyz>0 0 1</xyz></axis></joint>
+    <plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster"><joint_name>spin</joint_name>
+      <max_thrust_cmd>60</max_thrust_cmd><min_thrust_cmd>-40</min_thrust_cmd>
+      <propeller_diameter>0.2</propeller_diameter></plugin>
+    <plugin filename="gz-sim-hydrodynamics-system" name="gz::sim::systems::Hydrodynamics"><link_name>base</link_name>
+      <xDotU>-4</xDotU><yDotV>-40</yDotV><zDotW>-40</zDotW><kDotP>-0.1</kDotP><mDotQ>-8</mDotQ><nDotR>-8</nDotR>
+      <xUabsU>-6</xUabsU><xU>-2</xU><yVabsV>-60</yVabsV><zWabsW>-60</zWabsW><nRabsR>-20</nRabsR><nR>-1</nR>
+      <yV>-3</yV><yRabsV>-7</yRabsV></plugin>
+  </model></world></sdf>
+"""
+
+
+@pytest.fixture(scope="module")
+def auv():
+    return loads_robot(WORLD, "sea.sdf")
+
+
+def test_buoyancy_plugin_gives_volume_and_centre(auv):
+    hydro = auv.model.bodies[0].hydro
+    ball = 4 / 3 * math.pi * 0.1**3
+    assert auv.model.world.water_density == 1020
+    assert hydro.volume == pytest.approx(0.04 + ball)
+    np.testing.assert_allclose(hydro.buoyancy_center, [0.3 * ball / hydro.volume, 0, 0.1 * 0.04 / hydro.volume], atol=1e-15)
+
+
+def test_hydrodynamics_plugin_resists_motion_and_adds_mass(auv):
+    """Fossen's X_u u + X_u|u| |u| u, with the plugin's coefficients below 0, as a force on the link."""
+    model = auv.model
+    q, _ = model.neutral()
+    u = np.array([1.5, -0.8, 0.4, 0.0, 0.0, 0.7])
+    D = hm.damping_force(model, q, u)
+    want = [
+        -2 * 1.5 - 6 * 1.5 * 1.5,
+        -3 * -0.8 - 60 * 0.8 * -0.8 - 7 * 0.7 * 0.8,
+        -60 * 0.4 * 0.4,
+        0,
+        0,
+        -1 * 0.7 - 20 * 0.7 * 0.7,
+    ]
+    np.testing.assert_allclose(-D, want, atol=1e-12)  # D stands on the left-hand side
+    M, dry = hm.mass_matrix(model, q), 30.1
+    assert M[0, 0] == pytest.approx(dry + 4)
+    assert M[1, 1] == pytest.approx(dry + 40)
+
+
+def test_thruster_pushes_along_the_axis_of_its_joint(auv):
+    (thruster,) = [c for c in auv.components if isinstance(c, Thruster)]
+    assert thruster.curve.limits == (-40, 60)
+    T = hm.frame_pose(auv.model, auv.model.neutral()[0], thruster.frame)
+    np.testing.assert_allclose(T[:3, 0], [1, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(T[:3, 3], [-0.6, 0, 0.05], atol=1e-15)
+    assert auv.model.nv == 6  # the propeller is held
+
+
+def test_what_is_not_read_is_noted(auv):
+    notes = [str(note) for note in auv.notes]
+    assert any("Physics" in n and "left out" in n for n in notes)
+    assert any("joint 'spin'" in n and "held fixed" in n for n in notes)
+
+
+def test_plant_of_a_file_runs(tmp_path):
+    (tmp_path / "sea.sdf").write_text(WORLD)
+    plant = hm.load_plant(tmp_path / "sea.sdf")
+    sim = hm.Simulation(plant)
+    sim.command = {"spin": 30.0}
+    sim.step(duration=0.1)
+    assert sim.state.v[0] == pytest.approx(30.0 / 34.1 * 0.1, rel=0.05)  # thrust over mass with added mass
+
+
+NESTED = f"""<sdf version="1.9"><world name="w">
+  <model name="a"><pose>1 0 0 0 0 1.5707963267948966</pose>
+    <link name="l"><inertial><mass>1</mass>{INERTIA}</inertial></link>
+    <model name="inner" placement_frame="mount"><pose relative_to="l">0 1 0 0 0 0</pose>
+      <link name="l"><pose>0 0 2 0 0 0</pose><inertial><mass>1</mass>{INERTIA}</inertial></link>
+      <frame name="mount" attached_to="l"><pose>0 0 0.5 0 0 0</pose></frame>
+    </model>
+    <joint name="j" type="fixed"><parent>l</parent><child>inner::mount</child></joint>
+  </model>
+  <model name="b"><static>true</static><pose relative_to="a">0 0 5 0 0 0</pose>
+    <link name="l"><inertial><mass>1</mass>{INERTIA}</inertial></link></model>
+</world></sdf>
+"""
+
+
+def test_nested_models_and_placement_frames():
+    model = loads_robot(NESTED, "w.sdf").model
+    assert model.body_names == ("a::l", "a::inner::l", "b::l")
+    q = model.initial().q
+    np.testing.assert_allclose(hm.frame_pose(model, q, "a::inner::mount")[:3, 3], [0, 0, 0], atol=1e-14)
+    np.testing.assert_allclose(hm.frame_pose(model, q, "a::inner::l")[:3, 3], [0, 0, -0.5], atol=1e-14)
+    np.testing.assert_allclose(hm.frame_pose(model, q, "b::l")[:3, 3], [1, 0, 5], atol=1e-14)
+    assert [b.joint.kind for b in model.bodies] == ["free", "fixed", "fixed"]
+
+
+def sdf(inside, version="1.9"):
+    return f'<sdf version="{version}"><model name="m">\n{inside}</model></sdf>'
+
+
+LINK = f"<link name='a'><inertial><mass>1</mass>{INERTIA}</inertial></link>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (sdf(""), 1, "no <link>"),
+        (sdf(LINK + LINK), 3, "link 'a' has a name that is there already, in line 2"),
+        (sdf(LINK.replace("<inertial>", "<pose relative_to='x'/><inertial>")), 2, "no frame 'x' in .*; there are a"),
+        (sdf(LINK + "<joint name='j' type='hinge'><parent>a</parent><child>a</child></joint>"), 3, "type is 'hinge'"),
+        (sdf(LINK + "<joint name='j' type='fixed'><parent>a</parent><child>b</child></joint>"), 3, "no link 'b'"),
+        (sdf("<link name='a'><pose>1 2</pose></link>"), 2, "pose .* '1 2', must be 6 finite numbers"),
+        (
+            sdf(
+                LINK.replace("<inertial>", "<pose relative_to='f'/><inertial>")
+                + "<frame name='f'><pose relative_to='g'/></frame>\n<frame name='g'><pose relative_to='f'/></frame>"
+            ),
+            1,
+            "relative to itself",
+        ),
+        (
+            sdf(LINK + "<plugin filename='gz-sim-thruster-system' name='T'><joint_name>no</joint_name></plugin>"),
+            3,
+            "there is no joint 'no'",
+        ),
+    ],
+)
+def test_faults_have_line_and_remedy(text, line, words):
+    with pytest.raises(hm.ModelError, match=words) as error:
+        loads_robot(text, "m.sdf")
+    assert line in {fault.line for fault in error.value.faults}
+
+
+def test_included_models_come_from_allowed_folders_only(tmp_path):
+    (tmp_path / "world").mkdir()
+    (tmp_path / "world/buoy").mkdir()
+    (tmp_path / "secret").mkdir()
+    for folder in ("world/buoy", "secret"):
+        (tmp_path / folder / "model.sdf").write_text(sdf(LINK))
+    include = "<include><uri>{}</uri><name>{}</name><pose>0 0 1 0 0 0</pose></include>"
+    text = "".join(include.format(*pair) for pair in (("model://buoy", "one"), ("../secret", "two"), ("model://none", "three")))
+    (tmp_path / "world/w.sdf").write_text(f"<sdf version='1.9'><world name='w'>{text}</world></sdf>")
+    imported = import_file(tmp_path / "world/w.sdf")
+    assert imported.model.body_names == ("a",)
+    assert imported.model.bodies[0].joint.position == (0.0, 0.0, 1.0)
+    assert sum("a model in another file" in str(note) for note in imported.notes) == 2
+    assert "outside of the folder" in " ".join(map(str, imported.notes))
