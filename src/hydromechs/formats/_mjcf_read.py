@@ -47,7 +47,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     components += read_actuators(document, settings, names, kinds, reader)
     if settings.density and not any(read.body.hydro for read in reader.bodies):
         done = "it is the water's density; the drag of bodies' boxes of inertia is not taken over: hydromechs.add_water"
-        findings.note("guessed", root, "<option>", f"density={settings.density:g}", done)
+        findings.note("guessed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
     document.list_the_rest()
     if not reader.bodies:
         findings.fault(root, "the file has no body", None, "add one to <worldbody>")
