@@ -1,13 +1,14 @@
 """SDF: frames, joints, fluid added mass, Gazebo's plugins; against DART's own reading where it has one."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import hydromechs as hm
 from hydromechs.actuation import Thruster
-from hydromechs.formats import import_file, loads_robot
+from hydromechs.formats import dumps_robot, import_file, loads_robot
 
 INERTIA = "<inertia><ixx>0.4</ixx><ixy>0.02</ixy><ixz>-0.01</ixz><iyy>0.5</iyy><iyz>0.03</iyz><izz>0.6</izz></inertia>"
 ADDED = """<fluid_added_mass><xx>5</xx><xy>0.3</xy><xz>0.1</xz><xp>0.05</xp><xq>0.2</xq><xr>-0.1</xr>
@@ -251,3 +252,35 @@ def test_included_models_come_from_allowed_folders_only(tmp_path):
     assert imported.model.bodies[0].joint.position == (0.0, 0.0, 1.0)
     assert sum("a model in another file" in str(note) for note in imported.notes) == 2
     assert "outside of the folder" in " ".join(map(str, imported.notes))
+
+
+@pytest.mark.parametrize("text", [ROV, WORLD], ids=["rov", "auv"])
+def test_written_and_read_again_it_moves_alike(text):
+    model = loads_robot(text, "in.sdf").model
+    again = loads_robot(dumps_robot(model, ".sdf"), "again.sdf").model
+    assert again.body_names == model.body_names
+    dry = replace(model, bodies=tuple(_without_volume(b) for b in model.bodies), world=again.world)
+    rng = np.random.default_rng(3)
+    q, _ = model.neutral()
+    q[:] = model.initial().q
+    v, tau = rng.standard_normal(model.nv), rng.standard_normal(model.nv)
+    a = hm.forward_dynamics(dry, q, v, tau)
+    np.testing.assert_allclose(hm.forward_dynamics(again, q, v, tau), a, rtol=0, atol=1e-12 * np.abs(a).max())
+
+
+def _without_volume(body):
+    return body if body.hydro is None else replace(body, hydro=replace(body.hydro, volume=0.0))
+
+
+@pytest.mark.parametrize("name", ["sinking_chain", "tiburon_titan2"])
+def test_library_models_become_sdfs_with_their_added_mass(tmp_path, name):
+    model = hm.load(name)
+    hm.save(model, tmp_path / "out.sdf")
+    again = import_file(tmp_path / "out.sdf").model
+    q, qa = model.initial().q, again.initial().q
+    q[7:] = qa[7:] = model.neutral()[0][7:]  # where its joints start is not carried
+    M, Ma = hm.mass_matrix(model, q), hm.mass_matrix(again, qa)
+    np.testing.assert_allclose(Ma, M, rtol=0, atol=1e-11 * np.abs(M).max())
+    R = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]]) if model.world.axes == "NED" else np.eye(3)
+    last = model.bodies[-1].name
+    np.testing.assert_allclose(hm.frame_pose(again, qa, last)[:3, 3], R @ hm.frame_pose(model, q, last)[:3, 3], atol=1e-12)

@@ -48,7 +48,9 @@ FORMATS = (
     RobotFormat(
         name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf", writer="._urdf_write:write_urdf"
     ),
-    RobotFormat(name="SDF", root="sdf", suffixes=(".sdf", ".world"), reader="._sdf_read:read_sdf"),
+    RobotFormat(
+        name="SDF", root="sdf", suffixes=(".sdf", ".world"), reader="._sdf_read:read_sdf", writer="._sdf_write:write_sdf"
+    ),
     RobotFormat(
         name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf", writer="._mjcf_write:write_mjcf"
     ),

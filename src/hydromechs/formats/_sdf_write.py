@@ -1,0 +1,200 @@
+"""A model to an SDF, with what an SDF can carry; what it cannot is listed in the first comment of the file.
+
+Added mass is written as `<fluid_added_mass>`, damping in Fossen's form as Gazebo's hydrodynamics plugin. The volume is not
+written: Gazebo takes it from the collision shapes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Body, Hydro, Model, Origin, added_mass_matrix, drag, joints, shapes, visual
+from hydromechs.spatial import quaternion_matrix
+
+from ._robot_parts import origin_of
+from ._xml_write import Tag, numbers, origin_after, plain_origin, xml_text
+
+__all__ = ["write_sdf"]
+
+NED = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
+"""Axes north, east, down in axes east, north, up."""
+AXES = "xyzpqr"
+
+
+def write_sdf(model: Model) -> str:
+    """The text of an SDF.
+
+    Args:
+        model: The model; joints of several parts, other than two turns about one point, and those of a user's own class cannot
+            be written.
+    """
+    return _Writer(model).text()
+
+
+class _Writer:
+    """Writes one model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tag = Tag("model", {"name": model.name})
+        self.plugins: list[Tag] = []
+        self.lost: list[str] = []
+
+    def text(self) -> str:
+        """The text of the file."""
+        model = self.model
+        for body in model.bodies:
+            self._link(body)
+        for body in model.bodies:
+            self._joint(body)
+        for body in model.bodies:
+            for frame in body.frames:
+                tag = self.tag.add("frame", name=frame.name, attached_to=body.name)
+                tag.add("pose", numbers((*frame.origin.xyz, *frame.origin.rpy)))
+        self.tag.children += self.plugins
+        root = Tag("sdf", {"version": "1.9"}, [self.tag])
+        head = [
+            f"{model.name}, written by HydroMechs",
+            *([model.description.strip()] if model.description.strip() else []),
+            "What an SDF does not carry:",
+            f"  gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3: they belong to its world",
+        ]
+        return xml_text(root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+
+    def _link(self, body: Body) -> None:
+        link = self.tag.add("link", name=body.name)
+        first = body.joint.parts[0]
+        at = plain_origin(first.placement)
+        if isinstance(first, joints.Free):
+            x = np.array(first.orientation)
+            at = origin_after(at, origin_of(np.array(first.position), quaternion_matrix(x / np.linalg.norm(x))))
+        relative: dict[str, str] = {"relative_to": body.parent} if body.parent else {}
+        if body.parent is None and self.model.world.axes == "NED":
+            at = origin_after(NED, at)
+        link.add("pose", numbers((*at.xyz, *at.rpy)), **relative)
+        if not body.inertia.mass:
+            self.lost.append(f"body {body.name!r} has no mass, which Gazebo refuses")
+        inertial = link.add("inertial")
+        inertial.add("pose", numbers((*body.inertia.com, 0.0, 0.0, 0.0)))
+        inertial.add("mass", numbers([body.inertia.mass]))
+        tensor = inertial.add("inertia")
+        for key, x in zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), body.inertia.tensor, strict=True):
+            tensor.add(key, numbers([x]))
+        self._water(body, inertial)
+        for k, look in enumerate(body.visual):
+            self._visual(link, body, look, k)
+        for k, shape in enumerate(body.shapes):
+            if shape.contact:
+                tag = link.add("collision", name=f"collision_{k + 1}")
+                tag.add("pose", numbers((*shape.origin.xyz, *shape.origin.rpy)))
+                tag.add("geometry").children.append(_geometry(shape))
+            else:
+                self.lost.append(f"body {body.name!r}: a shape that takes no part in contact")
+
+    def _water(self, body: Body, inertial: Tag) -> None:
+        h = body.hydro
+        if h is None:
+            return
+        if not isinstance(h, Hydro):
+            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(h).__name__})")
+            return
+        A = np.zeros((6, 6))
+        for e in h.added_mass:
+            A = A + added_mass_matrix(e, self.model.world.water_density)
+        if A.any():
+            tag = inertial.add("fluid_added_mass")
+            for i in range(6):
+                for j in range(i, 6):
+                    tag.add(AXES[i] + AXES[j], numbers([A[i, j]]))
+        if h.volume:
+            self.lost.append(f"body {body.name!r}: its volume {h.volume:g} m^3 with the centre {h.buoyancy_center}")
+        for element in h.drag:
+            if isinstance(element, drag.Damping):
+                self.plugins.append(_damping(body.name, element))
+            else:
+                self.lost.append(f"body {body.name!r}: drag of a {type(element).__name__.lower()}")
+
+    def _visual(self, link: Tag, body: Body, look: visual.Visual, k: int) -> None:
+        if isinstance(look, visual.Thruster):
+            self.lost.append(f"body {body.name!r}: the look of a thruster")
+            return
+        tag = link.add("visual", name=f"visual_{k + 1}")
+        tag.add("pose", numbers((*look.origin.xyz, *look.origin.rpy)))
+        tag.add("geometry").children.append(_geometry(look))
+        if look.color is not None:
+            tag.add("material").add("diffuse", numbers((*look.color, 1.0)))
+        if look.opacity != 1.0:
+            tag.add("transparency", numbers([1.0 - look.opacity]))
+
+    def _joint(self, body: Body) -> None:
+        parts = body.joint.parts
+        part: Any = parts[0]
+        if isinstance(part, joints.Free) and body.parent is None and len(parts) == 1:
+            if any(part.velocity):
+                self.lost.append(f"body {body.name!r}: it starts with the velocity {part.velocity}")
+            return
+        kind = {"helical": "screw"}.get(part.kind, part.kind)
+        if len(parts) == 2 and all(isinstance(p, joints.Revolute) for p in parts) and parts[1].placement == Origin():
+            kind = "universal"
+        elif len(parts) > 1 or isinstance(part, joints.OwnJoint | joints.Free):
+            names = ", ".join(p.kind for p in parts)
+            raise UnsupportedFeature(f"body {body.name!r}: an SDF has no joint of the parts {names}; write the model as .yaml")
+        joint = self.tag.add("joint", name=f"{body.name}_joint", type_=kind)
+        joint.add("parent", body.parent or "world")
+        joint.add("child", body.name)
+        if isinstance(part, joints.Helical):
+            joint.add("screw_thread_pitch", numbers([part.pitch]))
+        if any(p.initial_q != p.neutral_q or any(p.initial_v) for p in parts):
+            self.lost.append(f"body {body.name!r}: where its joint starts")
+        if isinstance(part, joints.Ball) and (part.damping or part.friction or any(part.stiffness) or part.limit is not None):
+            self.lost.append(f"body {body.name!r}: friction, stiffness and limit of its ball joint")
+        for k, p in enumerate(parts):
+            if isinstance(p, joints.Revolute | joints.Prismatic | joints.Helical):
+                axis = joint.add("axis" if k == 0 else "axis2")
+                axis.add("xyz", numbers(p.axis))
+                if p.limits is not None:
+                    limit = axis.add("limit")
+                    limit.add("lower", numbers([p.limits[0]]))
+                    limit.add("upper", numbers([p.limits[1]]))
+                if p.damping or p.friction:
+                    dynamics = axis.add("dynamics")
+                    dynamics.add("damping", numbers([p.damping]))
+                    dynamics.add("friction", numbers([p.friction]))
+
+
+def _damping(link: str, element: drag.Damping) -> Tag:
+    """Gazebo's hydrodynamics plugin, whose coefficients have Fossen's signs."""
+    plugin = Tag("plugin", {"filename": "gz-sim-hydrodynamics-system", "name": "gz::sim::systems::Hydrodynamics"})
+    plugin.add("link_name", link)
+    plugin.add("disable_added_mass", "true")
+    forces, speeds = "xyzkmn", "UVWPQR"
+    for given, suffix in ((element.linear, ""), (element.quadratic, "abs")):
+        M = np.array(given)
+        M = np.diag(M) if M.ndim == 1 else M
+        for i, j in zip(*np.nonzero(M), strict=True):
+            plugin.add(forces[i] + speeds[j] + (suffix + speeds[j] if suffix else ""), numbers([-M[i, j]]))
+    for name, c in element.coupled:
+        force, first, second = name.split("|")
+        plugin.add(f"{force.lower()}{second.upper()}abs{first.upper()}", numbers([-c]))
+    return plugin
+
+
+def _geometry(thing: Any) -> Tag:
+    """The shape of a look or a collision."""
+    kind = type(thing).__name__.lower()
+    tag = Tag(kind)
+    if isinstance(thing, shapes.Mesh | visual.Mesh):
+        tag.add("uri", thing.file)
+        tag.add("scale", numbers(thing.scale))
+    elif isinstance(thing, visual.Ellipsoid):
+        tag.add("radii", numbers(thing.axes))
+    else:
+        for key in ("size", "radius", "length"):
+            value = getattr(thing, key, None)
+            if value is not None:
+                tag.add(key, numbers(value if isinstance(value, tuple) else [value]))
+    return tag
