@@ -89,6 +89,7 @@ _LATER = {
     "load_scenario": ".library",
     "save_scenario": ".formats",
     # read files with pydantic and yaml, which take long to import
+    "from_fossen": ".formats",
     "import_file": ".formats",
     "load": ".library",
     "load_plant": ".library",
@@ -145,6 +146,7 @@ __all__ = [
     "flow_force",
     "forward_dynamics",
     "frame_pose",
+    "from_fossen",
     "import_file",
     "integrate",
     "inverse_dynamics",

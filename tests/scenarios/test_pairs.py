@@ -9,7 +9,17 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import contact
-from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives, ideal_curve
+from hydromechs.actuation import (
+    ExternalWrench,
+    JointDrive,
+    JointFriction,
+    JointRotor,
+    JointSpring,
+    JointStops,
+    Thruster,
+    drives,
+    ideal_curve,
+)
 from hydromechs.model import added_mass, drag, joints, shapes
 from hydromechs.model.component import Action, Component, Output
 
@@ -131,6 +141,10 @@ KINDS = {
     "composite friction": joint_case(SLIDE, JointFriction(joint="arm.2", friction=drives.Friction(viscous=0.5))),
     "stops": joint_case(HINGE, JointStops(joint="arm", stops=drives.Stops(upper=0.3, stiffness=200.0, damping=4.0))),
     "ball stops": joint_case(BALL, JointStops(joint="arm", stops=drives.Stops(upper=0.5, stiffness=200.0, damping=4.0))),
+    "spring and rotor": lambda: (
+        model(body("arm", HINGE)),
+        [JointSpring(joint="arm", stiffness=30.0, rest=0.2), JointRotor(joint="arm", inertia=0.1)],
+    ),
     "contact": lambda: ground(FLOOR),
     "rough contact": lambda: ground(ROUGH),
     "grasp": held,

@@ -6,6 +6,7 @@ from ._curves import ForceCurve, ideal_curve, linear_curve, t200_curve
 from ._elastic import ElasticJoints
 from ._external import ExternalWrench
 from ._joints import JointDrive, JointFriction, JointStops
+from ._spring import JointRotor, JointSpring
 from ._thruster import Thruster
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "ForceCurve",
     "JointDrive",
     "JointFriction",
+    "JointRotor",
+    "JointSpring",
     "JointStops",
     "Thruster",
     "allocate",

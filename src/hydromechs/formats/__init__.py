@@ -2,6 +2,7 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
+from ._fossen import from_fossen
 from ._model_entries import json_schema
 from ._read import load_file, loads
 from ._write import dumps, save
@@ -36,6 +37,7 @@ __all__ = [
     "dumps",
     "dumps_robot",
     "dumps_scenario",
+    "from_fossen",
     "import_file",
     "is_robot_file",
     "is_scenario_file",

@@ -51,6 +51,9 @@ FORMATS = (
     RobotFormat(
         name="SDF", root="sdf", suffixes=(".sdf", ".world"), reader="._sdf_read:read_sdf", writer="._sdf_write:write_sdf"
     ),
+    RobotFormat(
+        name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf", writer="._mjcf_write:write_mjcf"
+    ),
 )
 """All formats; one is added by a row here."""
 

@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from hydromechs import equations
-from hydromechs.actuation import ElasticJoints, ExternalWrench, JointDrive, JointFriction, JointStops, Thruster, drives
+from hydromechs.actuation import (
+    ElasticJoints,
+    ExternalWrench,
+    JointDrive,
+    JointFriction,
+    JointRotor,
+    JointStops,
+    Thruster,
+    drives,
+)
 from hydromechs.contact import Material, contact_pairs, terrain
 from hydromechs.errors import FieldError
 from hydromechs.lines import Tether
@@ -91,6 +100,9 @@ def components_of(
             )
     springs = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
     rotors = _rotors(given["drives"])
+    for c in components:
+        if isinstance(c, JointRotor):
+            rotors[c.joint] = rotors.get(c.joint, 0.0) + c.inertia
     resisting = _friction(model, given["friction"], rotors)
     rotors |= {c.joint: rotors.get(c.joint, 0.0) + c.armature for c in resisting}
     return (

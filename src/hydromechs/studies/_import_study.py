@@ -20,6 +20,7 @@ from hydromechs.formats import Imported, import_file, is_robot_file
 from hydromechs.model import Model, joints
 
 from ._dart_reading import dart_difference
+from ._mujoco_reading import mujoco_difference
 from .peers import import_peer
 
 __all__ = ["IMPORT_TOLERANCE", "READINGS", "ImportRow", "measure_imports", "pinocchio_difference", "robot_files"]
@@ -210,5 +211,6 @@ def _drift(model: Model, name: str, q: np.ndarray, v: np.ndarray) -> Any:
 READINGS: dict[str, Callable[[Imported, np.random.Generator], float]] = {
     "URDF": pinocchio_difference,
     "SDF": dart_difference,
+    "MJCF": mujoco_difference,
 }
 """Other codes that read a format by themselves, as the difference of our accelerations from theirs."""

@@ -1,0 +1,199 @@
+"""Actuators of MJCF as drives of joints, and as thrusters where they push on a site.
+
+MuJoCo's actuator of a joint has a length l = g q and a force f(ctrl, l, l̇), and pushes with τ = g f, the gear g:
+
+    motor     f = ctrl                              drives.Torque, the command is τ
+    position  f = kp (ctrl − l) − kv l̇              drives.Servo with g² kp and g² kv, the command is q = ctrl/g
+    velocity  f = kv (ctrl − l̇)                     drives.Servo with g² kv alone, the command is the rate of its target
+    general   one of these, by gaintype and biastype
+
+An actuator of a site pushes there with g f, the gear g a force and a moment in the site's axes. A force alone is a thruster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from hydromechs.actuation import JointDrive, Thruster, drives, ideal_curve
+from hydromechs.model import joints
+
+from ._mjcf_document import ACTUATORS, Document, Item
+from ._mjcf_pose import Settings
+
+if TYPE_CHECKING:
+    from hydromechs.model.component import Component
+
+__all__ = ["read_actuators"]
+
+
+class Frames(Protocol):
+    """Makes the frames that thrusters push at."""
+
+    def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
+        """Name of a frame at a site with its x axis along a direction; None where there is no such site."""
+
+
+def read_actuators(
+    document: Document, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], frames: Frames
+) -> list[Component]:
+    """Drives of the joints that actuators act in; the others are listed.
+
+    Args:
+        document: The document.
+        settings: What the compiler says.
+        names: Joints of the file, and the name of each here.
+        kinds: Joints here, by name.
+        frames: Makes frames at sites.
+    """
+    out: dict[str, Component] = {}
+    for section in document.section("actuator"):
+        for element in section.all(*ACTUATORS):
+            item = document.item(element)
+            if item.text("site") and not item.text("joint"):
+                why = _thruster(item, settings, frames, out)
+            else:
+                why = _read(item, settings, names, kinds, out)
+            if why:
+                document.findings.left_out(element, item.label, why, "nothing acts there; add a drive or a thruster")
+    return list(out.values())
+
+
+def _read(
+    item: Item,
+    settings: Settings,
+    names: Mapping[str, str],
+    kinds: Mapping[str, joints.Joint],
+    out: dict[str, Component],
+) -> str:
+    """Add the drive of an actuator; why it is left out, where it is."""
+    written = item.text("joint") or item.text("jointinparent")
+    if not written:
+        for name in ("tendon", "site", "slidersite", "body"):
+            if target := item.text(name):
+                return f"it acts on the {name} {target!r}"
+        return "it acts on nothing"
+    if written not in names:
+        item.document.findings.fault(item.element, f"{item.label}: there is no joint {written!r}", written, "correct the name")
+        return ""
+    joint = names[written]
+    if not isinstance(kinds[joint], joints.Revolute | joints.Prismatic):
+        return f"it acts in {written!r}, a {kinds[joint].kind} joint"
+    if joint in out:
+        return f"a second one in the joint {written!r}"
+    gear = (item.row("gear", 1, 6) or (1.0,))[0]
+    if gear == 0.0:
+        return "its gear is 0"
+    if item.text("dyntype", "none") != "none" or item.number("timeconst", 0.0):
+        return f"it has a state of its own, dyntype {item.text('dyntype')!r}"
+    gains = _gains(item)
+    if isinstance(gains, str):
+        return gains
+    gain, stiffness, damping = gains
+    force = _highest(item, "forcerange", "forcelimited", settings)
+    limit = abs(gear) * force
+    ctrl = _highest(item, "ctrlrange", "ctrllimited", settings)
+    if not all(x > 1e-100 for x in (limit, abs(gear * gain) * ctrl, gear * gear)):
+        return f"gear {gear:g}, gain {gain:g}: it has no force"
+    if stiffness == 0.0 and damping == 0.0:
+        limit = min(limit, abs(gear * gain) * ctrl)
+        drive: drives.Drive = drives.Torque(limit=limit)
+        if gear * gain != 1.0:
+            _note(
+                item,
+                f"gear {gear:g}" + (f", gain {gain:g}" if gain != 1.0 else ""),
+                f"its command is the force in the joint, {gear * gain:g} times ctrl",
+            )
+    else:
+        drive = drives.Servo(stiffness=gear * gear * stiffness, damping=gear * gear * damping, limit=limit)
+        if gear != 1.0:
+            _note(item, f"gear {gear:g}", "its command is the position of the joint, ctrl over the gear")
+        if stiffness == 0.0:
+            _note(item, "a velocity servo", "a servo without stiffness: its command is the rate of its target")
+        elif math.isfinite(ctrl):
+            item.document.findings.left_out(
+                item.place("ctrlrange"),
+                item.label,
+                f"ctrlrange={item.text('ctrlrange')!r}",
+                "the target has no limits but the joint's",
+            )
+    out[joint] = JointDrive(joint=joint, drive=drive)
+    return ""
+
+
+def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Component]) -> str:
+    """Add the thruster of an actuator that pushes on a site; why it is left out, where it is."""
+    site, gear = item.text("site"), np.zeros(6)
+    row = item.row("gear", 1, 6) or (1.0,)
+    gear[: len(row)] = row
+    if item.text("refsite") or gear[3:].any() or not gear[:3].any():
+        return f"it acts on the site {site!r} with more than a force"
+    if item.text("dyntype", "none") != "none":
+        return f"it has a state of its own, dyntype {item.text('dyntype')!r}"
+    gains = _gains(item)
+    if isinstance(gains, str) or any(gains[1:]) or not gains[0]:
+        return gains if isinstance(gains, str) else "its force depends on its length"
+    ctrl = item.row("ctrlrange", 2, 2)
+    word = item.word("ctrllimited", ("true", "false", "auto"), "auto")
+    if ctrl is None or word == "false" or (word == "auto" and not settings.autolimits):
+        return f"it acts on the site {site!r} without a ctrlrange, and a thruster needs limits"
+    push = gains[0] * gear[:3]
+    force = float(np.linalg.norm(push))
+    name = item.element.attributes.get("name") or f"{site}.thruster"
+    if not ctrl[0] <= 0.0 <= ctrl[1] or not 1e-100 < force * (ctrl[1] - ctrl[0]) < 1e100 or name in out:
+        return f"ctrlrange={item.text('ctrlrange')!r} of a force of {force:g} N, or a second one of its name"
+    frame = frames.thrust_frame(site, push / force)
+    if frame is None:
+        item.document.findings.fault(item.element, f"{item.label}: there is no site {site!r}", site, "correct the name")
+        return ""
+    out[name] = Thruster(name=name, frame=frame, curve=ideal_curve(force * ctrl[1], -force * ctrl[0]))
+    if force != 1.0:
+        _note(item, f"gear {force:g}", f"its command is the thrust in newtons, {force:g} times ctrl")
+    return ""
+
+
+def _note(item: Item, value: str, done: str) -> None:
+    item.document.findings.note("guessed", item.element, item.label, value, done)
+
+
+def _gains(item: Item) -> tuple[float, float, float] | str:
+    """Gain, stiffness and damping of f = gain ctrl − stiffness l − damping l̇; why it is something else."""
+    if item.tag == "motor":
+        return 1.0, 0.0, 0.0
+    if item.tag == "position":
+        kp, kv = item.number("kp", 1.0), item.number("kv", 0.0)
+        if item.number("dampratio", 0.0):
+            item.document.findings.left_out(
+                item.place("dampratio"), item.label, f"dampratio={item.text('dampratio')!r}", "no damping; give kv"
+            )
+        return ("its gains are below 0") if kp < 0.0 or kv < 0.0 else (kp, kp, kv)
+    if item.tag == "velocity":
+        kv = item.number("kv", 1.0)
+        return ("its gain is below 0") if kv < 0.0 else (kv, 0.0, kv)
+    if item.tag != "general":
+        return f"there is no drive like a {item.tag}"
+    gaintype, biastype = item.text("gaintype", "fixed"), item.text("biastype", "none")
+    gain = (*(item.row("gainprm", 1, 10) or (1.0,)), 0.0, 0.0)
+    bias = (*(item.row("biasprm", 1, 10) or (0.0,)), 0.0, 0.0)
+    if gaintype != "fixed" or biastype not in ("none", "affine"):
+        return f"gaintype {gaintype!r}, biastype {biastype!r}"
+    if biastype == "none" or not any(bias):
+        return gain[0], 0.0, 0.0
+    if bias[0] or bias[1] > 0.0 or bias[2] > 0.0 or gain[0] not in (-bias[1], -bias[2]) or (bias[1] and gain[0] != -bias[1]):
+        return f"gainprm {item.text('gainprm')!r} and biasprm {item.text('biasprm')!r} make no servo"
+    return gain[0], -bias[1], -bias[2]
+
+
+def _highest(item: Item, name: str, limited: str, settings: Settings) -> float:
+    """The larger end of a range of control or force, infinite where there is none."""
+    row, word = item.row(name, 2, 2), item.word(limited, ("true", "false", "auto"), "auto")
+    if word == "false" or row is None or (word == "auto" and not (settings.autolimits and any(row))):
+        return math.inf
+    if row[0] != -row[1]:
+        done = f"the larger of its ends limits both ways: {max(map(abs, row)):g}"
+        item.document.findings.note("guessed", item.place(name), item.label, f"{name}={item.text(name)!r}", done)
+    high = max(map(abs, row))
+    return high if high > 0.0 else math.inf

@@ -1,0 +1,272 @@
+"""An MJCF document: included files put in place, default classes, and a tally of what the reader has used of it.
+
+Every attribute that is asked for is marked. What is not marked when all is read is what the model does not have, and is listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ._imported import Findings
+from ._robot_files import Missing, RobotFiles
+from ._xml import Element, parse_xml, read_bytes
+
+__all__ = ["ACTUATORS", "Document", "Item"]
+
+ACTUATORS = (
+    "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin",
+)  # fmt: skip
+"""Elements of <actuator>: short forms of one element, with one set of defaults."""
+MOST_INCLUDED = 200
+"""Files that a file may include, with those that these include."""
+WHY = {
+    "asset": "looks only",
+    "camera": "there are no cameras in a model; put a sensor on a frame",
+    "composite": "not expanded; write its bodies out",
+    "contact": "which bodies touch is said in a scenario",
+    "custom": "numbers without a meaning here",
+    "deformable": "all bodies are rigid here",
+    "equality": "the loop or coupling is open: the joints move by themselves; see docs/closed_chains.md",
+    "exclude": "which bodies touch is said in a scenario",
+    "flexcomp": "all bodies are rigid here",
+    "keyframe": "the start is the file's zero position; set joints' positions for another",
+    "light": "looks only",
+    "material": "looks only",
+    "replicate": "not expanded; write its elements out",
+    "attach": "not read; write its bodies out",
+    "sensor": "put sensors of hydromechs.gnc on frames",
+    "size": "memory of another program",
+    "skin": "looks only",
+    "statistic": "looks only",
+    "tendon": "there are no tendons; what they pull is free",
+    "texture": "looks only",
+    "visual": "looks only",
+}  # fmt: skip
+"""What it means that an element is left out."""
+
+
+class _Given(NamedTuple):
+    """An attribute, and the element that it stands in."""
+
+    value: str
+    element: Element
+
+
+class Item:
+    """An element with the attributes that it has, or that its class of defaults gives it."""
+
+    def __init__(self, document: Document, element: Element, given: dict[str, _Given]) -> None:
+        self.document, self.element, self.given = document, element, given
+        document.see(element)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
+
+    @property
+    def tag(self) -> str:
+        """Name of the element."""
+        return self.element.tag
+
+    @property
+    def label(self) -> str:
+        """What messages call it, as "joint 'elbow'"."""
+        name = self.element.attributes.get("name")
+        return f"{self.tag} {name!r}" if name else f"<{self.tag}>"
+
+    def text(self, name: str, default: str = "") -> str:
+        """An attribute as it is written, marked as used."""
+        self.document.asked.add((_group(self.tag), name))
+        given = self.given.get(name)
+        if given is None:
+            return default
+        self.document.use(given.element, name)
+        return given.value.strip()
+
+    def pass_over(self) -> None:
+        """Mark all that the element has as used: it is listed as a whole."""
+        for name in self.element.attributes:
+            self.document.use(self.element, name)
+
+    def place(self, name: str) -> Element:
+        """The element that an attribute stands in, for its line; the item's own where there is none."""
+        given = self.given.get(name)
+        return self.element if given is None else given.element
+
+    def word(self, name: str, words: Iterable[str], default: str) -> str:
+        """An attribute that must be one of some words."""
+        value, words = self.text(name, default), tuple(words)
+        if value not in words:
+            self.document.findings.fault(
+                self.place(name), f"{self.label}: {name} is {value[:80]!r}, must be one of {', '.join(words)}", value
+            )
+            return default
+        return value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """An attribute that is true or false."""
+        return self.word(name, ("true", "false"), "true" if default else "false") == "true"
+
+    def row(self, name: str, least: int, most: int) -> tuple[float, ...] | None:
+        """An attribute with `least` to `most` numbers; None where there is none or where it is faulty."""
+        if name not in self.given:
+            self.text(name)
+            return None
+        text, findings = self.text(name), self.document.findings
+        n = len(text.replace(",", " ").split())
+        before = len(findings.faults)
+        row = findings.numbers(text, n if least <= n <= most else least, self.place(name), f"{self.label}: {name}", ())
+        return row if len(findings.faults) == before else None
+
+    def numbers(self, name: str, n: int, default: tuple[float, ...]) -> tuple[float, ...]:
+        """An attribute with n numbers."""
+        found = self.row(name, n, n)
+        return default if found is None else found
+
+    def number(self, name: str, default: float) -> float:
+        """The first number of an attribute."""
+        found = self.row(name, 1, 1)
+        return default if found is None else found[0]
+
+
+class Document:
+    """The elements of a file and of those that it includes."""
+
+    def __init__(self, root: Element, findings: Findings, files: RobotFiles) -> None:
+        self.root, self.findings, self.files = root, findings, files
+        self.asked: set[tuple[str, str]] = set()
+        self._used: dict[int, set[str]] = {}
+        self._included: list[str] = []
+        self.see(root)
+        self.use(root, "model")
+        self._include(root, 0)
+        self.classes: dict[str, dict[str, dict[str, _Given]]] = {"main": {}}
+        for element in self.section("default"):
+            self._default(element, None)
+
+    # -- reading --------------------------------------------------------------------------------------------------------------
+
+    def section(self, tag: str) -> list[Element]:
+        """All sections of one name, marked as seen; a file may have several."""
+        found = self.root.all(tag)
+        for element in found:
+            self.see(element)
+        return found
+
+    def item(self, element: Element, childclass: str = "main", *, plain: bool = False) -> Item:
+        """An element with its defaults.
+
+        Args:
+            element: The element.
+            childclass: Class of the bodies around it.
+            plain: Whether it is of a kind without defaults.
+        """
+        own = {name: _Given(value, element) for name, value in element.attributes.items()}
+        self.use(element, "name")
+        if plain:
+            return Item(self, element, own)
+        name = element.attributes.get("class", childclass)
+        self.use(element, "class")
+        if name not in self.classes:
+            known = ", ".join(self.classes)
+            self.findings.fault(
+                element, f"<{element.tag}>: there is no default class {name!r}; there are {known}", name, "add it in <default>"
+            )
+            name = "main"
+        return Item(self, element, self.classes[name].get(_group(element.tag), {}) | own)
+
+    def see(self, element: Element) -> None:
+        """Mark an element as read: what it has and nobody asks for is listed one by one."""
+        self._used.setdefault(id(element), set())
+
+    def use(self, element: Element, name: str) -> None:
+        """Mark an attribute as used."""
+        self._used.setdefault(id(element), set()).add(name)
+
+    def _include(self, parent: Element, depth: int) -> None:
+        """Put the children of included files in the place of <include>."""
+        out: list[Element] = []
+        for child in parent.children:
+            if child.tag != "include":
+                self._include(child, depth)
+                out.append(child)
+                continue
+            self.see(child)
+            self.use(child, "file")
+            written = child.attributes.get("file", "")
+            try:
+                path = str(self.files.find(written).path)
+            except Missing as missing:
+                self.findings.fault(child, f"<include>: {missing}", written)
+                continue
+            if path in self._included or len(self._included) >= MOST_INCLUDED or depth > 20:
+                self.findings.fault(child, f"<include>: {written!r} is included twice, or includes itself", written, "keep one")
+                continue
+            self._included.append(path)
+            inner = parse_xml(read_bytes(path), path)
+            self.see(inner)
+            self.use(inner, "model")
+            self._include(inner, depth + 1)
+            out += inner.children
+        parent.children = out
+
+    def _default(self, element: Element, parent: str | None) -> None:
+        """Read a class of defaults and those within it, which begin as copies of it."""
+        self.see(element)
+        self.use(element, "class")
+        name = element.attributes.get("class", "main" if parent is None else "")
+        if not name:
+            self.findings.fault(element, "<default>: a class within another has no name", remedy="add class='...'")
+            return
+        table = self.classes.setdefault(name, {k: dict(v) for k, v in self.classes.get(parent or "", {}).items()})
+        for child in element.children:
+            if child.tag != "default":
+                self.see(child)
+                given = {key: _Given(value, child) for key, value in child.attributes.items()}
+                table.setdefault(_group(child.tag), {}).update(given)
+        for child in element.all("default"):
+            self._default(child, name)
+
+    # -- what is left ---------------------------------------------------------------------------------------------------------
+
+    def list_the_rest(self) -> None:
+        """Note every element and every attribute that nobody asked for; those alike in one note, at the line of the first."""
+        elements: dict[tuple[str, str, str], list[Element]] = {}
+        attributes: dict[tuple[str, str, str], list[Element]] = {}
+        waiting = [(self.root, self.root)]
+        while waiting:
+            element, parent = waiting.pop()
+            used = self._used.get(id(element))
+            if used is None:
+                elements.setdefault((element.file, parent.tag, element.tag), []).append(element)
+                continue
+            for name in element.attributes:
+                # a default that all elements overrule, or that has none, is not left out
+                if name not in used and not (parent.tag == "default" and (_group(element.tag), name) in self.asked):
+                    attributes.setdefault((element.file, element.tag, name), []).append(element)
+            waiting += [(child, element) for child in reversed(element.children)]
+        for (_, parent_tag, tag), found in elements.items():
+            why = WHY.get(tag, WHY.get(parent_tag, "not represented here"))
+            self.findings.left_out(found[0], f"<{tag}> in <{parent_tag}>", _counted(found), why)
+        for (_, tag, name), found in attributes.items():
+            found.sort(key=lambda e: e.line)
+            values = list(dict.fromkeys(e.attributes[name] for e in found))
+            shown = ", ".join(v[:40] for v in values[:3]) + (", ..." if len(values) > 3 else "")
+            times = f" ({len(found)} times)" if len(found) > 1 else ""
+            self.findings.left_out(found[0], f"<{tag}>", f"{name}={shown!r}{times}")
+
+
+def _counted(found: list[Element]) -> str:
+    """How often an element stands there, and what is in it."""
+    inside = Counter(child.tag for element in found for child in element.children)
+    names = [e.attributes["name"] for e in found if "name" in e.attributes]
+    parts = [f"{len(found)} times"] if len(found) > 1 else []
+    parts += [", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")] if names else []
+    parts += ["with " + ", ".join(f"{n} {tag}" for tag, n in inside.items())] if inside else []
+    return "; ".join(parts)
+
+
+def _group(tag: str) -> str:
+    """Name of the defaults of an element."""
+    return "actuator" if tag in ACTUATORS else tag

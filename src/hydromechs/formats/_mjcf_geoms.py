@@ -1,0 +1,284 @@
+"""Geoms of MJCF: their mass and inertia by MuJoCo's rules, the shapes that touch, and what is seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.model import Hydro, Inertia, added_mass, drag, shapes, visual
+from hydromechs.spatial import skew
+
+from ._mjcf_document import Item
+from ._mjcf_mesh import Mesh
+from ._mjcf_pose import Pose, Settings, pose_of, turned_to
+
+__all__ = ["NOTHING", "Geom", "Mass", "geom_hydro", "geom_shapes", "read_geom", "summed"]
+
+SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
+"""Solids, and how many numbers their sizes have."""
+KINDS = (*SIZES, "mesh", "plane", "hfield", "sdf")
+FLUID_COEFFICIENTS = (0.5, 0.25, 1.5, 1.0, 1.0)
+"""Blunt, slender and angular drag, Kutta lift and Magnus force, where a geom does not give them."""
+
+
+class Mass(NamedTuple):
+    """Mass of a part of a body."""
+
+    mass: float
+    """[kg]"""
+    com: np.ndarray
+    """Centre in the body's axes [m], shape (3,)."""
+    tensor: np.ndarray
+    """About the centre, in the body's axes [kg·m²], shape (3, 3)."""
+
+    def inertia(self) -> Inertia:
+        """As a model has it."""
+        I = self.tensor
+        row = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
+        return Inertia(mass=self.mass, com=tuple(self.com), tensor=row) if self.mass else Inertia(mass=0.0)
+
+
+NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def summed(parts: Iterable[Mass]) -> Mass:
+    """Mass of parts together, by the parallel-axis theorem."""
+    parts = [part for part in parts if part.mass]
+    total = sum(part.mass for part in parts)
+    if not total:
+        return NOTHING
+    com = sum((part.mass * part.com for part in parts), np.zeros(3)) / total
+    I = np.zeros((3, 3))
+    for part in parts:
+        S = skew(part.com - com)
+        I = I + part.tensor - part.mass * S @ S
+    return Mass(total, com, I)
+
+
+@dataclass(slots=True, kw_only=True)
+class Geom:
+    """A geom on its body."""
+
+    item: Item
+    """Its element."""
+    kind: str
+    """One of `KINDS`."""
+    pose: Pose
+    """On the body, as the file has it."""
+    size: tuple[float, ...] = ()
+    """As MuJoCo has it: radius, half lengths [m]."""
+    mesh: Mesh | None = None
+    """Its mesh."""
+    mass: Mass = field(default_factory=lambda: NOTHING)
+    """On the body."""
+
+
+def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Mesh]) -> Geom | None:
+    """A geom, or None where it is faulty or cannot be represented.
+
+    Args:
+        item: The element with its defaults.
+        within: The frame that it stands in, on the body.
+        settings: What the compiler says.
+        meshes: Meshes of the document, by name.
+    """
+    document = item.document
+    kind = item.word("type", KINDS, "sphere")
+    name = item.text("mesh")
+    if name and kind != "mesh":
+        document.findings.fault(
+            item.element, f"{item.label}: a {kind} fitted to the mesh {name!r} is not read", name, "give its size and place"
+        )
+        return None
+    pose, size = within.then(pose_of(item, settings)), item.row("size", 1, 3) or ()
+    if kind in ("plane", "hfield", "sdf"):
+        item.pass_over()
+        document.findings.left_out(
+            item.element, item.label, f"type={kind!r}", "nothing stands there; add terrain to a scenario (docs/terrain.md)"
+        )
+        return None
+    geom = Geom(item=item, kind=kind, pose=pose, size=size)
+    if kind == "mesh":
+        if name not in meshes:
+            known = ", ".join(meshes) or "none"
+            document.findings.fault(
+                item.element, f"{item.label}: there is no mesh {name!r} in <asset>; there are {known}", name
+            )
+            return None
+        geom.mesh = meshes[name]
+    elif not _sized(geom, within):
+        return None
+    geom.mass = _mass(geom, settings)
+    return geom
+
+
+def _sized(geom: Geom, within: Pose) -> bool:
+    """Set size and pose of a solid, from its ends where it has them; whether they are good."""
+    item, findings = geom.item, geom.item.document.findings
+    size, n = geom.size, SIZES[geom.kind]
+    if "fromto" in item and geom.kind != "sphere":
+        row = item.numbers("fromto", 6, ())
+        if not row:
+            return False
+        ends = np.array(row).reshape(2, 3)
+        along = ends[0] - ends[1]
+        length = float(np.linalg.norm(along))
+        if not 1e-12 < length < 1e12:
+            findings.fault(item.place("fromto"), f"{item.label}: fromto {row} has no length", row, "move one of its ends")
+            return False
+        half = 0.5 * length
+        size = (size[0], half) if n == 2 and size else (size[0], size[0], half) if size else ()
+        geom.pose = within.then(Pose(ends.mean(axis=0), turned_to(along / length)))
+    if len(size) < n or not all(0.0 < s < 1e12 for s in size[:n]):
+        must = f"must have {n} number(s) above 0" + (" (with fromto, one)" if n > 1 else "")
+        findings.fault(item.place("size"), f"{item.label}: size of the {geom.kind} is {size}, {must}", size)
+        return False
+    geom.size = tuple(size[:n])
+    return True
+
+
+def _mass(geom: Geom, settings: Settings) -> Mass:
+    """Mass and inertia of a geom on its body, by its density (1000 kg/m³ unless given) or its mass."""
+    item = geom.item
+    density, mass = item.number("density", 1000.0), item.row("mass", 1, 1)
+    group = item.number("group", 0.0)
+    low, high = settings.inertiagrouprange
+    if not low <= group <= high:
+        return NOTHING
+    if item.flag("shellinertia"):
+        item.document.findings.note("guessed", item.place("shellinertia"), item.label, "shellinertia='true'", "taken as solid")
+    if geom.mesh is not None:
+        volume, com, unit = geom.mesh.volume, geom.mesh.com, geom.mesh.tensor / geom.mesh.volume
+    else:
+        volume, unit = _solid(geom.kind, geom.size)
+        com = np.zeros(3)
+    m = density * volume if mass is None else mass[0]
+    if m < 0.0 or not math.isfinite(m):
+        item.document.findings.fault(item.element, f"{item.label}: its mass is {m:g} kg, must be at least 0", m)
+        return NOTHING
+    R = geom.pose.R
+    return Mass(m, geom.pose.p + R @ com, m * R @ unit @ R.T)
+
+
+def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, np.ndarray]:
+    """Volume [m³] and tensor per mass [m²] about the centre of a solid, shape (3, 3)."""
+    if kind == "box":
+        a, b, c = size
+        return 8.0 * a * b * c, np.diag([b * b + c * c, a * a + c * c, a * a + b * b]) / 3.0
+    if kind == "ellipsoid":
+        a, b, c = size
+        return 4.0 / 3.0 * math.pi * a * b * c, np.diag([b * b + c * c, a * a + c * c, a * a + b * b]) / 5.0
+    r = size[0]
+    if kind == "sphere":
+        return 4.0 / 3.0 * math.pi * r**3, 0.4 * r * r * np.eye(3)
+    h = 2.0 * size[1]
+    across, along = (3.0 * r * r + h * h) / 12.0, 0.5 * r * r
+    if kind == "cylinder":
+        return math.pi * r * r * h, np.diag([across, across, along])
+    caps = 4.0 * r / (4.0 * r + 3.0 * h)  # part of the mass that is in the two half spheres
+    across = (1.0 - caps) * across + caps * (0.4 * r * r + h * (3.0 * r + 2.0 * h) / 8.0)
+    along = (1.0 - caps) * along + caps * 0.4 * r * r
+    return math.pi * r * r * (h + 4.0 / 3.0 * r), np.diag([across, across, along])
+
+
+def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float, ...]]) -> tuple[tuple, tuple]:
+    """Shapes that touch, and what is seen, of the geoms of a body.
+
+    Args:
+        geoms: The geoms.
+        by: The body's origin here, from that in the file [m], shape (3,).
+        colors: Colours of materials by name, red, green, blue and opacity.
+    """
+    touching, seen = [], []
+    for geom in geoms:
+        item = geom.item
+        types = {item.number(name, 1.0) for name in ("contype", "conaffinity")}
+        touches = types != {0.0}
+        material = item.text("material")
+        if material and material not in colors:
+            item.document.findings.left_out(
+                item.place("material"), item.label, f"material={material!r}", "there is none of that name"
+            )
+        rgba = item.row("rgba", 4, 4) or colors.get(material, (0.5, 0.5, 0.5, 1.0))
+        color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
+        look = {"origin": geom.pose.shifted(by).origin, "color": color}
+        if geom.mesh is not None and geom.mesh.file.lower().endswith(".msh"):
+            done = "its mass counts; it touches nothing and is not seen. Save it as STL or OBJ"
+            item.document.findings.left_out(item.element, item.label, "a mesh in MuJoCo's own format", done)
+            continue
+        shape = _as(shapes, geom, look)
+        if touches and shape is not None:
+            touching.append(shape)
+        elif touches:
+            item.document.findings.left_out(
+                item.element, item.label, f"contact of an {geom.kind}", "it is seen, and touches nothing"
+            )
+        hidden = item.number("group", 0.0) > 2.0  # as MuJoCo's own viewer shows them
+        seen.append((touches and shape is not None, _as(visual, geom, look | {"opacity": opacity}), hidden))
+    if any(not touches for touches, _, _ in seen):
+        return tuple(touching), tuple(thing for _, thing, hidden in seen if not hidden)
+    return tuple(touching), ()  # the viewer draws the shapes
+
+
+def _as(module: object, geom: Geom, look: dict) -> object:
+    """A geom as a class of `shapes` or of `visual`; None where there is none."""
+    kind = getattr(module, geom.kind.capitalize(), None)
+    if kind is None:
+        return None
+    if geom.mesh is not None:
+        return kind(file=geom.mesh.file, scale=geom.mesh.scale, **look)
+    if geom.kind == "box":
+        return kind(size=tuple(2.0 * s for s in geom.size), **look)
+    if geom.kind == "ellipsoid":
+        return kind(axes=geom.size, **look)
+    if geom.kind == "sphere":
+        return kind(radius=geom.size[0], **look)
+    return kind(radius=geom.size[0], length=2.0 * geom.size[1], **look)
+
+
+def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
+    """Added mass and drag of the geoms with fluidshape="ellipsoid"; None where there are none.
+
+    Each is the ellipsoid that MuJoCo takes for it. Along its axes the drag is MuJoCo's, ρ (C_b A_i + C_s (A_max − A_i)) v²,
+    without the usual half; in between it differs. MuJoCo's fluid has no buoyancy, and takes the added mass for forces of
+    velocity only.
+
+    Args:
+        geoms: The geoms of a body.
+        by: The body's origin here, from that in the file [m], shape (3,).
+    """
+    masses, drags = [], []
+    for geom in geoms:
+        item = geom.item
+        if item.word("fluidshape", ("none", "ellipsoid"), "none") == "none":
+            continue
+        findings = item.document.findings
+        if geom.mesh is not None:
+            findings.left_out(item.element, item.label, "fluidshape of a mesh", "hydromechs.add_water finds its water")
+            continue
+        given = item.row("fluidcoef", 1, 5) or ()
+        blunt, slender, angular, kutta, magnus = (*given, *FLUID_COEFFICIENTS[len(given) :])
+        r, half = geom.size[0], geom.size[-1]
+        a, b, c = {"sphere": (r, r, r), "capsule": (r, r, half + r), "cylinder": (r, r, half)}.get(geom.kind, geom.size)
+        axes = (a, b, c)
+        areas = np.pi * np.array([b * c, a * c, a * b])
+        origin = geom.pose.shifted(by).origin
+        coefficients = np.maximum(2.0 * (blunt + slender * (areas.max() / areas - 1.0)), 0.0)
+        masses.append(added_mass.Ellipsoid(axes=axes, origin=origin))
+        drags.append(drag.Ellipsoid(axes=axes, coefficients=tuple(coefficients), origin=origin))
+        rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
+        lost = ", ".join(f"{what} {value:g}" for what, value in rest.items() if value)
+        findings.note(
+            "guessed",
+            item.element,
+            item.label,
+            "fluidshape='ellipsoid'",
+            "added mass and drag of the ellipsoid; no volume: buoyancy is 0",
+        )
+        if lost:
+            findings.left_out(item.element, item.label, f"fluidcoef: {lost}")
+    return Hydro(added_mass=tuple(masses), drag=tuple(drags)) if masses else None

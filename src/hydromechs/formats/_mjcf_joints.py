@@ -1,0 +1,180 @@
+"""Joints of MJCF: those of one body in a row, as one joint of ours.
+
+MuJoCo turns a body about anchors that stand still in it: with its pose P on the parent, anchors p_k and motions R_k,
+
+    X = P · T(p_1) R_1 T(−p_1) · T(p_2) R_2 T(−p_2) · ...
+
+Here a body's origin lies on its last joint's axis. So the parts of the joint are placed at p_1, then at p_k − p_{k−1}, and
+everything on the body is seen from the last anchor. Coordinates are those of MuJoCo, `ref` included; the velocity of a free
+joint is in body axes here, in MuJoCo its linear part is in those of the world.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hydromechs.actuation import JointRotor, JointSpring
+from hydromechs.model import joints
+from hydromechs.spatial import axis_rotation, quaternion_from_matrix
+
+from ._mjcf_document import Item
+from ._mjcf_pose import Pose, Settings
+
+if TYPE_CHECKING:
+    from hydromechs.model.component import Component
+
+__all__ = ["BodyJoint", "read_joints"]
+
+KINDS = ("free", "ball", "slide", "hinge")
+
+
+@dataclass(slots=True, kw_only=True)
+class BodyJoint:
+    """The joint of a body."""
+
+    joint: joints.Joint | joints.Composite
+    """As the model has it."""
+    anchor: np.ndarray
+    """The body's origin here, from that in the file, in body axes [m], shape (3,)."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Joints of the file, and the name of each here."""
+    components: list[Component] = field(default_factory=list)
+    """Springs and rotors."""
+
+
+def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) -> BodyJoint:
+    """The joint of a body.
+
+    Args:
+        items: Its joints, in the order of the file.
+        body: Its name.
+        pose: Its pose on the parent, from the parent's origin here.
+        settings: What the compiler says.
+    """
+    if not items:
+        return BodyJoint(joint=joints.Fixed(placement=pose.origin), anchor=np.zeros(3))
+    kinds = ["free" if item.tag == "freejoint" else item.word("type", KINDS, "hinge") for item in items]
+    if "free" in kinds:
+        return _free(items, body, pose)
+    out = BodyJoint(joint=joints.Fixed(), anchor=np.zeros(3))
+    parts: list[joints.Revolute | joints.Prismatic | joints.Ball] = []
+    for k, (item, kind) in enumerate(zip(items, kinds, strict=True)):
+        name = body if len(items) == 1 else f"{body}.{k + 1}"
+        anchor = out.anchor if kind == "slide" else np.array(item.numbers("pos", 3, (0.0, 0.0, 0.0)))
+        item.text("pos")
+        place = Pose(anchor - out.anchor, np.eye(3))
+        place = pose.then(place) if k == 0 else place
+        out.anchor = anchor
+        part = _ball(item, place, settings) if kind == "ball" else _one_axis(item, kind, place, settings, name, out)
+        parts.append(part)
+        armature = item.number("armature", 0.0)
+        if armature > 0.0:
+            out.components.append(JointRotor(joint=name, inertia=armature))
+        if own := item.element.attributes.get("name"):
+            out.names[own] = name
+    out.joint = parts[0] if len(parts) == 1 else joints.Composite(parts=tuple(parts))
+    return out
+
+
+def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
+    """A free joint: the body's pose is where it starts."""
+    item = items[0]
+    if len(items) > 1:
+        item.document.findings.fault(
+            item.element,
+            f"body {body!r} has a free joint and {len(items) - 1} more",
+            None,
+            "a free joint moves all; delete the others",
+        )
+    lost = [f"{name} {item.number(name, 0.0):g}" for name in ("damping", "stiffness", "frictionloss") if item.number(name, 0.0)]
+    if lost:
+        item.document.findings.left_out(
+            item.element, item.label, f"{', '.join(lost)} of a free joint", "the body is free of them"
+        )
+    for name in ("pos", "axis", "range", "limited", "type", "ref", "springref"):
+        item.text(name)  # without a meaning in a free joint
+    joint = joints.Free(position=tuple(pose.p), orientation=tuple(quaternion_from_matrix(pose.R)))
+    own, armature = item.element.attributes.get("name"), item.number("armature", 0.0)
+    rotors: list[Component] = [JointRotor(joint=body, inertia=armature)] if armature > 0.0 else []
+    return BodyJoint(joint=joint, anchor=np.zeros(3), names={own: body} if own else {}, components=rotors)
+
+
+def _ball(item: Item, place: Pose, settings: Settings) -> joints.Ball:
+    limits = _limits(item, settings.angle, settings)
+    k = _stiffness(item)
+    item.text("axis")
+    limit = None if limits is None or not 0.0 < limits[1] < math.pi else limits[1]
+    damping, friction = _resistance(item)
+    return joints.Ball(placement=place.origin, stiffness=(k, k, k), limit=limit, damping=damping, friction=friction)
+
+
+def _one_axis(
+    item: Item, kind: str, place: Pose, settings: Settings, name: str, out: BodyJoint
+) -> joints.Revolute | joints.Prismatic:
+    """A hinge or a slide; its spring goes to the components."""
+    findings = item.document.findings
+
+    def scaled(x: float) -> float:
+        return settings.angle(x) if kind == "hinge" else x
+
+    axis = np.array(item.numbers("axis", 3, (0.0, 0.0, 1.0)))
+    length = float(np.linalg.norm(axis))
+    if not 1e-10 < length < 1e10:
+        findings.fault(item.place("axis"), f"{item.label}: axis is {tuple(axis)}, must have a direction", tuple(axis))
+        axis, length = np.array([0.0, 0.0, 1.0]), 1.0
+    axis = axis / length
+    ref = scaled(item.number("ref", 0.0))
+    if ref:
+        back = Pose(np.zeros(3), axis_rotation(axis, -ref)) if kind == "hinge" else Pose(-ref * axis, np.eye(3))
+        place = place.then(back)
+    limits, position = _limits(item, scaled, settings), ref
+    if limits is not None and not limits[0] <= ref <= limits[1]:
+        position = min(max(ref, limits[0]), limits[1])
+        unit = "rad" if kind == "hinge" else "m"
+        done = f"it starts at {position:.4g} {unit}, the nearest limit"
+        findings.note("mended", item.element, item.label, f"its zero position {ref:g} {unit} is outside of its range", done)
+    stiffness, rest = _stiffness(item), scaled(item.number("springref", 0.0))
+    if stiffness > 0.0:
+        out.components.append(JointSpring(joint=name, stiffness=stiffness, rest=rest))
+    damping, friction = _resistance(item)
+    joint = joints.Revolute if kind == "hinge" else joints.Prismatic
+    return joint(placement=place.origin, axis=tuple(axis), limits=limits, damping=damping, friction=friction, position=position)
+
+
+def _resistance(item: Item) -> tuple[float, float]:
+    """Viscous and Coulomb friction."""
+    out = []
+    for name in ("damping", "frictionloss"):
+        row = item.row(name, 1, 3) or (0.0,)
+        if any(row[1:]):
+            item.document.findings.left_out(item.place(name), item.label, f"{name} {row}: its higher powers")
+        if row[0] < 0.0:
+            item.document.findings.fault(item.place(name), f"{item.label}: {name} is {row[0]:g}, must be at least 0", row[0])
+        out.append(max(row[0], 0.0))
+    return out[0], out[1]
+
+
+def _stiffness(item: Item) -> float:
+    row = item.row("stiffness", 1, 3) or (0.0,)
+    if any(row[1:]):
+        item.document.findings.left_out(item.place("stiffness"), item.label, f"stiffness {row}: its higher powers")
+    return row[0]
+
+
+def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) -> tuple[float, float] | None:
+    """Lowest and highest position, where the joint is limited."""
+    row, limited = item.row("range", 2, 2), item.word("limited", ("true", "false", "auto"), "auto")
+    if limited == "false" or row is None or (limited == "auto" and not (settings.autolimits and any(row))):
+        return None
+    low, high = scaled(row[0]), scaled(row[1])
+    if not low < high:
+        item.document.findings.fault(
+            item.place("range"), f"{item.label}: range is {row}, must have the lower first", row, "swap them"
+        )
+        return None
+    return low, high

@@ -1,0 +1,186 @@
+"""Meshes of MJCF: volume, centre and inertia by MuJoCo's rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from hydromechs.spatial import quaternion_matrix
+
+from ._mjcf_document import Document, Item
+from ._mjcf_pose import Settings
+from ._robot_files import Missing
+
+__all__ = ["Mesh", "read_meshes"]
+
+LARGEST = 256 * 2**20
+"""Bytes of a mesh file."""
+KINDS = (".stl", ".obj", ".msh")
+"""Files of meshes that are read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mesh:
+    """A mesh of <asset>."""
+
+    file: str
+    """Its file."""
+    scale: tuple[float, float, float]
+    """Scale along x, y, z."""
+    volume: float
+    """[m³]"""
+    com: np.ndarray
+    """Centre of the volume [m], shape (3,)."""
+    tensor: np.ndarray
+    """Inertia about the centre at density 1 [m⁵], shape (3, 3)."""
+
+
+def read_meshes(document: Document, settings: Settings) -> dict[str, Mesh]:
+    """The meshes of a document, by name; those that cannot be read are among its faults.
+
+    Args:
+        document: The document.
+        settings: What the compiler says.
+    """
+    out = {}
+    for section in document.section("asset"):
+        for element in section.all("mesh"):
+            item = document.item(element)
+            file = item.text("file")
+            name = item.text("name") or PurePosixPath(file.replace("\\", "/")).stem
+            mesh = _read(item, file, settings)
+            if mesh is not None:
+                out[name] = mesh
+    return out
+
+
+def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
+    document, findings = item.document, item.document.findings
+    label = f"mesh {item.text('name') or file!r}"
+    if not file:
+        findings.fault(
+            item.element, f"{label} has no file: its vertices stand in the text, or it is generated", None, "put it into a file"
+        )
+        return None
+    inner = PurePosixPath(file.replace("\\", "/"))
+    path = str(PurePosixPath(settings.meshdir.replace("\\", "/")) / (inner.name if settings.strippath else inner))
+    try:
+        found = document.files.find(path).path
+    except Missing as missing:
+        findings.fault(item.element, f"{label}: {missing}", path)
+        return None
+    if found.suffix.lower() not in KINDS or found.stat().st_size > LARGEST:
+        must = f"must end in {' or '.join(KINDS)}, of {LARGEST // 2**20} MiB at most"
+        findings.fault(item.element, f"{label}: the file is {path!r}, {must}", path, "save it in one of these")
+        return None
+    scale = item.numbers("scale", 3, (1.0, 1.0, 1.0))
+    p, quat = np.array(item.numbers("refpos", 3, (0.0, 0.0, 0.0))), np.array(item.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0)))
+    for name in ("smoothnormal", "maxhullvert", "content_type", "texcoord", "octree_maxdepth", "needsdf"):
+        item.text(name)  # no part of the physics
+    if p.any() or quat[1:].any():
+        findings.left_out(
+            item.element, label, "refpos or refquat", "the mass is where they say; what is seen and touched is not"
+        )
+    if 0.0 in scale or not quat.any():
+        findings.fault(item.element, f"{label}: scale is {scale}, must not be 0", scale)
+        return None
+    rule = item.word("inertia", ("legacy", "exact", "convex", "shell"), "legacy")
+    try:
+        vertices, faces = _loaded(found)
+    except Exception as error:  # a reader of others' files: anything can come
+        findings.fault(item.element, f"{label}: {path!r} cannot be read: {error or type(error).__name__}", path, "save it anew")
+        return None
+    if not len(faces) and len(vertices) > 3:
+        rule, faces = "convex", np.zeros((0, 3), dtype=int)
+    if (
+        not len(vertices)
+        or not np.isfinite(vertices).all()
+        or (len(faces) and not 0 <= faces.min() <= faces.max() < len(vertices))
+    ):
+        findings.fault(
+            item.element, f"{label}: {path!r} has no triangles, or numbers that are not finite", path, "save it anew"
+        )
+        return None
+    vertices = (vertices * np.array(scale) - p) @ quaternion_matrix(quat / np.linalg.norm(quat))
+    if np.prod(scale) < 0.0:
+        faces = faces[:, ::-1]
+    if rule == "shell":
+        findings.note("guessed", item.element, label, "inertia='shell'", "taken as solid")
+    if rule == "convex":
+        vertices, faces = _hull(vertices)
+    volume, com, tensor = _moments(vertices, faces, positive=rule == "legacy")
+    if not volume > 1e-15 * max(float(np.ptp(vertices, axis=0).max()) ** 3, 1e-300):
+        remedy = "close it and turn its faces outwards, or give its bodies an <inertial>"
+        findings.fault(item.element, f"{label}: its volume is {volume:g} m³, must be above 0", volume, remedy)
+        return None
+    return Mesh(file=str(found), scale=(scale[0], scale[1], scale[2]), volume=volume, com=com, tensor=tensor)
+
+
+def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices, shape (n, 3), and triangles, shape (m, 3), of a mesh file; no other file is opened for it."""
+    if path.suffix.lower() == ".msh":
+        return _msh(path.read_bytes())
+    import trimesh  # takes long to import
+
+    with open(path, "rb") as file:
+        kind = path.suffix.lower()[1:]
+        more: dict[str, Any] = {"skip_materials": True, "maintain_order": True} if kind == "obj" else {}
+        mesh: Any = trimesh.load(file, file_type=kind, process=False, force="mesh", **more)
+    return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=int)
+
+
+def _msh(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """MuJoCo's own format: numbers of vertices, normals, texture coordinates and triangles, then these, 4 bytes a number."""
+    counts = np.frombuffer(raw, "<i4", 4).astype(int)
+    n, normals, texture, m = counts
+    if (counts < 0).any() or len(raw) != 16 + 4 * (3 * n + 3 * normals + 2 * texture + 3 * m):
+        raise ValueError("its size is not the one that its first four numbers say")
+    vertices = np.frombuffer(raw, "<f4", 3 * n, 16).reshape(-1, 3).astype(float)
+    faces = np.frombuffer(raw, "<i4", 3 * m, len(raw) - 12 * m).reshape(-1, 3).astype(int)
+    return vertices, faces
+
+
+def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The convex hull, faces outwards."""
+    import trimesh
+
+    hull = trimesh.Trimesh(vertices, process=False).convex_hull
+    return np.asarray(hull.vertices), np.asarray(hull.faces)
+
+
+def _moments(vertices: np.ndarray, faces: np.ndarray, *, positive: bool) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume [m³], centre [m] and tensor about the centre at density 1 [m⁵] of what is within triangles.
+
+    The volume is cut into pyramids from a point to the triangles; with `positive`, as MuJoCo does by default, those that
+    should be taken away are added, which changes nothing where the point sees all triangles from behind. The point is first
+    the centre of the triangles, which gives the centre of the volume; then that, which gives the rest.
+
+    Args:
+        vertices: Shape (n, 3).
+        faces: Shape (m, 3).
+        positive: Whether all pyramids count as positive.
+    """
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    apex = ((a + b + c) / 3.0 * areas[:, None]).sum(axis=0) / areas.sum()
+
+    def cut(at: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        x, y, z = a - at, b - at, c - at
+        volumes = np.einsum("ij,ij->i", x, np.cross(y, z)) / 6.0
+        return np.abs(volumes) if positive else volumes, (x, y, z)
+
+    volumes, (x, y, z) = cut(apex)
+    volume = float(volumes.sum())
+    if not abs(volume) > 0.0:
+        return 0.0, apex, np.zeros((3, 3))
+    com = apex + (volumes[:, None] * (x + y + z) / 4.0).sum(axis=0) / volume
+    volumes, (x, y, z) = cut(com)
+    s = x + y + z
+    P = np.einsum("n,ni,nj->ij", volumes, s, s)
+    for corner in (x, y, z):
+        P += np.einsum("n,ni,nj->ij", volumes, corner, corner)
+    P /= 20.0  # ∫ r rᵀ dV
+    return float(volumes.sum()), com, np.trace(P) * np.eye(3) - P

@@ -1,0 +1,210 @@
+"""Places and orientations as MJCF writes them, and the numbers of its <compiler> and <option>."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.model import Origin
+from hydromechs.spatial import axis_rotation, cos_sin, planar_rotation, quaternion_matrix
+
+from ._mjcf_document import Document, Item
+
+__all__ = ["HERE", "Pose", "Settings", "pose_of", "read_settings", "turned_to"]
+
+ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
+
+
+class Pose(NamedTuple):
+    """A frame in another."""
+
+    p: np.ndarray
+    """Origin [m], shape (3,)."""
+    R: np.ndarray
+    """Axes, shape (3, 3)."""
+
+    def then(self, inner: Pose) -> Pose:
+        """A frame in this one, seen from where this one is seen."""
+        return Pose(self.p + self.R @ inner.p, self.R @ inner.R)
+
+    def shifted(self, by: np.ndarray) -> Pose:
+        """The same frame seen from an origin moved by a vector [m], shape (3,)."""
+        return Pose(self.p - by, self.R)
+
+    @property
+    def origin(self) -> Origin:
+        """As roll, pitch and yaw; the last angle from what the others leave, so that it is right near pitch ±90° as well."""
+        R = self.R
+        across = math.hypot(R[0, 0], R[1, 0])
+        yaw = math.atan2(R[1, 0], R[0, 0]) if across > 1e-12 else 0.0
+        pitch = math.atan2(-R[2, 0], across)
+        left = (planar_rotation(2, *cos_sin(yaw)) @ planar_rotation(1, *cos_sin(pitch))).T @ R
+        return Origin(tuple(self.p), (math.atan2(left[2, 1], left[2, 2]), pitch, yaw))
+
+
+HERE = Pose(np.zeros(3), np.eye(3))
+
+
+@dataclass(slots=True)
+class Settings:
+    """What <compiler> and <option> say."""
+
+    degrees: bool = True
+    """Whether angles are in degrees."""
+    eulerseq: str = "xyz"
+    """Axes of Euler angles: small letters turn with the body, capitals do not."""
+    inertiafromgeom: str = "auto"
+    """Whether inertias come from geoms: "true", "false", "auto" (where there is no <inertial>)."""
+    inertiagrouprange: tuple[float, float] = (0.0, 5.0)
+    """Groups of geoms that have mass."""
+    autolimits: bool = True
+    """Whether a range makes a joint limited."""
+    balanceinertia: bool = False
+    """Whether moments that break the triangle inequality become their mean."""
+    boundmass: float = 0.0
+    """Least mass of a body [kg]."""
+    boundinertia: float = 0.0
+    """Least principal moment [kg·m²]."""
+    settotalmass: float = -1.0
+    """Mass of the whole, to which all is scaled [kg]; not where it is not above 0."""
+    meshdir: str = ""
+    """Folder of the meshes."""
+    strippath: bool = False
+    """Whether folders in the names of meshes are ignored."""
+    gravity: float = 9.81
+    """Acceleration of gravity, down [m/s²]."""
+    down: bool = False
+    """Whether z points down, along gravity."""
+    turn: np.ndarray = field(default_factory=lambda: np.eye(3))
+    """Turns the world so that gravity points along −z, shape (3, 3)."""
+    density: float = 0.0
+    """Density of the fluid [kg/m³]; 0 where there is none."""
+
+    def angle(self, value: float) -> float:
+        """An angle of the file [rad]."""
+        return math.radians(value) if self.degrees else value
+
+
+def read_settings(document: Document) -> Settings:
+    """What the compiler sections and options of a document say; later ones overrule earlier ones."""
+    out, findings = Settings(), document.findings
+    for element in document.section("compiler"):
+        item = document.item(element, plain=True)
+        out.degrees = item.word("angle", ("degree", "radian"), "degree" if out.degrees else "radian") == "degree"
+        if item.word("coordinate", ("local", "global"), "local") == "global":
+            remedy = "convert the file with MuJoCo 2.3.3 or older, the last that reads it (save it with local coordinates)"
+            findings.fault(
+                element, "<compiler>: coordinate is 'global', which is read no more, by MuJoCo neither", "global", remedy
+            )
+        out.eulerseq = item.text("eulerseq", out.eulerseq)
+        if len(out.eulerseq) != 3 or out.eulerseq.strip("xyzXYZ"):
+            findings.fault(element, f"<compiler>: eulerseq is {out.eulerseq!r}, must be three of xyzXYZ", out.eulerseq)
+            out.eulerseq = "xyz"
+        out.inertiafromgeom = item.word("inertiafromgeom", ("true", "false", "auto"), out.inertiafromgeom)
+        low, high = item.numbers("inertiagrouprange", 2, out.inertiagrouprange)
+        out.inertiagrouprange = (low, high)
+        out.autolimits = item.flag("autolimits", out.autolimits)
+        out.balanceinertia = item.flag("balanceinertia", out.balanceinertia)
+        out.boundmass = item.number("boundmass", out.boundmass)
+        out.boundinertia = item.number("boundinertia", out.boundinertia)
+        out.settotalmass = item.number("settotalmass", out.settotalmass)
+        out.meshdir = item.text("meshdir", item.text("assetdir", out.meshdir))
+        out.strippath = item.flag("strippath", out.strippath)
+        for name in (
+            "assetdir",
+            "texturedir",
+            "fitaabb",
+            "discardvisual",
+            "convexhull",
+            "usethread",
+            "fusestatic",
+            "exactmeshinertia",
+        ):
+            item.text(name)  # no part of the physics
+    for element in document.section("option"):
+        _read_option(document, document.item(element, plain=True), out)
+    return out
+
+
+def _read_option(document: Document, item: Item, out: Settings) -> None:
+    row = item.row("gravity", 3, 3)
+    if row is not None:
+        out.gravity = float(np.linalg.norm(row))
+        up = -np.array(row) / out.gravity if out.gravity > 0.0 else np.array([0.0, 0.0, 1.0])
+        out.down = bool(up[2] < -1.0 + 1e-15)
+        out.turn = np.eye(3) if out.down else turned_to(up).T
+        if abs(up[2]) != 1.0:
+            done = "the world is turned, so that gravity points along −z as it must here"
+            document.findings.note("mended", item.place("gravity"), "<option>", f"gravity={item.text('gravity')!r}", done)
+    out.density = item.number("density", out.density)
+    for flag in item.element.all("flag"):
+        flags = document.item(flag, plain=True)
+        if flags.word("gravity", ("enable", "disable"), "enable") == "disable":
+            out.gravity = 0.0
+
+
+def pose_of(item: Item, settings: Settings) -> Pose:
+    """Place and orientation of a body, geom, site, frame or inertia in what it stands in."""
+    p = np.array(item.numbers("pos", 3, (0.0, 0.0, 0.0)))
+    own = [name for name in ORIENTATIONS if name in item.element.attributes]
+    given = own or [name for name in ORIENTATIONS if name in item]
+    if len(own) > 1:
+        item.document.findings.fault(item.element, f"{item.label} has {' and '.join(own)}", own, "keep one of them")
+    for name in ORIENTATIONS:
+        if name in item and name not in given[:1]:
+            item.text(name)  # overruled by the element's own
+    return Pose(p, _rotation(item, given[0], settings) if given else np.eye(3))
+
+
+def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
+    n = {"quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}[name]
+    row = item.numbers(name, n, ())
+    if not row:
+        return np.eye(3)
+    v = np.array(row)
+    if name == "euler":
+        R = np.eye(3)
+        for letter, angle in zip(settings.eulerseq, row, strict=True):
+            turn = planar_rotation("xyz".index(letter.lower()), *cos_sin(settings.angle(angle)))
+            R = R @ turn if letter.islower() else turn @ R
+        return R
+    lengths = [float(np.linalg.norm(part)) for part in _directions(name, v)]
+    if min(lengths) < 1e-12 or not all(map(math.isfinite, lengths)):
+        item.document.findings.fault(item.place(name), f"{item.label}: {name} {row} has no direction", row, "give another")
+        return np.eye(3)
+    if name == "quat":
+        return quaternion_matrix(v / lengths[0])
+    if name == "axisangle":
+        return axis_rotation(v[:3] / lengths[0], settings.angle(row[3]))
+    if name == "zaxis":
+        return turned_to(v / lengths[0])
+    x = v[:3] / lengths[0]
+    y = v[3:] - (x @ v[3:]) * x
+    if np.linalg.norm(y) < 1e-12 * lengths[1]:
+        item.document.findings.fault(item.place(name), f"{item.label}: xyaxes {row} are parallel", row, "give two directions")
+        return np.eye(3)
+    y /= np.linalg.norm(y)
+    return np.column_stack([x, y, np.cross(x, y)])
+
+
+def _directions(name: str, v: np.ndarray) -> Iterator[np.ndarray]:
+    """Parts of a row that must have a length."""
+    if name == "xyaxes":
+        yield from (v[:3], v[3:])
+    else:
+        yield v if name in ("quat", "zaxis") else v[:3]
+
+
+def turned_to(z: np.ndarray) -> np.ndarray:
+    """The least rotation that turns the z axis to a unit vector, shape (3, 3); about x where it turns it around."""
+    axis = np.array([-z[1], z[0], 0.0])
+    s = float(np.linalg.norm(axis))
+    if s < 1e-10:
+        axis, s = np.array([1.0, 0.0, 0.0]), 0.0
+    else:
+        axis /= s
+    return axis_rotation(axis, math.atan2(s, z[2]))

@@ -1,0 +1,324 @@
+"""MJCF, MuJoCo's robot descriptions, to models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hydromechs.errors import Fault, ModelError
+from hydromechs.model import Body, Frame, Model, World, joints
+
+from ._imported import Findings, Imported
+from ._mjcf_actuators import read_actuators
+from ._mjcf_document import Document, Item
+from ._mjcf_geoms import NOTHING, Geom, Mass, geom_hydro, geom_shapes, read_geom, summed
+from ._mjcf_joints import BodyJoint, read_joints
+from ._mjcf_mesh import Mesh, read_meshes
+from ._mjcf_pose import HERE, Pose, Settings, pose_of, read_settings, turned_to
+from ._robot_files import RobotFiles
+from ._xml import Element
+
+__all__ = ["read_mjcf"]
+
+WORLD = "worldbody"
+"""Name of the body that has what stands still."""
+
+
+def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
+    """Read an MJCF document.
+
+    Args:
+        root: Its first element.
+        findings: Where faults and notes go.
+        files: Where included files and meshes are.
+    """
+    document = Document(root, findings, files)
+    settings = read_settings(document)
+    reader = _Reader(document, settings, read_meshes(document, settings), _colors(document))
+    turned = Pose(np.zeros(3), settings.turn)
+    for section in document.section("worldbody"):
+        document.use(section, "childclass")
+        reader.body(section, "world", None, turned, section.attributes.get("childclass", "main"))
+    reader.total_mass()
+    kinds = {name: part for read in reader.bodies for name, part in _parts(read)}
+    components = [c for read in reader.bodies for c in read.joint.components]
+    names = {own: name for read in reader.bodies for own, name in read.joint.names.items()}
+    components += read_actuators(document, settings, names, kinds, reader)
+    if settings.density and not any(read.body.hydro for read in reader.bodies):
+        done = "it is the water's density; the drag of bodies' boxes of inertia is not taken over: hydromechs.add_water"
+        findings.note("guessed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
+    document.list_the_rest()
+    if not reader.bodies:
+        findings.fault(root, "the file has no body", None, "add one to <worldbody>")
+    findings.raise_faults()
+    world = World(
+        axes="NED" if settings.down else "ENU",
+        gravity=settings.gravity,
+        **({"water_density": settings.density} if settings.density else {}),
+    )
+    name = root.attributes.get("model", "").strip() or "MuJoCo Model"
+    try:
+        model = Model(name=name, bodies=tuple(read.body for read in reader.bodies), world=world)
+    except ModelError as error:
+        raise ModelError(findings.source, [_located(fault, reader.bodies) for fault in error.faults]) from None
+    return findings.finish(model, components=tuple(components), format="MJCF", joint_bodies=names)
+
+
+def _located(fault: Fault, bodies: list[_Read]) -> Fault:
+    """A fault of the model with the line of its body."""
+    if len(fault.path) > 1 and fault.path[0] == "bodies" and isinstance(fault.path[1], int):
+        return replace(fault, line=bodies[fault.path[1]].element.line)
+    return fault
+
+
+def _colors(document: Document) -> dict[str, tuple[float, ...]]:
+    """Colours of materials by name: red, green, blue, opacity."""
+    out = {}
+    for section in document.section("asset"):
+        for element in section.all("material"):
+            item = document.item(element)
+            out[item.text("name")] = item.row("rgba", 4, 4) or (1.0, 1.0, 1.0, 1.0)
+    return out
+
+
+@dataclass(slots=True, kw_only=True)
+class _Read:
+    """A body that was read."""
+
+    body: Body
+    element: Element
+    joint: BodyJoint
+    mass: Mass
+    moves: bool = False
+    """Whether it can move in the world."""
+
+
+def _parts(read: _Read) -> list[tuple[str, joints.Joint]]:
+    """Joints of a body by the names that they have in a model."""
+    parts, name = read.body.joint.parts, read.body.name
+    return [(name if len(parts) == 1 else f"{name}.{k + 1}", part) for k, part in enumerate(parts)]
+
+
+@dataclass(slots=True)
+class _Inside:
+    """What stands in a body, through the frames around it."""
+
+    geoms: list[Geom] = field(default_factory=list)
+    sites: list[tuple[Item, Pose]] = field(default_factory=list)
+    joints: list[Item] = field(default_factory=list)
+    bodies: list[tuple[Element, Pose, str]] = field(default_factory=list)
+    inertial: Item | None = None
+
+
+class _Reader:
+    """Goes through the tree of bodies."""
+
+    def __init__(
+        self, document: Document, settings: Settings, meshes: dict[str, Mesh], colors: dict[str, tuple[float, ...]]
+    ) -> None:
+        self.document, self.settings, self.meshes, self.colors = document, settings, meshes, colors
+        self.bodies: list[_Read] = []
+        named = [e.attributes["name"] for e in document.root.walk() if e.tag == "body" and "name" in e.attributes]
+        self.taken: set[str] = {"world", *named}
+        self.seen: set[str] = set()
+        self.unnamed = 0
+        self.frames: dict[str, tuple[_Read, Frame]] = {}
+
+    def body(self, element: Element, name: str, parent: _Read | None, pose: Pose, childclass: str) -> None:
+        """Read a body and all that it carries.
+
+        Args:
+            element: The element, <body> or <worldbody>.
+            name: Its name.
+            parent: The body that carries it.
+            pose: Its pose on the parent, from the parent's origin here.
+            childclass: Class of defaults of what stands in it.
+        """
+        inside = _Inside()
+        self._collect(element, HERE, childclass, inside)
+        is_world = element.tag == "worldbody"
+        if is_world:
+            name = self._free_name(WORLD)
+            inside.inertial, inside.joints = None, []
+        joint = read_joints(inside.joints, name, pose, self.settings)
+        if parent is not None and isinstance(joint.joint, joints.Free):
+            self.document.findings.fault(
+                element,
+                f"body {name!r} has a free joint, but is carried by {parent.body.name!r}",
+                None,
+                "move it into <worldbody>",
+            )
+            return
+        moves = joint.joint.nv > 0 or (parent is not None and parent.moves)
+        mass = NOTHING if is_world else self._mass(element, name, inside, moves)
+        by = joint.anchor
+        mass = mass._replace(com=mass.com - by)
+        touching, seen = geom_shapes(inside.geoms, by, self.colors)
+        frames = {k: self._frame(item, place.shifted(by)) for k, (item, place) in enumerate(inside.sites)}
+        body = Body(
+            name=name,
+            parent=None if parent is None else parent.body.name,
+            joint=joint.joint,
+            inertia=mass.inertia(),
+            hydro=geom_hydro(inside.geoms, by),
+            frames=tuple(frames.values()),
+            shapes=touching,
+            visual=seen,
+        )
+        read = _Read(body=body, element=element, joint=joint, mass=mass, moves=moves)
+        self.frames |= {inside.sites[k][0].text("name"): (read, frame) for k, frame in frames.items()}
+        if not is_world or body.shapes or body.visual or body.frames:
+            self.bodies.append(read)
+        for child, place, inherited in inside.bodies:
+            on = pose.then(place) if is_world else place.shifted(by)
+            self.body(child, self._body_name(child), None if is_world else read, on, inherited)
+
+    def _collect(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
+        """Gather what stands in a body; a <frame> moves what stands in it."""
+        document, settings = self.document, self.settings
+        for child in element.children:
+            match child.tag:
+                case "geom":
+                    geom = read_geom(document.item(child, childclass), within, settings, self.meshes)
+                    out.geoms += [] if geom is None else [geom]
+                case "site":
+                    item = document.item(child, childclass)
+                    out.sites.append((item, within.then(_site_pose(item, settings))))
+                case "joint":
+                    out.joints.append(document.item(child, childclass))
+                case "freejoint":
+                    out.joints.append(document.item(child, plain=True))
+                case "inertial":
+                    out.inertial = document.item(child, plain=True)
+                case "frame" | "body":
+                    item = document.item(child, plain=True)
+                    inherited = item.text("childclass", childclass)
+                    place = within.then(pose_of(item, settings))
+                    if child.tag == "frame":
+                        self._collect(child, place, inherited, out)
+                    else:
+                        if item.flag("mocap"):
+                            document.findings.left_out(child, item.label, "mocap='true'", "it stands still")
+                        out.bodies.append((child, place, inherited))
+
+    # -- names ----------------------------------------------------------------------------------------------------------------
+
+    def _free_name(self, wanted: str) -> str:
+        """A name that no body has."""
+        name, k = wanted, 1
+        while name in self.taken:
+            k += 1
+            name = f"{wanted}_{k}"
+        self.taken.add(name)
+        return name
+
+    def _body_name(self, element: Element) -> str:
+        name = element.attributes.get("name", "")
+        if name and name in self.seen:
+            self.document.findings.fault(element, f"two bodies are called {name!r}", name, "give one another name")
+        if name and name != "world":
+            self.seen.add(name)
+            return name
+        self.unnamed += 1
+        return self._free_name(f"body_{self.unnamed}")
+
+    def _frame(self, item: Item, place: Pose) -> Frame:
+        """A site as a frame; frames and bodies have one set of names here."""
+        wanted = item.element.attributes.get("name") or "site"
+        name = wanted if wanted not in self.taken else f"{wanted}_site"
+        name = self._free_name(name)
+        if name != wanted and wanted != "site":
+            self.document.findings.note(
+                "mended", item.element, item.label, "the name of a body or another frame", f"called {name!r}"
+            )
+        return Frame(name, place.origin)
+
+    def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
+        """Name of a frame at a site whose x axis lies along a direction; None where there is no such site.
+
+        Args:
+            site: Name of the site in the file.
+            direction: Unit vector in the site's axes, shape (3,).
+        """
+        if site not in self.frames:
+            return None
+        read, frame = self.frames[site]
+        if direction[0] == 1.0:
+            return frame.name
+        y = np.cross(np.eye(3)[int(np.argmin(np.abs(direction)))], direction)
+        y /= np.linalg.norm(y)
+        axes = np.column_stack([direction, y, np.cross(direction, y)])
+        place = Pose(np.array(frame.origin.xyz), frame.origin.R @ axes)
+        new = Frame(self._free_name(f"{frame.name}_thrust"), place.origin)
+        read.body = replace(read.body, frames=(*read.body.frames, new))
+        return new.name
+
+    # -- mass -----------------------------------------------------------------------------------------------------------------
+
+    def _mass(self, element: Element, name: str, inside: _Inside, moves: bool) -> Mass:
+        """Mass of a body in its axes, from its origin in the file, by the compiler's rules."""
+        settings, rule = self.settings, self.settings.inertiafromgeom
+        given = None if inside.inertial is None else self._given_mass(inside.inertial, name)
+        if rule == "true" or (rule == "auto" and inside.inertial is None):
+            mass = summed(geom.mass for geom in inside.geoms)
+        else:
+            mass = given or NOTHING
+        if not settings.boundmass and not settings.boundinertia and not settings.balanceinertia:
+            return mass
+        moments, axes = np.linalg.eigh(mass.tensor)
+        m = max(mass.mass, settings.boundmass)
+        bounded = np.maximum(moments, settings.boundinertia)
+        if settings.balanceinertia and bounded[0] + bounded[1] < bounded[2]:
+            bounded = np.full(3, bounded.mean())
+        if m != mass.mass or (bounded != moments).any():
+            self.document.findings.note(
+                "mended",
+                element,
+                f"body {name!r}",
+                f"mass {mass.mass:g} kg, moments {moments}",
+                f"the compiler's bounds: {m:g} kg, {bounded}",
+            )
+        return Mass(m, mass.com, axes @ np.diag(bounded) @ axes.T)
+
+    def _given_mass(self, item: Item, name: str) -> Mass | None:
+        """What <inertial> says."""
+        findings, owner = self.document.findings, f"<inertial> of body {name!r}"
+        pose = pose_of(item, self.settings)
+        mass = item.number("mass", 0.0)
+        full, diagonal = item.row("fullinertia", 6, 6), item.row("diaginertia", 3, 3)
+        if full is not None:
+            xx, yy, zz, xy, xz, yz = full
+            I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            I = np.diag(diagonal or (0.0, 0.0, 0.0))
+        if mass < 0.0 or np.linalg.eigvalsh(I)[0] < -1e-12 * np.abs(I).max():
+            shown = f"mass {mass:g} kg, moments {np.linalg.eigvalsh(I)} kg·m²"
+            findings.fault(
+                item.element, f"{owner}: {shown}, must not be below 0", mass, "correct it, or delete it and let geoms give it"
+            )
+            return None
+        if mass == 0.0 and I.any():
+            findings.note("mended", item.element, owner, "it has moments but no mass", "left without inertia")
+        return Mass(mass, pose.p, pose.R @ I @ pose.R.T)
+
+    def total_mass(self) -> None:
+        """Scale all masses to the total that the compiler wants."""
+        wanted, total = self.settings.settotalmass, sum(read.mass.mass for read in self.bodies)
+        if not wanted > 0.0 or not total > 0.0:
+            return
+        k = wanted / total
+        for read in self.bodies:
+            read.mass = Mass(k * read.mass.mass, read.mass.com, k * read.mass.tensor)
+            read.body = replace(read.body, inertia=read.mass.inertia())
+
+
+def _site_pose(item: Item, settings: Settings) -> Pose:
+    """Pose of a site, from its ends where it has them."""
+    for name in ("type", "size", "rgba", "material", "group"):
+        item.text(name)  # what it looks like; a frame is not seen
+    if "fromto" not in item:
+        return pose_of(item, settings)
+    ends = np.array(item.numbers("fromto", 6, (0.0, 0.0, 1.0, 0.0, 0.0, 0.0))).reshape(2, 3)
+    along = ends[0] - ends[1]
+    return Pose(ends.mean(axis=0), turned_to(along / max(float(np.linalg.norm(along)), 1e-12)))

@@ -1,0 +1,193 @@
+"""A model to an MJCF, with what an MJCF can carry; what it cannot is listed in the first comment of the file.
+
+A body's frame in the file is the one here. The parts of a composite joint are placed one after another here, T_1 J_1 T_2 J_2...
+In the file they all stand in the body's frame at zero, T_1 T_2 ..., so axes and anchors are seen from there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
+from hydromechs.spatial import quaternion_from_matrix
+
+from ._mjcf_pose import HERE, Pose
+from ._xml_write import Tag, numbers, plain_origin, xml_text
+
+__all__ = ["write_mjcf"]
+
+
+def write_mjcf(model: Model) -> str:
+    """The text of an MJCF.
+
+    Args:
+        model: The model; helical joints, those of a user's own class and free joints on a body cannot be written.
+    """
+    return _Writer(model).text()
+
+
+class _Writer:
+    """Writes one model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.root = Tag("mujoco", {"model": model.name})
+        self.lost: list[str] = []
+        self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
+
+    def text(self) -> str:
+        """The text of the file."""
+        model, world = self.model, self.model.world
+        self.root.add("compiler", angle="radian", inertiafromgeom="false", autolimits="true")
+        self.root.add("option", gravity=numbers(world.gravity_vector))
+        asset = self.root.add("asset")
+        tags: dict[str | None, Tag] = {None: self.root.add("worldbody")}
+        for body in model.bodies:
+            tags[body.name] = self._body(tags[body.parent], body)
+        for (file, scale), name in self.meshes.items():
+            asset.add("mesh", name=name, file=file, scale=numbers(scale))
+        if not self.meshes:
+            self.root.children.remove(asset)
+        start = model.initial()
+        if self._walk(self.root) != list(model.body_names):
+            self.lost.append(
+                "the order of bodies, and with it that of q and v (here what a body carries follows it); the start"
+            )
+        elif model.nq:
+            key = self.root.add("keyframe").add(
+                "key", name="start", qpos=numbers(start.q), qvel=numbers(self._their(start.q, start.v))
+            )
+            if not start.v.any():
+                del key.attributes["qvel"]
+        if world.axes == "NED":
+            self.lost.append("axes NED: gravity points along z of this file")
+        head = [
+            f"{model.name}, written by HydroMechs",
+            *([model.description.strip()] if model.description.strip() else []),
+            "What an MJCF does not carry:",
+            f"  water of {world.water_density:g} kg/m^3",
+        ]
+        return xml_text(self.root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+
+    def _walk(self, tag: Tag) -> list[str]:
+        """Names of the bodies in the order of the file."""
+        return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
+
+    def _their(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Velocities as MuJoCo has them: those of free joints with their linear part in world axes."""
+        out = v.copy()
+        for part in self.model.joint_parts.values():
+            if isinstance(part.joint, joints.Free):
+                w, x, y, z = q[part.q][3:]
+                c, u = np.array([x, y, z]), v[part.v][:3]
+                out[part.v.start : part.v.start + 3] = u + 2.0 * np.cross(c, w * u + np.cross(c, u))
+        return out
+
+    def _body(self, parent: Tag, body: Body) -> Tag:
+        tag = parent.add("body", name=body.name)
+        self._joint(tag, body)
+        inertia = body.inertia
+        if inertia.mass > 0.0:
+            tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), fullinertia=numbers(inertia.tensor))
+        elif body.joint.nv:
+            self.lost.append(f"body {body.name!r}: it has no mass, which MuJoCo refuses in a body that moves")
+        for k, shape in enumerate(body.shapes):
+            self._geom(tag, body, shape, f"shape {k}", touches=shape.contact)
+        for k, look in enumerate(body.visual):
+            self._geom(tag, body, look, f"look {k}", touches=False)
+        for frame in body.frames:
+            tag.add("site", name=frame.name, **_placed(_pose(frame.origin)))
+        if isinstance(body.hydro, Hydro):
+            self.lost.append(f"body {body.name!r}: its hydrodynamics (volume {body.hydro.volume:g} m^3, added mass, drag)")
+        elif body.hydro is not None:
+            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(body.hydro).__name__})")
+        return tag
+
+    def _joint(self, tag: Tag, body: Body) -> None:
+        """Pose of a body and its joints."""
+        parts = body.joint.parts
+        for part in parts:
+            if not isinstance(part, joints.Fixed | joints.Free | joints.Ball | joints.Revolute | joints.Prismatic):
+                raise UnsupportedFeature(f"body {body.name!r}: an MJCF has no {part.kind} joint; write a .yaml file")
+        if any(isinstance(part, joints.Free) for part in parts):
+            self._free(tag, body)
+            return
+        places = [_pose(plain_origin(part.placement)) for part in parts]
+        whole = HERE
+        for place in places:
+            whole = whole.then(place)
+        tag.attributes |= _placed(whole)
+        after = HERE  # from the frame of a part to that of the body, at zero
+        rows: list[tuple[Any, Pose]] = []
+        for part, place in reversed(list(zip(parts, places, strict=True))):
+            rows.insert(0, (part, after))
+            after = place.then(after)
+        for k, (part, rest) in enumerate(rows):
+            if isinstance(part, joints.Fixed):
+                continue
+            name = f"{body.name}.{k + 1}" if len(parts) > 1 else body.name
+            anchor = -rest.R.T @ rest.p
+            fields = {"name": name, "pos": numbers(anchor), "damping": repr(part.damping), "frictionloss": repr(part.friction)}
+            if isinstance(part, joints.Ball):
+                if not np.array_equal(rest.R, np.eye(3)):
+                    raise UnsupportedFeature(
+                        f"body {body.name!r}: an MJCF has no ball joint before a turned one; write a .yaml file"
+                    )
+                fields |= {"type": "ball", "range": numbers((0.0, part.limit))} if part.limit else {"type": "ball"}
+                fields |= {"stiffness": repr(part.stiffness[0])} if any(part.stiffness) else {}
+                if len(set(part.stiffness)) > 1:
+                    self.lost.append(
+                        f"body {body.name!r}: stiffness {part.stiffness} of its ball joint, of which the first is taken"
+                    )
+            else:
+                axis = np.array(part.axis) / np.linalg.norm(part.axis)
+                fields |= {"type": "hinge" if isinstance(part, joints.Revolute) else "slide", "axis": numbers(rest.R.T @ axis)}
+                fields |= {"range": numbers(part.limits)} if part.limits else {}
+            tag.add("joint", **fields)
+
+    def _free(self, tag: Tag, body: Body) -> None:
+        (part, *more) = body.joint.parts
+        if more or body.parent is not None:
+            raise UnsupportedFeature(f"body {body.name!r}: an MJCF has free joints on the world only; write a .yaml file")
+        assert isinstance(part, joints.Free)
+        if plain_origin(part.placement) != Origin():
+            self.lost.append(f"body {body.name!r}: the place of its free joint; positions are from the origin of the world")
+        tag.attributes |= {"pos": numbers(part.position), "quat": numbers(part.orientation)}
+        tag.add("freejoint", name=body.name)
+
+    def _geom(self, tag: Tag, body: Body, thing: Any, what: str, *, touches: bool) -> None:
+        fields = _placed(_pose(thing.origin)) | ({} if touches else {"contype": "0", "conaffinity": "0"})
+        if thing.color is not None:
+            fields["rgba"] = numbers((*thing.color, getattr(thing, "opacity", 1.0)))
+        match thing:
+            case shapes.Mesh() | visual.Mesh():
+                folder = getattr(thing, "folder", "")
+                file = str(Path(folder) / thing.file) if folder else thing.file
+                name = self.meshes.setdefault((file, thing.scale), f"mesh_{len(self.meshes) + 1}")
+                fields |= {"type": "mesh", "mesh": name}
+            case shapes.Box() | visual.Box():
+                fields |= {"type": "box", "size": numbers(0.5 * s for s in thing.size)}
+            case visual.Ellipsoid():
+                fields |= {"type": "ellipsoid", "size": numbers(thing.axes)}
+            case visual.Thruster():
+                self.lost.append(f"body {body.name!r}: {what}, a thruster to be seen")
+                return
+            case shapes.Cylinder() | visual.Cylinder() | visual.Capsule():
+                fields |= {"type": thing.kind, "size": numbers((thing.radius, 0.5 * thing.length))}
+            case _:
+                fields |= {"type": "sphere", "size": numbers((thing.radius,))}
+        tag.add("geom", **fields)
+
+
+def _pose(origin: Origin) -> Pose:
+    return Pose(np.array(origin.xyz), origin.R)
+
+
+def _placed(pose: Pose) -> dict[str, str]:
+    """Attributes of a place, none where it is the origin."""
+    out = {"pos": numbers(pose.p)} if pose.p.any() else {}
+    return out if np.array_equal(pose.R, np.eye(3)) else out | {"quat": numbers(quaternion_from_matrix(pose.R))}

@@ -1,0 +1,344 @@
+"""MJCF: models read as MuJoCo reads them, what is left out is listed, what is broken is named with its line."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.actuation import JointDrive, JointRotor, JointSpring
+from hydromechs.formats import loads_robot
+from hydromechs.spatial import tensor_matrix
+from hydromechs.studies._mujoco_reading import mujoco_difference
+
+WALKER = """
+<mujoco model="walker">
+  <compiler angle="degree" eulerseq="zYx" settotalmass="14"/>
+  <option gravity="0 0 -9.7"/>
+  <default>
+    <joint armature="0.03" damping="2"/>
+    <geom density="700"/>
+    <default class="leg">
+      <joint axis="0.2 -1 0.1" range="-70 80"/>
+      <geom type="capsule" size="0.05"/>
+      <default class="foot"> <geom type="box" size="0.1 0.04 0.02"/> </default>
+    </default>
+  </default>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body name="torso" pos="0 0.2 1.2" euler="10 20 30">
+      <joint name="x" type="slide" axis="1 0 0" pos="3 4 5" ref="0.4"/>
+      <joint name="z" type="slide" axis="0 0.3 1"/>
+      <joint name="turn" axis="0 1 0.2" pos="0.1 0 -0.2" ref="15"/>
+      <geom type="ellipsoid" size="0.1 0.2 0.3" pos="0.02 0 0.1" quat="1 0.3 0 0.2"/>
+      <frame pos="0 0 -0.3" axisangle="1 1 0 40">
+        <body name="thigh" childclass="leg" xyaxes="1 0.2 0 0 1 0.3">
+          <joint name="hip" pos="0 0.05 0.02"/>
+          <joint name="hip_roll" axis="1 0 0" pos="0 0 0.01" range="-10 20"/>
+          <geom fromto="0 0 0 0.05 0.1 -0.4"/>
+          <body name="shin" pos="0.05 0.1 -0.45" zaxis="0.1 0.2 1">
+            <joint name="knee" pos="0 0 0.03" springref="20" stiffness="5"/>
+            <geom fromto="0 0 0 0 0 -0.4" mass="1.3"/>
+            <geom class="foot" fromto="-0.05 0 -0.42 0.15 0.02 -0.4" />
+            <site name="sole" pos="0 0 -0.42"/>
+          </body>
+        </body>
+      </frame>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+LOOSE = """
+<mujoco>
+  <compiler angle="radian" boundmass="0.02" boundinertia="0.001" balanceinertia="true"/>
+  <option> <flag gravity="enable"/> </option>
+  <worldbody>
+    <body name="buoy" pos="1 2 3" quat="0.5 0.5 -0.5 0.5">
+      <joint type="free" armature="0.3"/>
+      <inertial pos="0.01 0.02 -0.03" mass="2" fullinertia="0.02 0.03 0.025 0.002 -0.003 0.001"/>
+      <geom type="sphere" size="0.08"/>
+      <body name="arm" pos="0.2 0 0" euler="0.3 0.2 0.1">
+        <joint type="ball" pos="0.05 0.01 0" armature="0.01"/>
+        <inertial pos="0.1 0 0.02" quat="1 0.2 0.3 0" mass="0.7" diaginertia="0.001 0.02 0.004"/>
+        <body> <joint type="slide" axis="1 1 0"/> <geom type="cylinder" size="0.03 0.2" pos="0.1 0.1 0"/> <geom size="0.04"/> </body>
+        <body pos="0 0.3 0"> <geom type="box" size="0.1 0.02 0.05" density="300"/> </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+TILTED = """
+<mujoco>
+  <option gravity="2 -1 -9"/>
+  <worldbody>
+    <body pos="0.3 0 1" euler="0 40 10"> <joint axis="0 1 1"/> <geom type="capsule" size="0.1 0.3" pos="0 0.2 0.1"/>
+      <body pos="0 0 0.5"> <joint axis="1 0 0"/> <joint axis="0 0 1" pos="0.1 0 0"/> <geom size="0.1" pos="0.2 0 0"/> </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("text", [WALKER, LOOSE, TILTED], ids=["walker", "loose", "tilted"])
+def test_accelerations_are_those_of_mujocos_own_reading(text, tmp_path):
+    """Rounding of accelerations in trees of a few bodies: 1e-10 of the largest of each degree of freedom."""
+    pytest.importorskip("mujoco")
+    (tmp_path / "robot.xml").write_text(text)
+    assert mujoco_difference(hm.import_file(tmp_path / "robot.xml"), np.random.default_rng(3)) < 1e-10
+
+
+def test_what_the_walker_has():
+    """Names, defaults of nested classes, positions, frames, limits and friction."""
+    imported = loads_robot(WALKER)
+    model = imported.model
+    assert (model.name, model.world.axes, model.world.gravity) == ("walker", "ENU", 9.7)
+    assert model.body_names == ("torso", "thigh", "shin")
+    assert dict(imported.joint_bodies) == {
+        "x": "torso.1", "z": "torso.2", "turn": "torso.3", "hip": "thigh.1", "hip_roll": "thigh.2", "knee": "shin",
+    }  # fmt: skip
+    assert sum(body.inertia.mass for body in model.bodies) == pytest.approx(14.0, rel=1e-14)
+    assert model.initial().q == pytest.approx([0.4, 0.0, math.radians(15.0), 0.0, 0.0, 0.0])
+    knee = model.joint_part("shin").joint
+    assert knee.limits == pytest.approx((math.radians(-70.0), math.radians(80.0)))
+    assert knee.damping == 2.0
+    assert model.locate("sole").p == pytest.approx([0.0, 0.0, -0.45])  # from the knee's anchor
+    assert JointSpring(joint="shin", stiffness=5.0, rest=math.radians(20.0)) in imported.components
+    assert sum(isinstance(c, JointRotor) for c in imported.components) == 6
+
+
+def test_springs_are_mujocos():
+    """τ = −k (q − springref), as MuJoCo's passive force."""
+    mujoco = pytest.importorskip("mujoco")
+    imported = loads_robot(WALKER)
+    there = mujoco.MjModel.from_xml_string(WALKER)
+    there.dof_damping[:] = 0.0
+    data = mujoco.MjData(there)
+    data.qpos[:] = imported.model.initial().q
+    mujoco.mj_forward(there, data)
+    plant = hm.Plant(model=imported.model, components=imported.components)
+    tau = np.zeros(imported.model.nv)
+    for force in (force for action in plant.first_actions for force in action.joint_forces):
+        tau[force.dofs] += force.tau
+    assert tau == pytest.approx(data.qfrc_passive, abs=1e-14)
+
+
+ACTUATORS = """
+<mujoco>
+  <worldbody>
+    <body name="a"> <joint name="a"/> <geom size="0.1"/>
+      <body name="b"> <joint name="b" type="slide"/> <geom size="0.1"/>
+        <body name="c"> <joint name="c"/> <geom size="0.1"/>
+          <body name="d"> <joint name="d" axis="1 0 0"/> <geom size="0.1"/> </body> </body> </body> </body>
+  </worldbody>
+  <tendon> <fixed name="t"> <joint joint="a" coef="1"/> </fixed> </tendon>
+  <actuator>
+    <motor joint="a" gear="50" ctrlrange="-2 2"/>
+    <position joint="b" kp="30" kv="4" gear="2" forcerange="-10 10"/>
+    <velocity joint="c" kv="7"/>
+    <general joint="d" gainprm="20" biastype="affine" biasprm="0 -20 -3"/>
+    <motor name="second" joint="a"/>
+    <motor name="pull" tendon="t"/>
+    <muscle name="flesh" joint="b"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def test_actuators_become_drives():
+    imported = loads_robot(ACTUATORS)
+    drives = {c.joint: c.drive for c in imported.components if isinstance(c, JointDrive)}
+    assert drives == {
+        "a": hm.drives.Torque(limit=100.0),
+        "b": hm.drives.Servo(stiffness=120.0, damping=16.0, limit=20.0),
+        "c": hm.drives.Servo(stiffness=0.0, damping=7.0),
+        "d": hm.drives.Servo(stiffness=20.0, damping=3.0),
+    }
+    left = {note.element: str(note) for note in imported.notes if note.kind == "left out"}
+    assert "line 15: motor 'second': a second one in the joint 'a'" in left["motor 'second'"]
+    assert "it acts on the tendon 't'" in left["motor 'pull'"]
+    assert "muscle 'flesh'" in left
+    assert "<tendon> in <mujoco>" in left
+
+
+def test_forces_on_sites_become_thrusters():
+    """The thrust along the gear, in the axes of the site, on the body that carries it: MuJoCo's generalised force."""
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco> <worldbody> <body name="rov"> <freejoint/> <geom type="box" size="0.3 0.2 0.1"/>
+      <site name="port" pos="-0.2 0.1 0.05" euler="10 20 40"/> <site name="up" pos="0.1 0 0.1"/> </body> </worldbody>
+      <actuator> <motor name="p" site="port" gear="40 0 0 0 0 0" ctrlrange="-1 1"/>
+      <general name="u" site="up" gear="1 -2 30 0 0 0" gainprm="2" ctrlrange="-0.5 1"/>
+      <motor name="twist" site="up" gear="0 0 0 0 0 1" ctrlrange="-1 1"/> </actuator> </mujoco>"""
+    imported = loads_robot(text)
+    assert [c.name for c in imported.components] == ["p", "u"]
+    assert any("motor 'twist': it acts on the site 'up' with more than a force" in str(note) for note in imported.notes)
+    there = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(there)
+    data.ctrl[:] = [0.7, -0.4, 0.0]
+    mujoco.mj_forward(there, data)
+    total = np.zeros(6)
+    for thruster, ctrl, gear in zip(imported.components, (0.7, -0.4), (40.0, 2.0 * math.sqrt(905.0)), strict=True):
+        place = imported.model.locate(thruster.frame)
+        force = thruster.curve.steady(gear * ctrl) * place.R[:, 0]
+        total += [*force, *np.cross(place.p, force)]
+    assert total == pytest.approx(data.qfrc_actuator, rel=1e-12, abs=1e-12)
+
+
+def test_what_is_not_represented_is_listed_with_its_line():
+    text = """<mujoco>
+  <option timestep="0.01" wind="1 0 0"/>
+  <visual> <map znear="0.1"/> </visual>
+  <asset> <texture name="sky" type="skybox" builtin="flat" width="8" height="8"/> </asset>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <body name="a" gravcomp="1"> <joint margin="0.1"/> <geom size="0.1" friction="1 0 0"/> <camera name="eye"/> </body>
+  </worldbody>
+  <equality> <joint joint1="x"/> </equality>
+</mujoco>"""
+    said = "\n".join(map(str, loads_robot(text).notes))
+    for words in (
+        "line 2: <option>: timestep='0.01'",
+        "line 2: <option>: wind='1 0 0'",
+        "line 3: <visual> in <mujoco>: with 1 map",
+        "line 4: <texture> in <asset>: 'sky'",
+        "line 6: <light> in <worldbody>",
+        "line 7: <body>: gravcomp='1'",
+        "line 7: <joint>: margin='0.1'",
+        "line 7: <geom>: friction='1 0 0'",
+        "line 7: <camera> in <body>: 'eye'",
+        "line 9: <equality> in <mujoco>: with 1 joint",
+    ):
+        assert words in said, said
+
+
+def test_ellipsoids_in_a_fluid_get_added_mass_and_drag():
+    """Along each axis the drag is MuJoCo's, ρ (C_blunt A + C_slender (A_max − A)) v²."""
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco> <option density="1200" gravity="0 0 0"/> <worldbody> <body name="fish"> <freejoint/>
+      <geom type="ellipsoid" size="0.3 0.1 0.2" fluidshape="ellipsoid" fluidcoef="0.6 0.2 0 0 0"/> </body> </worldbody> </mujoco>"""
+    model = loads_robot(text).model
+    assert model.world.water_density == 1200.0
+    there = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(there)
+    for k in range(3):
+        v = np.zeros(6)
+        v[k] = 0.7
+        data.qvel[:] = v
+        mujoco.mj_forward(there, data)
+        assert -hm.damping_force(model, model.neutral()[0], v)[:3] == pytest.approx(data.qfrc_passive[:3], rel=1e-12, abs=1e-12)
+
+
+def _stl(path, size):
+    """A box with a corner at the origin, as a binary STL."""
+    a, b, c = size
+    corners = np.array([[x, y, z] for x in (0, a) for y in (0, b) for z in (0, c)], dtype="<f4")
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [t for q in quads for t in ((q[0], q[1], q[2]), (q[0], q[2], q[3]))]
+    raw = bytes(80) + struct.pack("<I", len(faces))
+    for face in faces:
+        raw += bytes(12) + corners[list(face)].tobytes() + bytes(2)
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("rule", ["legacy", "exact", "convex"])
+def test_inertia_of_a_mesh(rule, tmp_path):
+    """A box of 2 × 4 × 8 cm, scaled by (2, 1, 1/2) to a cube, of aluminium: closed form."""
+    _stl(tmp_path / "box.stl", (0.03125, 0.0625, 0.125))
+    text = f"""<mujoco> <asset> <mesh file="box.stl" scale="2 1 0.5" inertia="{rule}"/> </asset>
+      <worldbody> <body> <freejoint/> <geom type="mesh" mesh="box" density="2700" pos="1 0 0"/> </body> </worldbody> </mujoco>"""
+    (body,) = loads_robot(text, folder=tmp_path).model.bodies
+    a = 0.0625
+    assert body.inertia.mass == pytest.approx(2700.0 * a**3, rel=1e-12)
+    assert body.inertia.com == pytest.approx((1.0 + a / 2, a / 2, a / 2), rel=1e-12)
+    assert tensor_matrix(body.inertia.tensor) == pytest.approx(2700.0 * a**5 / 6.0 * np.eye(3), rel=1e-12, abs=1e-15)
+    assert body.shapes[0].file == str(tmp_path.resolve() / "box.stl")
+
+
+def test_included_files_stay_in_the_folder(tmp_path):
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "robot" / "arm.xml").write_text(
+        "<mujoco><worldbody><body name='arm'><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    main = "<mujoco><include file='{}'/></mujoco>"
+    assert loads_robot(main.format("arm.xml"), folder=tmp_path / "robot").model.body_names == ("arm",)
+    (tmp_path / "out.xml").write_text("<mujoco/>")
+    with pytest.raises(hm.ModelError, match=r"line 1: <include>: .*outside of the folder"):
+        loads_robot(main.format("../out.xml"), folder=tmp_path / "robot")
+    (tmp_path / "robot" / "loop.xml").write_text(main.format("loop.xml"))
+    with pytest.raises(hm.ModelError, match="is included twice, or includes itself"):
+        loads_robot(main.format("loop.xml"), folder=tmp_path / "robot")
+
+
+def _world(inside):
+    return f"<mujoco>\n<worldbody>\n{inside}\n</worldbody>\n</mujoco>"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<mujoco>\n<compiler coordinate='global'/>\n</mujoco>", "line 2: <compiler>: coordinate is 'global'"),
+        ("<mujoco>\n<compiler angle='grad'/>\n</mujoco>", "line 2: <compiler>: angle is 'grad', must be one of degree, radian"),
+        ("<mujoco/>", "the file has no body"),
+        (_world("<body><joint type='fixed'/></body>"), "line 3: <joint>: type is 'fixed', must be one of free, ball"),
+        (_world("<body name='a'><joint/><geom size='-1'/></body>"), r"line 3: <geom>: size of the sphere is \(-1.0,\)"),
+        (_world("<body name='a'><joint/></body>"), "line 3: body 'a': its revolute joint moves no inertia"),
+        (_world("<body><joint axis='0 0 0'/><geom size='1'/></body>"), "line 3: <joint>: axis is .* must have a direction"),
+        (_world("<body pos='1 2'><joint/><geom size='1'/></body>"), "line 3: <body>: pos is '1 2', must be 3 finite numbers"),
+        (_world("<body><joint/><geom class='x' size='1'/></body>"), "line 3: <geom>: there is no default class 'x'"),
+        (_world("<body><joint/><geom type='mesh' mesh='m'/></body>"), "line 3: <geom>: there is no mesh 'm' in <asset>"),
+        (_world("<body><joint range='2 1'/><geom size='1'/></body>"), "line 3: <joint>: range is .* lower first; swap them"),
+        (_world("<body name='a'/>\n<body name='a'/>"), "line 4: two bodies are called 'a'"),
+        (_world("<body><body><freejoint/></body></body>"), "has a free joint, but is carried by 'body_1'; move it into"),
+        (_world("<body><inertial pos='0 0 0' mass='-1'/></body>"), "line 3: <inertial> of body 'body_1': mass -1 kg"),
+        ("<mujoco>\n<asset><mesh file='no.stl'/></asset>\n</mujoco>", "line 2: mesh 'no.stl': there is no file 'no.stl'"),
+        ("<mujoco>\n<asset><mesh file='a.dae'/></asset>\n</mujoco>", "line 2: mesh 'a.dae': there is no file"),
+    ],
+)
+def test_faults_are_named_with_their_line(text, words):
+    with pytest.raises(hm.ModelError, match=words):
+        loads_robot(text)
+
+
+def test_an_imported_robot_runs():
+    """A pendulum with a spring and a rotor keeps its energy: its frequency is √((m g l + k)/(m l² + I + a))."""
+    text = """<mujoco> <worldbody> <body name="p"> <joint axis="0 1 0" stiffness="3" armature="0.2"/>
+      <geom size="0.1" pos="0 0 -0.5" mass="2"/> </body> </worldbody> </mujoco>"""
+    imported = loads_robot(text)
+    omega = math.sqrt((2 * 9.81 * 0.5 + 3.0) / (2 * (0.25 + 0.004) + 0.2))
+    sim = hm.Simulation(imported.model, components=imported.components, step=2e-3)
+    sim.reset(replace(sim.state, q=np.array([1e-4])))
+    sim.run(0.5)
+    assert sim.state.q[0] == pytest.approx(1e-4 * math.cos(0.5 * omega), abs=1e-11)
+    assert sim.state.v[0] == pytest.approx(-1e-4 * omega * math.sin(0.5 * omega), abs=1e-11)
+
+
+def test_a_model_is_written_and_read_again(tmp_path):
+    """Joints in a row with turned placements, a ball joint, a free body: the same accelerations, in MuJoCo as well."""
+    walker, loose = loads_robot(WALKER).model, loads_robot(LOOSE).model
+    R, P, Origin = hm.joints.Revolute, hm.joints.Prismatic, hm.Origin
+    turned = hm.joints.Composite(
+        parts=(
+            R(placement=Origin((0.1, 0, 0.2), (0.3, 0.2, 0.1)), axis=(0, 1, 1), limits=(-1, 1)),
+            P(placement=Origin((0.05, 0.1, 0), (0, 0.5, 0)), axis=(1, 0, 0.2)),
+            R(placement=Origin((0, 0.2, 0.1), (1.0, 0, 0.4)), axis=(1, 0, 0), position=0.3),
+        )
+    )
+    inertia = hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.05), tensor=(0.1, 0.2, 0.25, 0.01, 0.02, 0.0))
+    arm = hm.Model(name="arm", bodies=[hm.Body(name="arm", joint=turned, inertia=inertia)], world=hm.World(axes="ENU"))
+    rng = np.random.default_rng(5)
+    for model in (walker, loose, arm):
+        path = tmp_path / f"{model.name}.xml"
+        hm.save(model, path)
+        again = hm.import_file(path)
+        q, v = model.initial().q, rng.uniform(-1.0, 1.0, model.nv)
+        tau = rng.uniform(-1.0, 1.0, model.nv)
+        expected = hm.forward_dynamics(model, q, v, tau)
+        assert hm.forward_dynamics(again.model, q, v, tau) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+        assert again.model.body_names == model.body_names
+        assert set(again.model.frames) == set(model.frames)
+        if importlib.util.find_spec("mujoco"):
+            assert mujoco_difference(again, rng) < 1e-10
