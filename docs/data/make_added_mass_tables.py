@@ -1,6 +1,6 @@
 """Makes hydromechs/naval/tables.json: added mass of boxes and cylinders by boundary elements, to be interpolated.
 
-    python docs/data/make_added_mass_tables.py        (two minutes; needs the extra `mesh`)
+python docs/data/make_added_mass_tables.py        (two minutes; needs the extra `mesh`)
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from hydromechs.naval import BoxPart, CylinderPart, panel_added_mass
 from hydromechs.naval._tables import box_scales, cylinder_scales  # what the ratios of the table are over
 
 PANELS = 4000
-RATIOS = (1.0, 0.5, 0.25, 0.125)
-SLENDERNESS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+RATIOS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.125, 0.0625)
+SLENDERNESS = (0.125, 0.25, 0.35, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.4, 2.0, 2.8, 4.0, 8.0, 16.0)
 
 
 def box_row(size: tuple[float, float, float]) -> list[float]:

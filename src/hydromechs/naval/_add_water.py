@@ -60,7 +60,8 @@ def add_water(
     """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
 
     A body is as large as its shapes (collision geometry) say, or what it looks like if it has no shapes; meshes must be
-    closed, and count as solid. What parts of a body share counts once in its volume. Each number is in the report, with an uncertainty.
+    closed, and count as solid. What parts of a body share counts once in its volume. Each number is in the report, with an
+    uncertainty.
 
     Args:
         model: The model.
@@ -106,9 +107,7 @@ def add_water(
     return Watered(replace(model, bodies=watered, sources=tuple(sources.items())), report)
 
 
-def _geometries(
-    model: Model, chosen: list[str], given: Mapping[str, str | Path | Solid], folder: Path
-) -> dict[str, _Geometry]:
+def _geometries(model: Model, chosen: list[str], given: Mapping[str, str | Path | Solid], folder: Path) -> dict[str, _Geometry]:
     """Parts of the chosen bodies that have some, by name; all faults of meshes in one error."""
     out: dict[str, _Geometry] = {}
     faults = []
@@ -180,7 +179,9 @@ def _notes(body: Body, volume: float, shared: float) -> list[str]:
     """What deserves a look in the geometry of one body."""
     out = []
     if shared > SHARED:
-        out.append(f"body {body.name!r}: its parts share {shared:.0%} of its volume, which counts once; its added mass counts twice")
+        out.append(
+            f"body {body.name!r}: its parts share {shared:.0%} of its volume, which counts once; its added mass counts twice"
+        )
     mean = body.inertia.mass / volume
     if body.inertia.mass > 0.0 and not DENSITIES[0] < mean < DENSITIES[1]:
         slip = "are its shapes in millimetres?" if mean < DENSITIES[0] else "are its shapes too small?"

@@ -50,8 +50,11 @@ class AddedMass(abc.ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromShapes(AddedMass):
-    """Part by part: exact for ellipsoids, from tables for boxes and cylinders, strips for slender cylinders, and Lamb's
-    ellipsoid of the same volume and the same ratios of second moments for capsules and meshes. Parts add up."""
+    """Added mass part by part; parts add up.
+
+    Exact for ellipsoids, from tables for boxes and cylinders, strips for slender cylinders, and Lamb's ellipsoid of the same
+    volume and the same ratios of second moments for capsules and meshes.
+    """
 
     def of(self, parts: Sequence[Part], density: float) -> AddedMassGuess:
         """Added mass of parts that are one body, in water of `density` [kg/m³]."""
@@ -62,7 +65,9 @@ class FromShapes(AddedMass):
         if len(parts) > 1:
             worst = max(worst, TOGETHER)
             hows.append(f"{len(parts)} parts added up, what they do to each other left out")
-        return AddedMassGuess(tuple(element for element, _, _ in found), matrix, _spread(matrix, worst, TABLED), "; ".join(hows))
+        return AddedMassGuess(
+            tuple(element for element, _, _ in found), matrix, _spread(matrix, worst, TABLED), "; ".join(hows)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +85,7 @@ class FromPanels(AddedMass):
         """Added mass of parts that are one body, in water of `density` [kg/m³]."""
         found = panel_added_mass(_joined(parts), self.count)
         matrix = density * found.matrix
-        how = f"boundary elements, {found.count} panels"
+        how = f"boundary elements, {found.number} panels"
         return AddedMassGuess((_matrix(matrix),), matrix, _spread(matrix, EXACT, found.uncertainty), how)
 
 
@@ -94,7 +99,9 @@ def fitted_ellipsoid(whole: Integrals) -> added_mass.Ellipsoid:
     R = R * np.sign(np.linalg.det(R))
     axes = np.sqrt(second)
     axes *= (whole.volume / (4.0 / 3.0 * np.pi * np.prod(axes))) ** (1.0 / 3.0)
-    return added_mass.Ellipsoid(axes=tuple(axes.tolist()), origin=Origin(tuple(whole.center.tolist()), rpy_from_matrix(R)))
+    return added_mass.Ellipsoid(
+        axes=tuple(axes.tolist()), origin=Origin(tuple(whole.center.tolist()), tuple(rpy_from_matrix(R).tolist()))
+    )
 
 
 def _spread(matrix: Array, own: float, largest: float) -> Array:
@@ -143,4 +150,6 @@ def _joined(parts: Sequence[Part]) -> Solid:
         mesh = manifold.Mesh(s.vertices.astype(np.float32), s.faces.astype(np.uint32))
         total = total + manifold.Manifold(mesh)
     mesh = total.to_mesh()
-    return Solid(np.asarray(mesh.vert_properties[:, :3], dtype=float), np.asarray(mesh.tri_verts, dtype=int), "the parts together")
+    return Solid(
+        np.asarray(mesh.vert_properties[:, :3], dtype=float), np.asarray(mesh.tri_verts, dtype=int), "the parts together"
+    )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -61,7 +62,8 @@ class Ballast:
 
     def __str__(self) -> str:
         rows = [
-            f"{p.kind} of {p.mass:.4g} kg ({1e3 * p.volume:.4g} L) at ({', '.join(f'{x:.4g}' for x in p.position)}) m on {self.body}"
+            f"{p.kind} of {p.mass:.4g} kg ({1e3 * p.volume:.4g} L) at ({', '.join(f'{x:.4g}' for x in p.position)}) m "
+            f"on {self.body}"
             for p in self.pieces
         ]
         return "\n".join(rows or ["no ballast needed"])
@@ -109,10 +111,12 @@ def ballast(
     water = model.world.water_density
     if not float_density < water < weight_density:
         raise ValueError(
-            f"weight_density is {weight_density:g} and float_density {float_density:g} kg/m³; the water's {water:g} must be between"
+            f"weight_density is {weight_density:g} and float_density {float_density:g} kg/m³; the water's {water:g} must be "
+            "between"
         )
     q = model.initial().q if q is None else np.asarray(q, dtype=float)
     carrier = model.bodies[root]
+    _hydro(carrier)
     low, high = _box(carrier) if box is None else (np.asarray(x, dtype=float) for x in box)
     if low.shape != (3,) or high.shape != (3,) or not (low <= high).all():
         raise ValueError(f"box is {box!r}, must be the lowest and the highest x, y, z [m]")
@@ -124,11 +128,19 @@ def ballast(
     densities = np.repeat([weight_density, float_density], len(corners))
     masses = np.zeros(len(places))
     for _ in range(ROUNDS):
-        last, masses = masses, _programme(m, mu, m_f, mu_f, lift, down, stability, places, water / densities, m + float(masses.sum()))
+        last, masses = (
+            masses,
+            _programme(m, mu, m_f, mu_f, lift, down, stability, places, water / densities, m + float(masses.sum())),
+        )
         if np.abs(masses - last).max() <= NOTHING * m:
             break
     pieces = tuple(
-        Piece(kind=kind, mass=float(part.sum()), volume=float(part.sum()) / density, position=tuple((part @ corners / part.sum()).tolist()))
+        Piece(
+            kind=kind,
+            mass=float(part.sum()),
+            volume=float(part.sum()) / density,
+            position=tuple((part @ corners / part.sum()).tolist()),
+        )
         for kind, density, part in (
             ("weight", weight_density, masses[: len(corners)]),
             ("float", float_density, masses[len(corners) :]),
@@ -137,9 +149,7 @@ def ballast(
     )
     loaded = tuple(_loaded(b, pieces) if i == root else b for i, b in enumerate(model.bodies))
     new = replace(model, bodies=loaded)
-    return Ballast(
-        body=carrier.name, pieces=pieces, model=new, before=hydrostatics(model, q), after=hydrostatics(new, q)
-    )
+    return Ballast(body=carrier.name, pieces=pieces, model=new, before=hydrostatics(model, q), after=hydrostatics(new, q))
 
 
 def _programme(
@@ -190,11 +200,15 @@ def _carrier(model: Model, name: str | None) -> int:
         raise KeyError(f"ballast: no body {name!r} in {model.name}{nearest(name, model.body_names)}")
     if name is not None and model.body_index(name) != roots[0]:
         raise ValueError(f"ballast: body {name!r} does not float freely; {model.body_names[roots[0]]!r} does")
-    body = model.bodies[roots[0]]
+    return roots[0]
+
+
+def _hydro(body: Body) -> Hydro:
+    """Hydrodynamics of a body that ballast can change."""
     if not isinstance(body.hydro, Hydro):
         has = "no hydrodynamics; hm.add_water gives it some" if body.hydro is None else "hydrodynamics of your own"
         raise ValueError(f"ballast: body {body.name!r} has {has}")
-    return roots[0]
+    return body.hydro
 
 
 def _sums(model: Model, root: int, q: Array) -> tuple[float, Array, float, Array]:
@@ -214,22 +228,22 @@ def _sums(model: Model, root: int, q: Array) -> tuple[float, Array, float, Array
 
 def _box(body: Body) -> tuple[Array, Array]:
     """The box around the shapes of a body, or around what it looks like; without either a cube of its volume."""
-    from pathlib import Path
-
     for things in (body.shapes, body.visual):
-        parts = [part for part in (part_of(thing, Path()) for thing in things if not hasattr(thing, "file")) if part is not None]
+        parts = [
+            part for part in (part_of(thing, Path()) for thing in things if not hasattr(thing, "file")) if part is not None
+        ]
         if parts:
             points = np.concatenate([part.surface_local.vertices @ part.origin.R.T + part.origin.xyz for part in parts])
             return points.min(axis=0), points.max(axis=0)
-    half = 0.5 * body.hydro.volume ** (1.0 / 3.0)
-    center = np.array(body.hydro.buoyancy_center)
+    hydro = _hydro(body)
+    half = 0.5 * hydro.volume ** (1.0 / 3.0)
+    center = np.array(hydro.buoyancy_center)
     return center - half, center + half
 
 
 def _loaded(body: Body, pieces: Sequence[Piece]) -> Body:
     """The body with the pieces on it, each a ball; their added mass and drag are left out."""
-    own, hydro = body.inertia, body.hydro
-    assert isinstance(hydro, Hydro)
+    own, hydro = body.inertia, _hydro(body)
     total = rigid_inertia(own.mass, np.array(own.com), tensor_matrix(own.tensor))
     volume, moment = hydro.volume, hydro.volume * np.array(hydro.buoyancy_center)
     for piece in pieces:

@@ -81,14 +81,15 @@ def mesh_drag(solid: Solid, origin: Origin) -> drag.Box:
     vectors = solid.area_vectors
     area = np.linalg.norm(vectors, axis=1)
     some = area > 0.0
-    shares = []
-    for k in range(3):
+    faces = np.prod(size) / size
+
+    def coefficient(k: int) -> float:
         across = np.abs(vectors[some, k])
         blunt = float((across**3 / area[some] ** 2).sum() / across.sum())
-        shares.append(FLAT * blunt * silhouette(solid, k) + FRICTION * float(area.sum()))
-    faces = np.prod(size) / size
+        return (FLAT * blunt * silhouette(solid, k) + FRICTION * float(area.sum())) / float(faces[k])
+
     center = tuple((np.array(origin.xyz) + origin.R @ middle).tolist())
-    coefficients = tuple((np.array(shares) / faces).tolist())
+    coefficients = coefficient(0), coefficient(1), coefficient(2)
     return drag.Box(size=tuple(size.tolist()), coefficients=coefficients, origin=Origin(center, origin.rpy))
 
 
@@ -97,8 +98,8 @@ def _of_part(part: Part) -> Any:
         case EllipsoidPart(axes=(a, b, c)) if a == b == c:
             return drag.Sphere(radius=a, coefficient=ROUND, center=part.origin.xyz)
         case BoxPart(size=size):
-            coefficients = tuple(_box_coefficient(size, k) for k in range(3))
-            return drag.Box(size=size, coefficients=coefficients, origin=part.origin)
+            x, y, z = (_box_coefficient(size, k) for k in range(3))
+            return drag.Box(size=size, coefficients=(x, y, z), origin=part.origin)
         case CapsulePart(radius=r, length=l):
             return _cylinder(part, r, l + 2.0 * r, CAPPED + FRICTION * 2.0 * (l + 2.0 * r) / r)
         case CylinderPart(radius=r, length=l):

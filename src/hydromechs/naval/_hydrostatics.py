@@ -1,4 +1,4 @@
-"""How a mechanism floats: masses, centres, the attitude at which it comes to rest, and what a naval architect would say to it."""
+"""How a mechanism floats: masses, centres, the attitude at rest, and what a naval architect would say to it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ __all__ = ["Hydrostatics", "down_in_body", "hydrostatics"]
 
 OUT_OF_BALANCE = 0.03
 """Net weight over weight from which a vehicle is called heavy or light."""
+STANDS = 0.2
+"""Net weight over weight from which it is taken to stand on the bed, where the other warnings mean nothing."""
 TENDER = 0.005
 """Height of the centre of buoyancy above that of mass, over the cube root of the volume, below which little rights it."""
 OUT_OF_TRIM = math.radians(2.0)
@@ -113,11 +115,15 @@ def _with_warnings(h: Hydrostatics, model: Model) -> Hydrostatics:
     """The same with its warnings."""
     out = []
     ratio = (h.mass - h.displaced_mass) / h.mass
-    if abs(ratio) > OUT_OF_BALANCE:
-        lacking = abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3
-        remedy = f"it needs {lacking:.3g} L more volume" if ratio > 0 else f"it needs {lacking:.3g} L less volume, or ballast"
-        sense = "heavy: it sinks with" if ratio > 0 else "light: it rises with"
-        out.append(f"{sense} {abs(h.net_weight):.3g} N, {abs(ratio):.0%} of its weight; {remedy}")
+    litres = f"{abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3:.3g} L"
+    force = f"{_three(abs(h.net_weight))} N, {abs(ratio):.0%} of its weight"
+    if ratio > STANDS:
+        words = f"heavy: it sinks with {force}, as what stands on the bed does; to float it needs {litres} more volume"
+        return replace(h, warnings=(words, *_dry(model)))
+    if ratio > OUT_OF_BALANCE:
+        out.append(f"heavy: it sinks with {force}; it needs {litres} more volume")
+    elif ratio < -OUT_OF_BALANCE:
+        out.append(f"light: it rises with {force}; it needs {litres} less volume, or ballast")
     size = (h.displaced_mass / model.world.water_density) ** (1.0 / 3.0)
     arm = float(np.linalg.norm(h.com - h.cob))
     if arm < TENDER * size:
@@ -133,7 +139,16 @@ def _with_warnings(h: Hydrostatics, model: Model) -> Hydrostatics:
             f"out of trim by {math.degrees(h.tilt):.1f}°: it comes to rest with a roll of {roll:.1f}° and a pitch of "
             f"{pitch:.1f}°; hm.ballast finds what levels it"
         )
-    shown = [b.name for b, moves in zip(model.bodies, model.moves, strict=True) if moves and b.hydro is None and b.inertia.mass > 0]
-    if shown:
-        out.append(f"dry: no water acts on {', '.join(shown)}; hm.add_water adds it")
-    return replace(h, warnings=tuple(out))
+    return replace(h, warnings=(*out, *_dry(model)))
+
+
+def _dry(model: Model) -> list[str]:
+    """A warning about bodies that move in no water."""
+    moving = zip(model.bodies, model.moves, strict=True)
+    dry = [body.name for body, moves in moving if moves and body.hydro is None and body.inertia.mass > 0.0]
+    return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it"] if dry else []
+
+
+def _three(x: float) -> str:
+    """A number with three digits and no exponent where it is large."""
+    return f"{x:.0f}" if x >= 100.0 else f"{x:.3g}"

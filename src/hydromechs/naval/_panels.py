@@ -37,7 +37,7 @@ class PanelMass(NamedTuple):
     """Added mass about the origin of the mesh, linear first, in a fluid of density 1 [m³, m⁴, m⁵], shape (6, 6), symmetric."""
     uncertainty: float
     """Largest change by extrapolation, over the largest entry of its block."""
-    count: int
+    number: int
     """Panels of the finer mesh."""
 
 
@@ -158,4 +158,3 @@ def import_extra(name: str) -> ModuleType:
     except ModuleNotFoundError:
         package = name.replace("_", "-")
         raise ModuleNotFoundError(f"added mass by boundary elements needs {package}: pip install 'hydromechs[mesh]'") from None
-

@@ -96,7 +96,7 @@ class BoxPart(Part):
 
     def inside_local(self, points: Array) -> Array:
         """Whether points of its own frame are inside, shape (n,)."""
-        return (np.abs(points) <= self.half_size).all(axis=1)
+        return np.all(np.abs(points) <= self.half_size, axis=1)
 
     @property
     def surface_local(self) -> Solid:
@@ -266,11 +266,10 @@ def part_of(shape: shapes.Shape | visual.Visual, folder: Path) -> Part | None:
 
 
 def union(parts: tuple[Part, ...]) -> tuple[Integrals, float, float]:
-    """Volume, centroid and second moments of parts together, what they share counted once; the shared part of the volume and
-    the standard error of that, both over the volume.
+    """Parts as one body: its integrals, the part of the volume that is shared, and the standard error of the volume over it.
 
-    With n(x) the number of parts that hold x:  V = Σ_k V_k E[1/n],  first moment Σ_k V_k E[x/n], over the points of part k;
-    exact where no parts meet.
+    What parts share counts once. With n(x) the number of parts that hold x:  V = Σ_k V_k E[1/n],  first moment
+    Σ_k V_k E[x/n], over the points of part k; exact where no parts meet.
 
     Args:
         parts: The parts of a body, one or more.
@@ -284,7 +283,7 @@ def union(parts: tuple[Part, ...]) -> tuple[Integrals, float, float]:
         share, center, moments = 1.0, own.center, own.second / own.volume + np.outer(own.center, own.center)
         if others:
             x = part.points(rng, POINTS)
-            weight = 1.0 / (1.0 + sum(other.inside(x).astype(float) for other in others))
+            weight = 1.0 / (1.0 + np.sum([other.inside(x) for other in others], axis=0))
             if weight.min() < 1.0:
                 lost = 1.0 - weight  # exact whole less what is shared: no error where nothing is
                 share = 1.0 - float(lost.mean())
@@ -318,5 +317,8 @@ def _revolved(r: Array, z: Array, name: str) -> Solid:
         a, b = i * SIDES, (i + 1) * SIDES
         faces += [np.stack([a + k, a + ahead, b + ahead], axis=1), np.stack([a + k, b + ahead, b + k], axis=1)]
     foot, top, last = len(vertices) - 2, len(vertices) - 1, (len(r) - 3) * SIDES
-    faces += [np.stack([np.full(SIDES, foot), ahead, k], axis=1), np.stack([np.full(SIDES, top), last + k, last + ahead], axis=1)]
+    faces += [
+        np.stack([np.full(SIDES, foot), ahead, k], axis=1),
+        np.stack([np.full(SIDES, top), last + k, last + ahead], axis=1),
+    ]
     return Solid(vertices, np.concatenate(faces), name)

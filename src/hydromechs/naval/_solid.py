@@ -116,9 +116,7 @@ def solid_faults(solid: Solid) -> list[str]:
         ]
     volume, size = integrals(solid).volume, float(np.prod(np.ptp(solid.vertices, axis=0)))
     if volume < 0.0:
-        return [
-            f"{name} is inside out: its volume is {volume:.4g} m³; turn its normals around (Blender: Mesh, Normals, Flip)"
-        ]
+        return [f"{name} is inside out: its volume is {volume:.4g} m³; turn its normals around (Blender: Mesh, Normals, Flip)"]
     if volume <= 1e-12 * size or not size:
         return [f"{name} has no volume: it is flat; give a mesh of the solid, or a shape with a thickness"]
     return []
