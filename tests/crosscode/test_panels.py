@@ -1,7 +1,10 @@
 """Added mass by boundary elements (Capytaine) against closed forms and published values."""
 
+import importlib.util
+import sys
 import time
 from math import pi
+from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
@@ -98,3 +101,14 @@ def test_parts_together():
     found = np.diag(np.array(model.bodies[0].hydro.added_mass[0].matrix))
     np.testing.assert_allclose(found[:3], whole[:3], atol=0.01 * whole[:3].max())
     assert "boundary elements" in next(g.how for g in report.guesses if g.quantity == "added mass")
+
+
+def test_an_open_frame_is_within_what_is_published():
+    """The example's BlueROV2-like frame by panels: each entry within the published spread, give or take its own uncertainty."""
+    pytest.importorskip("manifold3d", reason="parts together need manifold3d: pip install 'hydromechs[mesh]'")
+    file = FilePath(__file__).parents[2] / "examples" / "open_frame.py"
+    spec = importlib.util.spec_from_file_location("open_frame", file)
+    example = importlib.util.module_from_spec(spec)
+    sys.modules["open_frame"] = example
+    spec.loader.exec_module(example)
+    example.check(example.run(naval.FromPanels()))
