@@ -53,11 +53,15 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "HydroMechs needs Python 3.11 or later; give one with make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# uv installs in a fraction of pip's time; where it cannot, pip does. Python compiles what is used, when it is.
+install = { $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --python $(BIN)/python --editable '$(1)'; } \
+	|| $(BIN)/python -m pip install --quiet --no-compile --editable '$(1)'
+
 # Marks that the packages for running, and for developing, are installed as pyproject.toml asks.
 $(VENV)/run: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(call install,.)
 	touch $@
 
 $(VENV)/dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'  # Python compiles what is used, when it is
+	$(call install,.[dev])
 	touch $@ $(VENV)/run

@@ -167,8 +167,11 @@ class HostKernel:
 
 
 @on_host
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("model", models()[::3], ids=lambda m: f"{m.name}-{m.nv}")
+@pytest.mark.parametrize(
+    ("model", "precision"),
+    [(m, PRECISIONS[k % len(PRECISIONS)]) for k, m in enumerate(models()[::3])],
+    ids=lambda x: x if isinstance(x, str) else f"{x.name}-{x.nv}",
+)
 def test_text_on_the_host(model, precision, tmp_path):
     for program in programs(model)[:: 1 if model.nb < 4 else 3]:
         arrays = worlds(model, program, precision)

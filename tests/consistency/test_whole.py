@@ -1,5 +1,7 @@
 """Functions of whole arrays as loops: against the same functions of floats, interpreted and in machine code on lanes."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,69 @@ def test_springs_in_loops_equal_straight_line_code():
         scale = max(1.0, np.abs(y).max(initial=0.0))
         np.testing.assert_allclose(np.asarray(records[1][name], dtype=float), y, rtol=0, atol=1e-10 * scale, err_msg=name)
     assert records[1].elastic_energy[-1] > 0.0
+
+
+@dataclass(frozen=True)
+class Twice(hm.InJoints):
+    """Two springs in the first link, one in the second."""
+
+    name: str = "springs"
+
+    def joint_names(self, model):
+        return ["link1", "link1", "link2"]
+
+    def numbers(self, model):
+        return np.array([[3.0], [3.0], [1.0]])
+
+    def law(self, q, v, numbers):
+        return hm.Law(tau=-numbers * (q - 0.5), energy=0.5 * numbers[0] * (q[0] - 0.5) ** 2, power=0.0)
+
+
+class Pushed(Twice):
+    """A push besides."""
+
+    def act(self, now, z, u):
+        law, joint = super().act(now, z, u), now.joint("link2")
+        return hm.Action(
+            joint_forces=(*law.joint_forces, joint.force(np.array([5.0]))),
+            energy=law.energy,
+            power=law.power + 5.0 * joint.v[0],
+        )
+
+
+class Mixed(Twice):
+    """Dampers in joints of different size."""
+
+    def joint_names(self, model):
+        return ["link1", "vehicle"]
+
+    def numbers(self, model):
+        return np.ones((2, 1))
+
+    def law(self, q, v, numbers):
+        return hm.Law(tau=-numbers[0] * np.asarray(v), energy=0.0, power=-numbers[0] * (np.asarray(v) @ np.asarray(v)))
+
+
+class Nowhere(Twice):
+    """No joints."""
+
+    def joint_names(self, model):
+        return ()
+
+    def numbers(self, model):
+        return np.zeros((0, 1))
+
+
+@pytest.mark.parametrize("component", [Twice, Pushed, Mixed, Nowhere])
+def test_laws_in_joints_that_a_loop_cannot_hold(component):
+    """They run as all components do: the same motion, and energy that closes, whatever the form."""
+    model = library.serial_chain(2)
+    start = model.initial()
+    ends = []
+    for form in ("specialised", "rolled"):
+        plant = hm.Plant(model=model, components=(component(),), form=form)
+        run = hm.Simulation(plant, step=1e-3, state=hm.State(q=start.q, v=start.v + 0.3)).run(0.1)
+        assert abs(run.recording.energy_residual).max() < 1e-6
+        ends.append(run.state)
+    np.testing.assert_allclose(ends[0].q, ends[1].q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ends[0].v, ends[1].v, rtol=0, atol=1e-11)

@@ -144,6 +144,7 @@ class CarryLoad(Controller):
             tuple(compiler.Argument(*a) for a in arguments),
             (compiler.Argument("tau", (model.nv,)), compiler.Argument("error", (6,))),
             None,
+            seldom=True,
         )
         self._law = compiler.Compiled(recipe, 1, 1)
         self._law.code(1)

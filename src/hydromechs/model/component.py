@@ -477,13 +477,17 @@ class Law(NamedTuple):
 
 
 class InJoints(Component):
-    """A component that acts alike in many joints of one type. Simulations of large trees run its law in a loop."""
+    """A component that acts alike in many joints. Simulations of large trees run its law in a loop.
+
+    They do where the joints have equally many coordinates, each is named once, and the class has no `act`, states, inputs or
+    outputs of its own; other ones run as all components do.
+    """
 
     __slots__ = ()
 
     @abc.abstractmethod
     def joint_names(self, model: Model) -> Sequence[str]:
-        """Names of the joints, one or more, all with the same numbers of coordinates."""
+        """Names of the joints."""
 
     @abc.abstractmethod
     def numbers(self, model: Model) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import NUMBERS, ROW, Argument, Place, Program, Rolled, Stage, Sweep
 from hydromechs.integrators import chart_rate_loop, retract_loop
+from hydromechs.model import Model
 from hydromechs.model.component import InJoints, Now
 from hydromechs.values import Array, Scalar
 
@@ -33,6 +34,16 @@ POSES = ("R_WB", "p_WB", "V")
 """Arguments of the program of components that are loops over the bodies."""
 
 
+def _loops(component: InJoints, model: Model) -> bool:
+    """Whether a loop over its joints is all that a component does: each joint is named once, all are of one size."""
+    if any(getattr(type(component), name) is not getattr(InJoints, name) for name in ("act", "states", "inputs", "outputs")):
+        return False
+    names = component.joint_names(model)
+    parts = [model.joint_parts[name] for name in names]
+    sizes = {(part.q.stop - part.q.start, part.v.stop - part.v.start) for part in parts}
+    return len(sizes) == 1 and len(set(names)) == len(names)
+
+
 class LoopedPlant:
     """The loops of a plant, put together.
 
@@ -47,7 +58,7 @@ class LoopedPlant:
         self, plant: Plant, rolled: RolledPlant, water: Callable[[], Program], motion: Callable[..., PointMotion]
     ) -> None:
         self.plant, self.rolled, self.water, self.motion = plant, rolled, water, motion
-        self._alike = [k for k, c in enumerate(plant.components) if isinstance(c, InJoints)]
+        self._alike = [k for k, c in enumerate(plant.components) if isinstance(c, InJoints) and _loops(c, plant.model)]
         self._single = [k for k in range(len(plant.components)) if k not in self._alike]
         self._causes = [cause for cause in plant.layout.causes if cause not in rolled.booked]
 

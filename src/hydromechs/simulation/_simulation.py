@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -491,7 +491,7 @@ class Simulation:
         head, index = find_quantity(name, self._quantities, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
-        return lambda at: float(self._observed(at)[head][index])
+        return lambda at: float(self._observed(at, [head])[head][index])
 
     def _diverged(self, reason: str) -> SimulationDiverged:
         """What to say of a run whose numbers are not finite any more."""
@@ -503,16 +503,16 @@ class Simulation:
 
     def observe(self) -> dict[str, np.ndarray]:
         """All variables of the recording now, by name; work and internal states since the state was set up."""
-        return self._observed(self._at)
+        return self._observed(self._at, [name for name in self._quantities if name != "time"])
 
-    def _observed(self, at: Point) -> dict[str, np.ndarray]:
+    def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Variables of the recording at a point, with the present inputs."""
         observer, layout, nv = self._programs.observer, self.plant.layout, self.model.nv
         values = observer.single_results(np.array(at.t), at.q, at.x, self._inputs(at.t)[0])
         got = {a.name: value for a, value in zip(observer.recipe.outputs, values, strict=True)}
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),
-            "orientation": self.plant.orientations(got["R_WB"][None], at.q[None])[0],
             "command": self._command.copy(),
             "internal_state": at.x[nv:].copy(),
             "held_input": self._held.copy(),
@@ -520,7 +520,9 @@ class Simulation:
             "energy_residual": np.asarray(np.nan),
             "signal": self._signal.copy(),
         }
-        return {name: got[name] for name in self._quantities if name != "time"}
+        if "orientation" in names:  # takes longer than all the rest
+            got["orientation"] = self.plant.orientations(got["R_WB"][None], at.q[None])[0]
+        return {name: got[name] for name in names}
 
     @cached_property
     def layout_names(self) -> str:

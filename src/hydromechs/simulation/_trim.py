@@ -149,7 +149,7 @@ class _Problem:
         shapes = {"q": (model.nq,), "delta": (model.nv,), "v": (model.nv,), "z": (nz,), "inputs": (plant.layout.size,)}
         program = compiler.trace(rates, shapes, name="trim", outputs=("rates",))
         slopes = compiler.jacobian_program(program, ("delta", "z", "inputs"))
-        recipes = [compiler.Recipe(p.name, None, p.inputs, p.outputs, None) for p in (program, slopes)]
+        recipes = [compiler.Recipe(p.name, None, p.inputs, p.outputs, None, seldom=True) for p in (program, slopes)]
         self._rates, self._slopes = (compiler.Compiled(r, 1, 1, p) for r, p in zip(recipes, (program, slopes), strict=True))
 
     def _at(self, x: np.ndarray) -> list[np.ndarray]:

@@ -154,7 +154,7 @@ class Instruments:
         inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
         own = (plant.identity, identity_of((*map(_equations, sensors), *ground)))
         identity = None if None in own else " ".join(map(str, own))
-        self._true = Compiled(Recipe("sensors", true, inputs, outputs, identity), 1, 1)
+        self._true = Compiled(Recipe("sensors", true, inputs, outputs, identity, seldom=True), 1, 1)
         self._true.code(1)
 
     def _draw(self, seed: int) -> None:
