@@ -55,6 +55,18 @@ def test_a_cube_and_long_boxes_have_the_added_mass_of_panels():
     assert added(long)[0, 0] == pytest.approx(1.51 * pi / 4 * 8.0 * RHO, rel=0.10)  # endless section, its ends take a part
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # 20 kg without a volume
+@pytest.mark.parametrize(
+    ("ratio", "published", "tolerance"), [(1.0, 0.579, 0.01), (2.0, 0.757, 0.01), (5.0, 0.897, 0.05), (20.0, 0.97, 0.15)]
+)
+def test_thin_boxes_are_plates(ratio, published, tolerance):
+    """Rectangular plates of DNV-RP-C205 App. D, over ρπ/4 a²b; longer ones keep the ratio of one of 4, 15 % are promised."""
+    model, report = watered(shapes.Box(size=(0.5, 0.5 / ratio, 1e-4)))
+    assert added(model)[2, 2] == pytest.approx(published * RHO * pi / 4 * (0.5 / ratio) ** 2 * 0.5, rel=tolerance)
+    mass = report.guesses[2]
+    assert mass.uncertainty[2] > 0.15 * mass.value[2]
+
+
 def test_tables_do_not_care_for_the_order_of_sides():
     a, b = (np.diag(added(watered(shapes.Box(size=size))[0])) for size in ((0.7, 0.3, 0.1), (0.1, 0.7, 0.3)))
     np.testing.assert_allclose(a, b[[1, 2, 0, 4, 5, 3]], rtol=1e-12)

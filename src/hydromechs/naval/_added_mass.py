@@ -16,15 +16,15 @@ from hydromechs.values import Array
 from ._panels import import_extra, panel_added_mass
 from ._parts import BoxPart, CapsulePart, CylinderPart, EllipsoidPart, Part
 from ._solid import Integrals, Solid
-from ._tables import tabled_box, tabled_cylinder
+from ._tables import LAST, tabled_box, tabled_cylinder
 
 __all__ = ["AddedMass", "AddedMassGuess", "FromPanels", "FromShapes", "fitted_ellipsoid"]
 
 SLENDER = 16.0
 """Length over diameter from which a cylinder is strips."""
 EXACT, TABLED, FITTED, MESHED, TOGETHER = 0.01, 0.05, 0.15, 0.3, 0.3
-"""Likely error, over the value: of an ellipsoid, of a table, of an ellipsoid in place of a capsule and of a mesh; and
-what the parts of a body do to each other's flow, which shapes know nothing of."""
+"""Likely error, over the value: of an ellipsoid, of a table, of a box beyond the table or an ellipsoid in place of a capsule,
+of an ellipsoid in place of a mesh; and what the parts of a body do to each other's flow, which shapes know nothing of."""
 
 
 class AddedMassGuess(NamedTuple):
@@ -117,7 +117,8 @@ def _of_part(part: Part, density: float) -> tuple[Any, float, str]:
         case EllipsoidPart():
             return added_mass.Ellipsoid(axes=part.axes, origin=part.origin), EXACT, f"{part.name}, exact (Lamb)"
         case BoxPart():
-            return _placed(density * tabled_box(part.size), R, p), TABLED, "box, table of boundary elements"
+            error = TABLED if min(part.size) >= LAST * max(part.size) else FITTED
+            return _placed(density * tabled_box(part.size), R, p), error, "box, table of boundary elements"
         case CapsulePart():
             return fitted_ellipsoid(part.whole), FITTED, "capsule, Lamb's ellipsoid"
         case CylinderPart(radius=r, length=l) if l > 2.0 * SLENDER * r:

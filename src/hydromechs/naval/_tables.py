@@ -13,9 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
+from hydromechs.model import added_mass, added_mass_matrix
 from hydromechs.values import Array
 
-__all__ = ["box_scales", "cylinder_scales", "tabled_box", "tabled_cylinder"]
+__all__ = ["LAST", "box_scales", "cylinder_scales", "tabled_box", "tabled_cylinder"]
+
+LONG = 4.0
+"""Length over width of a bar from which the ratios of its scales are taken to stay."""
+LAST = 1.0 / 16.0
+"""Shortest over longest side of a box where the table ends."""
 
 
 def box_scales(size: Sequence[float]) -> Array:
@@ -50,18 +56,25 @@ def cylinder_scales(radius: float, length: float) -> Array:
 def tabled_box(size: Sequence[float]) -> Array:
     """Added mass along and about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
 
+    With sides a ≥ b ≥ c the table ends at c/a = 1/16. A flatter box is between that and the plate without thickness, in
+    proportion to its thickness; a longer bar keeps the ratios of a shorter one with its section.
+
     Args:
         size: Edges [m], shape (3,).
     """
     table = _tables()
     order = np.argsort(-np.asarray(size), kind="stable")
-    a, b, c = np.asarray(size)[order]
+    a, b, c = np.asarray(size, dtype=float)[order]
+    a = min(a, max(c / LAST, LONG * b))
     grid = -np.log2(np.array(table["ratios"]))
     (i, s), (j, t) = _between(grid, -np.log2(b / a)), _between(grid, -np.log2(c / a))
     box = np.log(np.array(table["box"]))
-    row = (1 - s) * ((1 - t) * box[i, j] + t * box[i, j + 1]) + s * ((1 - t) * box[i + 1, j] + t * box[i + 1, j + 1])
+    row = np.exp((1 - s) * ((1 - t) * box[i, j] + t * box[i, j + 1]) + s * ((1 - t) * box[i + 1, j] + t * box[i + 1, j + 1]))
+    flat = max(0.0, 1.0 - c / a / LAST)
+    plate = added_mass_matrix(added_mass.Box(size=(a, b, 1e-9 * b)), 1.0)[2, 2] / (a * b**2)
+    row[[2, 3, 4]] *= 1.0 - flat + flat * plate / row[2]  # broadside, and about the edges
     out = np.zeros(6)
-    out[[*order, *(3 + order)]] = np.exp(row)
+    out[[*order, *(3 + order)]] = row
     return out * box_scales(size)
 
 
