@@ -148,6 +148,8 @@ def test_faults_of_meshes_are_named():
         (fault,) = solid_faults(solid)
         assert words in fault and fault.startswith("hull.stl")
     assert solid_faults(good.scaled(np.array([1.0, -1.0, 1.0]))) == []  # a mirrored mesh keeps its outside
+    with pytest.raises(ValueError, match="hull.stl has no convex hull"):
+        convex_hull(cases["it is flat"])
     hull = convex_hull(cases["is open: 3 edges"])
     assert solid_faults(hull) == []
     assert integrals(hull).volume == pytest.approx(integrals(good).volume, rel=1e-12)

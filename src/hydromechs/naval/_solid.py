@@ -152,11 +152,17 @@ def convex_hull(solid: Solid | str | Path) -> Solid:
 
     Args:
         solid: The mesh, or the path of its file.
+
+    Raises:
+        ValueError: It is flat.
     """
-    from scipy.spatial import ConvexHull
+    from scipy.spatial import ConvexHull, QhullError
 
     solid = solid if isinstance(solid, Solid) else read_solid(solid)
-    hull = ConvexHull(solid.vertices)
+    try:
+        hull = ConvexHull(solid.vertices)
+    except (QhullError, ValueError):
+        raise ValueError(f"{solid.name} has no convex hull with a volume: it is flat, empty or not finite") from None
     used = np.unique(hull.simplices)
     faces = np.searchsorted(used, hull.simplices)
     vertices = solid.vertices[used]
