@@ -159,3 +159,17 @@ def test_backends_compares_machine_code(run, monkeypatch, tmp_path):
     for backend in ("1 lane", "4 lanes", "8 lanes, 2 threads"):
         assert backend in out
     assert "NO" not in out
+
+
+def test_info_with_water_lists_guesses_and_warns(run, tmp_path):
+    """A dry box: as it is; then with guesses, and what is wrong with how it floats."""
+    inertia = hm.Inertia(mass=17.0, com=(0.02, 0.0, 0.05), tensor=(1, 1, 1, 0, 0, 0))
+    hull = hm.Body(name="hull", inertia=inertia, shapes=(hm.shapes.Box(size=(0.5, 0.3, 0.1)),))
+    hm.save(hm.Model(name="box", bodies=[hull]), tmp_path / "dry.yaml")
+    assert "warning" not in run("info", tmp_path / "dry.yaml")[1]
+    status, out, err = run("info", tmp_path / "dry.yaml", "--water")
+    assert status == 0, err
+    words = " ".join(out.split())
+    assert "centre of buoyancy" in words and "±" in words
+    assert "heavy: it sinks with 15.9 N, 10% of its weight" in words
+    assert "out of trim by 21.8°" in words

@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "contact": DYNAMICS,
     "actuation": MODEL,
     "lines": {*DYNAMICS, "contact", "hydro"},
+    "naval": {*DYNAMICS, "hydro"},
     "compiler": {"spatial"},
     "equations": EQUATIONS,
     "integrators": {*DYNAMICS, "compiler"},
@@ -46,7 +47,7 @@ MAY_IMPORT = {
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
     "station": {*SCENARIO, "worlds", "viewer"},
     "studies": {*SCENARIO, "formats", "library", "worlds", "viewer", "station"},
-    "cli": {*SCENARIO, "formats", "library", "worlds", "viewer", "station", "studies"},
+    "cli": {*SCENARIO, "formats", "library", "worlds", "viewer", "station", "studies", "naval"},
 }
 """DESIGN section 3: which packages a package may import, besides `EVERYONE` and itself."""
 

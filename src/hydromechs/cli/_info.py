@@ -2,76 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs import dynamics, hydro
+from hydromechs import hydro
 from hydromechs.model import Hydro, HydroModel, Model, joints
+from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
 from hydromechs.scenario import Scenario, start_names
 from hydromechs.simulation import Beginning, Plant
 
 from ._convert import print_notes
 from ._tables import table_of
 
-__all__ = ["Totals", "info", "print_commands", "print_info", "print_scenario_info", "totals"]
+__all__ = ["info", "print_commands", "print_info", "print_scenario_info", "print_water"]
 
 
-class Totals(NamedTuple):
-    """Sums over bodies at a configuration, in world axes."""
-
-    mass: float
-    """Mass [kg]."""
-    displaced_mass: float
-    """Mass of the displaced water [kg]."""
-    com: np.ndarray
-    """Centre of mass [m], shape (3,); NaN without mass."""
-    cob: np.ndarray
-    """Centre of buoyancy [m], shape (3,); NaN without volume."""
-    net_weight: float
-    """Weight in water, positive down [N]."""
-
-
-def totals(model: Model, q: np.ndarray | None = None, bodies: Collection[int] | None = None) -> Totals:
-    """Masses and centres of a model.
-
-    Args:
-        model: The model.
-        q: Configuration, shape (nq,); the initial one unless given.
-        bodies: Numbers of the bodies to sum over; all unless given.
-    """
-    q = model.initial().q if q is None else q
-    kin = dynamics.kinematics(model, q, np.zeros(model.nv))
-    mass = displaced = 0.0
-    moment, buoyancy_moment = np.zeros(3), np.zeros(3)
-    for i in range(model.nb) if bodies is None else bodies:
-        body, R, p = model.bodies[i], kin.R_WB[i], kin.p_WB[i]
-        mass += body.inertia.mass
-        moment += body.inertia.mass * (p + R @ np.array(body.inertia.com))
-        m_f, h_f = hydro.displaced_mass(body, model.world.water_density)
-        displaced += m_f
-        buoyancy_moment += m_f * p + R @ h_f
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return Totals(
-            mass,
-            displaced,
-            moment / np.float64(mass),
-            buoyancy_moment / np.float64(displaced),
-            (mass - displaced) * model.world.gravity,
-        )
-
-
-def info(source: str, console: Console, *, sources: bool = False) -> None:
+def info(source: str, console: Console, *, sources: bool = False, water: bool = False) -> None:
     """Print what a model is; or a scenario, with its commands.
 
     Args:
         source: A name of the library, or the path of a file.
         console: Where to print.
         sources: Whether to list where the numbers come from.
+        water: Whether to put water on the dry bodies of a model first, and to list what was guessed.
     """
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
@@ -85,7 +43,11 @@ def info(source: str, console: Console, *, sources: bool = False) -> None:
         print_info(imported.model, console, sources=sources)
         print_notes(imported, console)
     else:
-        print_info(load(source), console, sources=sources)
+        model = load(source)
+        if water:
+            model, report = add_water(model, folder=Path(source).parent)
+            print_water(report, console)
+        print_info(model, console, sources=sources)
 
 
 def print_info(model: Model, console: Console, *, sources: bool = False) -> None:
@@ -95,11 +57,32 @@ def print_info(model: Model, console: Console, *, sources: bool = False) -> None
     """
     _print_tree(model, console)
     summary = _summary(model)
-    _add_totals(summary, model, totals(model))
+    floats = hydrostatics(model)
+    _add_totals(summary, model, floats)
     summary.add_row("", f"(in world axes, {model.world.axes}, at the initial configuration)")
     _print_summary(summary, model, console)
+    _print_warnings(floats.warnings, console)
     if sources:
         _print_sources(model, console)
+
+
+def print_water(report: WaterReport, console: Console) -> None:
+    """Print what was guessed when a model was put into water, as a table.
+
+    Args:
+        report: What `add_water` guessed.
+        console: Where to print.
+    """
+    table = table_of("body", "guessed", "value", "how")
+    for guess in report.guesses:
+        table.add_row(*map(Text, (guess.body, guess.quantity, guess.numbers, guess.how)))
+    console.print(table)
+    if report.kept:
+        console.print(Text(f"kept as they were: {', '.join(report.kept)}"))
+    if report.dry:
+        console.print(Text(f"dry, since they have no shapes: {', '.join(report.dry)}"))
+    for note in report.notes:
+        console.print(Text(f"note: {note}"))
 
 
 def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool = False) -> None:
@@ -113,13 +96,17 @@ def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool =
     model, names = scenario.model, start_names(scenario.models)
     _print_tree(model, console)
     summary = _summary(model)
+    warnings: list[str] = []
     for name in names:
         own = [i for i, body in enumerate(model.body_names) if len(names) == 1 or body.startswith(f"{name}.")]
         if len(names) > 1:
             summary.add_row(Text(name, "bold"))
-        _add_totals(summary, model, totals(model, scenario.start.q, own))
+        floats = hydrostatics(model, scenario.start.q, own)
+        _add_totals(summary, model, floats)
+        warnings += [text if len(names) == 1 else f"{name}: {text}" for text in floats.warnings]
     summary.add_row("", f"(in world axes, {model.world.axes}, at the start of the scenario)")
     _print_summary(summary, model, console)
+    _print_warnings(warnings, console)
     if sources:
         for start in scenario.models:
             _print_sources(start.model, console)
@@ -148,7 +135,7 @@ def _summary(model: Model) -> Table:
     return summary
 
 
-def _add_totals(summary: Table, model: Model, t: Totals) -> None:
+def _add_totals(summary: Table, model: Model, t: Hydrostatics) -> None:
     summary.add_row("mass", f"{t.mass:.6g} kg")
     summary.add_row("displaced water", f"{t.displaced_mass:.6g} kg at {model.world.water_density:g} kg/m³")
     sense = "sinks" if t.net_weight > 0 else "floats"
@@ -162,7 +149,7 @@ def _add_totals(summary: Table, model: Model, t: Totals) -> None:
     if t.displaced_mass:
         summary.add_row(
             "centre of buoyancy",
-            f"{_vector(t.cob)}, {float((t.com - t.cob) @ model.world.down):.3g} m above the centre of mass",
+            f"{_vector(t.cob)}, {abs(t.stability):.3g} m {'below' if t.stability < 0.0 else 'above'} the centre of mass",
         )
 
 
@@ -170,6 +157,12 @@ def _print_summary(summary: Table, model: Model, console: Console) -> None:
     if model.frames:
         summary.add_row("frames", Text(", ".join(model.frames)))
     console.print(summary, highlight=False)
+
+
+def _print_warnings(warnings: Iterable[str], console: Console) -> None:
+    """What a naval architect would say."""
+    for text in warnings:
+        console.print(Text.assemble(("warning: ", "yellow"), text))
 
 
 def _print_sources(model: Model, console: Console) -> None:

@@ -47,11 +47,14 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 def info(
     source: Annotated[str, typer.Argument(help="A library model or scenario, or the path of a model or scenario file.")],
     sources: Annotated[bool, typer.Option(help="List where the numbers come from.")] = False,
+    water: Annotated[
+        bool, typer.Option(help="Put water on the dry bodies of a model first, and list what was guessed.")
+    ] = False,
 ) -> None:
-    """Show a model: its tree, masses, what the water adds, totals; of a scenario, at its start, and its commands."""
+    """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
     from ._info import info as print_info
 
-    print_info(source, Console(), sources=sources)
+    print_info(source, Console(), sources=sources, water=water)
 
 
 @app.command()

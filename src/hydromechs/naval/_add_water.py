@@ -1,0 +1,194 @@
+"""Water on a dry robot: buoyancy, added mass and drag of each body from its shapes or meshes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import Fault, ModelError, words_of
+from hydromechs.model import Body, Hydro, Model, Origin
+from hydromechs.values import Array, nearest
+
+from ._added_mass import AddedMass, FromShapes
+from ._drag import drag_guess
+from ._parts import MeshPart, Part, part_of, union
+from ._report import Guess, WaterReport
+from ._solid import Solid, read_solid, solid_faults
+
+__all__ = ["Watered", "add_water"]
+
+GIVEN, MESH, SIMPLE = 0.02, 0.05, 0.1
+"""Likely error of a volume, over it: of a mesh that was given for it, of the model's mesh, of boxes and the like."""
+CENTRED = 0.02
+"""Likely error of a centre of buoyancy, over the size of the body; twice that for boxes and the like."""
+DENSITIES = (50.0, 20_000.0)
+"""Mean densities between which a body is believed [kg/m³]."""
+SHARED = 0.01
+"""Part of the volume that parts share from which it is noted."""
+
+
+class Watered(NamedTuple):
+    """A model in water, and what was guessed for it."""
+
+    model: Model
+    """The model; its `sources` name the guesses."""
+    report: WaterReport
+    """What was guessed, with uncertainties; prints as a table."""
+
+
+class _Geometry(NamedTuple):
+    """Parts of a body, and what they come from."""
+
+    parts: tuple[Part, ...]
+    source: str
+    error: float
+    """Likely error of the volume."""
+
+
+def add_water(
+    model: Model,
+    *,
+    bodies: Iterable[str] | None = None,
+    meshes: Mapping[str, str | Path | Solid] | None = None,
+    folder: str | Path = ".",
+    added_mass: AddedMass | None = None,
+) -> Watered:
+    """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
+
+    A body is as large as its shapes (collision geometry) say, or what it looks like if it has no shapes; meshes must be
+    closed, and count as solid. What parts of a body share counts once in its volume. Each number is in the report, with an
+    uncertainty.
+
+    Args:
+        model: The model.
+        bodies: Bodies that get new hydrodynamics, also those that have some. Unless given: all that move and have none.
+        meshes: Closed meshes in the body's frame for bodies by name, paths or `naval.Solid`, in place of their shapes.
+        folder: Where paths of meshes start; those of what a loaded model looks like start at its file.
+        added_mass: How added mass is found: `naval.FromShapes()` unless given, or `naval.FromPanels()`.
+
+    Returns:
+        The model with water, and the report.
+
+    Raises:
+        ModelError: Meshes that are open, inside out, or not there; each with its body and a remedy.
+        KeyError: A name that is no body.
+    """
+    given = dict(meshes or {})
+    chosen = [b.name for b, moves in zip(model.bodies, model.moves, strict=True) if moves and b.hydro is None]
+    chosen = chosen if bodies is None else list(bodies)
+    for what, names in (("bodies", chosen), ("meshes", given)):
+        for name in names:
+            if name not in model.body_names:
+                raise KeyError(f"{what}: no body {name!r} in {model.name}{nearest(name, model.body_names)}")
+    chosen += [name for name in given if name not in chosen and bodies is None]
+    geometries = _geometries(model, chosen, given, Path(folder))
+    way, density = added_mass or FromShapes(), model.world.water_density
+    guesses: list[Guess] = []
+    notes: list[str] = []
+    new = {}
+    for name, geometry in geometries.items():
+        body = model.bodies[model.body_index(name)]
+        new[name], found, words = _watered(body, geometry, way, density)
+        guesses += found
+        notes += words
+    watered = tuple(replace(b, hydro=new[b.name]) if b.name in new else b for b in model.bodies)
+    kept = tuple(b.name for b in model.bodies if b.hydro is not None and b.name not in new)
+    dry = tuple(
+        b.name
+        for b, moves in zip(model.bodies, model.moves, strict=True)
+        if moves and b.hydro is None and b.name not in new and b.inertia.mass > 0.0
+    )
+    sources = dict(model.sources) | {f"{g.body}: {g.quantity}": f"guessed, {g.numbers}: {g.how}" for g in guesses}
+    report = WaterReport(guesses=tuple(guesses), kept=kept, dry=dry, notes=tuple(notes))
+    return Watered(replace(model, bodies=watered, sources=tuple(sources.items())), report)
+
+
+def _geometries(model: Model, chosen: list[str], given: Mapping[str, str | Path | Solid], folder: Path) -> dict[str, _Geometry]:
+    """Parts of the chosen bodies that have some, by name; all faults of meshes in one error."""
+    out: dict[str, _Geometry] = {}
+    faults = []
+    for name in chosen:
+        i = model.body_index(name)
+        try:
+            geometry = _geometry(model.bodies[i], given.get(name), folder)
+        except (ValueError, FileNotFoundError) as error:
+            faults.append(Fault(("bodies", i, "shapes"), f"body {name!r}: {words_of(error)}"))
+            continue
+        if geometry.parts:
+            out[name] = geometry
+    if faults:
+        raise ModelError(model.name, faults)
+    return out
+
+
+def _geometry(body: Body, mesh: str | Path | Solid | None, folder: Path) -> _Geometry:
+    """Parts of one body: of the mesh that was given, else of its shapes, else of its looks."""
+    if mesh is not None:
+        solid = mesh if isinstance(mesh, Solid) else read_solid(folder / mesh)
+        if faults := solid_faults(solid):
+            raise ValueError("; ".join(faults))
+        return _Geometry((MeshPart(origin=Origin(), name=f"mesh {solid.name}", solid=solid),), solid.name, GIVEN)
+    for source, things in (("shapes", body.shapes), ("looks", body.visual)):
+        parts = tuple(part for part in (part_of(thing, folder) for thing in things) if part is not None)
+        if parts:
+            meshed = all(isinstance(part, MeshPart) for part in parts)
+            return _Geometry(parts, f"its {source}", MESH if meshed else SIMPLE)
+    return _Geometry((), "", 0.0)
+
+
+def _watered(body: Body, geometry: _Geometry, way: AddedMass, density: float) -> tuple[Hydro, list[Guess], list[str]]:
+    """Hydrodynamics of one body, with the guesses and the notes about it."""
+    parts = geometry.parts
+    whole, shared, error = union(parts)
+    mass, drag = way.of(parts, density), drag_guess(parts)
+    center = tuple(whole.center.tolist())
+    hydro = Hydro(volume=whole.volume, buoyancy_center=center, added_mass=mass.elements, drag=drag.elements)
+    names = ", ".join(_counted([part.name for part in parts]))
+    size = 2.0 * float(np.sqrt(5.0 * np.trace(whole.second) / whole.volume / 3.0))
+    apart = CENTRED * size * (1.0 if geometry.error < SIMPLE else 2.0)
+    diagonal = np.diag(mass.matrix)
+    volume_error = whole.volume * float(np.hypot(geometry.error, error))
+
+    def guess(quantity: str, value: Array | float, uncertainty: Array | float, unit: str, how: str) -> Guess:
+        numbers = np.atleast_1d(value)
+        errors = np.broadcast_to(uncertainty, numbers.shape)
+        return Guess(
+            body=body.name,
+            quantity=quantity,
+            value=tuple(numbers.tolist()),
+            uncertainty=tuple(errors.tolist()),
+            unit=unit,
+            how=how,
+        )
+
+    guesses = [
+        guess("volume", whole.volume, volume_error, "m³", f"{geometry.source}: {names}"),
+        guess("centre of buoyancy", whole.center, apart, "m", "centroid of the volume"),
+        guess("added mass", diagonal[:3], mass.spread[:3], "kg", mass.how),
+        guess("added inertia", diagonal[3:], mass.spread[3:], "kg·m²", mass.how),
+        guess("drag area", drag.areas, drag.uncertainty * drag.areas, "m²", drag.how),
+    ]
+    return hydro, guesses, _notes(body, whole.volume, shared)
+
+
+def _notes(body: Body, volume: float, shared: float) -> list[str]:
+    """What deserves a look in the geometry of one body."""
+    out = []
+    if shared > SHARED:
+        out.append(
+            f"body {body.name!r}: its parts share {shared:.0%} of its volume, which counts once; its added mass counts twice"
+        )
+    mean = body.inertia.mass / volume
+    if body.inertia.mass > 0.0 and not DENSITIES[0] < mean < DENSITIES[1]:
+        slip = "are its shapes in millimetres?" if mean < DENSITIES[0] else "are its shapes too small?"
+        out.append(f"body {body.name!r}: {body.inertia.mass:.4g} kg in {volume:.4g} m³ are {mean:.3g} kg/m³; {slip}")
+    return out
+
+
+def _counted(names: list[str]) -> list[str]:
+    """Names once each, with how many there are."""
+    return [f"{names.count(n)} {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]

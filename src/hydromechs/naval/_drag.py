@@ -1,0 +1,125 @@
+"""Drag of a body from the areas that its parts show to the flow.
+
+Coefficients of boxes, cylinders and spheres at the Reynolds numbers of vehicles (10⁴ to 10⁵) are those of DNV-RP-C205
+App. E. A mesh is a box of its extents whose faces have the drag area of its silhouettes, with a coefficient that grows from
+0 for a needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette of the square of the angle
+between normal and flow (0.55 of a sphere, 0.73 of a cylinder across, 1.1 of a box), and friction on the wetted area.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.hydro import drag_wrench
+from hydromechs.model import Origin, drag
+from hydromechs.values import Array
+
+from ._parts import BoxPart, CapsulePart, CylinderPart, EllipsoidPart, Part
+from ._solid import Solid, silhouette
+
+__all__ = ["DragGuess", "drag_guess", "mesh_drag"]
+
+FLAT, FRICTION = 1.1, 0.005
+"""Coefficient of a flat face, and of friction on wetted area [-]."""
+ROUND = 0.5
+"""Coefficient of a sphere below its critical Reynolds number [-]."""
+CAPPED = 0.2
+"""Coefficient of the pressure on a cylinder with round ends along the flow [-]."""
+LONG_CYLINDER = 1.2
+"""Coefficient of the side of an endless cylinder below its critical Reynolds number [-]."""
+SHORT = ((2.0, 5.0, 10.0, 20.0, 40.0, 100.0), (0.58, 0.62, 0.68, 0.74, 0.82, 0.98))
+"""Length over diameter of a cylinder across the flow, and the part of the endless one's coefficient that it has."""
+END = ((0.0, 1.0, 2.0, 4.0, 7.0), (1.12, 0.91, 0.85, 0.87, 0.99))
+"""Length over diameter of a cylinder along the flow, and its coefficient."""
+PLATE = ((1.0, 5.0, 10.0, 20.0), (1.16, 1.20, 1.50, 1.70))
+"""Sides of a rectangular plate, long over short, and its coefficient; 1.90 if endless."""
+DEPTH = ((0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (1.0, 0.99, 0.84, 0.75, 0.78, 0.80, 0.82))
+"""Depth of a box along the flow over √area, and its coefficient over that of the plate of its face (square rods)."""
+ERROR, ALONE = 0.5, 0.3
+"""Likely error of the drag of a mesh or of several parts, which shelter each other, and of one simple shape."""
+
+
+class DragGuess(NamedTuple):
+    """Drag of a body, and how sure it is."""
+
+    elements: tuple[Any, ...]
+    """Elements of `hydromechs.drag`."""
+    areas: Array
+    """Coefficient times area along x, y, z of the body [m²], shape (3,)."""
+    uncertainty: float
+    """Likely error, 0 to 1."""
+    how: str
+    """How it was found, in words."""
+
+
+def drag_guess(parts: Sequence[Part]) -> DragGuess:
+    """Drag of parts that are one body; quadratic only.
+
+    Args:
+        parts: The parts.
+    """
+    elements = tuple(_of_part(part) for part in parts)
+    areas = sum((_areas(element) for element in elements), np.zeros(3))
+    simple = len(parts) == 1 and isinstance(parts[0], BoxPart | CylinderPart | EllipsoidPart)
+    names = ", ".join(dict.fromkeys(part.name for part in parts))
+    how = f"coefficients of DNV-RP-C205 on projected areas: {names}" if simple else f"projected areas: {names}"
+    return DragGuess(elements, areas, ALONE if simple else ERROR, how)
+
+
+def mesh_drag(solid: Solid, origin: Origin) -> drag.Box:
+    """The drag of a mesh as that of a box of its extents.
+
+    Args:
+        solid: The mesh, in its own frame.
+        origin: Where that frame is on the body.
+    """
+    low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
+    size, middle = high - low, 0.5 * (low + high)
+    vectors = solid.area_vectors
+    area = np.linalg.norm(vectors, axis=1)
+    some = area > 0.0
+    faces = np.prod(size) / size
+
+    def coefficient(k: int) -> float:
+        across = np.abs(vectors[some, k])
+        blunt = float((across**3 / area[some] ** 2).sum() / across.sum())
+        return (FLAT * blunt * silhouette(solid, k) + FRICTION * float(area.sum())) / float(faces[k])
+
+    center = tuple((np.array(origin.xyz) + origin.R @ middle).tolist())
+    coefficients = coefficient(0), coefficient(1), coefficient(2)
+    return drag.Box(size=tuple(size.tolist()), coefficients=coefficients, origin=Origin(center, origin.rpy))
+
+
+def _of_part(part: Part) -> Any:
+    match part:
+        case EllipsoidPart(axes=(a, b, c)) if a == b == c:
+            return drag.Sphere(radius=a, coefficient=ROUND, center=part.origin.xyz)
+        case BoxPart(size=size):
+            x, y, z = (_box_coefficient(size, k) for k in range(3))
+            return drag.Box(size=size, coefficients=(x, y, z), origin=part.origin)
+        case CapsulePart(radius=r, length=l):
+            return _cylinder(part, r, l + 2.0 * r, CAPPED + FRICTION * 2.0 * (l + 2.0 * r) / r)
+        case CylinderPart(radius=r, length=l):
+            return _cylinder(part, r, l, float(np.interp(0.5 * l / r, *END)))
+    return mesh_drag(part.surface_local, part.origin)
+
+
+def _cylinder(part: Part, radius: float, length: float, end: float) -> drag.Cylinder:
+    along, p = 0.5 * length * part.origin.R[:, 2], np.array(part.origin.xyz)
+    side = LONG_CYLINDER * float(np.interp(0.5 * length / radius, *SHORT))
+    start, stop = tuple((p - along).tolist()), tuple((p + along).tolist())
+    return drag.Cylinder(start=start, end=stop, radius=radius, coefficient=side, end_coefficient=end)
+
+
+def _box_coefficient(size: Sequence[float], k: int) -> float:
+    short, long = sorted((size[(k + 1) % 3], size[(k + 2) % 3]))
+    depth = size[k] / np.sqrt(short * long)
+    return float(np.interp(long / short, *PLATE) * np.interp(depth, *DEPTH))
+
+
+def _areas(element: Any) -> Array:
+    """Coefficient times area along x, y, z of the body [m²], shape (3,): twice the force over ρ v²."""
+    return np.array([-2.0 * float(drag_wrench(element, np.eye(6)[k], 1.0)[k]) for k in range(3)])

@@ -1,0 +1,154 @@
+"""How a mechanism floats: masses, centres, the attitude at rest, and what a naval architect would say to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hydromechs import dynamics, hydro
+from hydromechs.model import Model, joints
+from hydromechs.values import Array
+
+__all__ = ["Hydrostatics", "down_in_body", "hydrostatics"]
+
+OUT_OF_BALANCE = 0.03
+"""Net weight over weight from which a vehicle is called heavy or light."""
+STANDS = 0.2
+"""Net weight over weight from which it is taken to stand on the bed, where the other warnings mean nothing."""
+TENDER = 0.005
+"""Height of the centre of buoyancy above that of mass, over the cube root of the volume, below which little rights it."""
+OUT_OF_TRIM = math.radians(2.0)
+"""Angle from the attitude at the start from which a vehicle is called out of trim [rad]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hydrostatics:
+    """Sums over bodies at a configuration, in world axes; all joints but that of the vehicle held."""
+
+    mass: float
+    """Mass [kg]."""
+    displaced_mass: float
+    """Mass of the displaced water [kg]."""
+    com: Array
+    """Centre of mass [m], shape (3,); NaN without mass."""
+    cob: Array
+    """Centre of buoyancy [m], shape (3,); NaN without volume."""
+    net_weight: float
+    """Weight in water, positive down [N]."""
+    stability: float
+    """Height of the centre of buoyancy above the centre of mass, negative if it is below [m]; NaN without volume."""
+    rest: tuple[float, float]
+    """Roll and pitch of the vehicle at rest, with both centres on one vertical [rad]; NaN where nothing turns it there."""
+    tilt: float
+    """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
+    warnings: tuple[str, ...]
+    """What deserves a look: heavy, light, unstable, tender, out of trim. Empty for what is not free to float."""
+
+
+def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] | None = None) -> Hydrostatics:
+    """Weight, buoyancy, stability and trim of a model.
+
+    Args:
+        model: The model.
+        q: Configuration, shape (nq,); the initial one unless given.
+        bodies: Numbers of the bodies to sum over, the vehicle first; all unless given.
+    """
+    q = model.initial().q if q is None else q
+    chosen = list(range(model.nb) if bodies is None else bodies)
+    kin = dynamics.kinematics(model, q, np.zeros(model.nv))
+    mass = displaced = 0.0
+    moment, buoyancy_moment = np.zeros(3), np.zeros(3)
+    for i in chosen:
+        body, R, p = model.bodies[i], kin.R_WB[i], kin.p_WB[i]
+        mass += body.inertia.mass
+        moment += body.inertia.mass * (p + R @ np.array(body.inertia.com))
+        m_f, h_f = hydro.displaced_mass(body, model.world.water_density)
+        displaced += m_f
+        buoyancy_moment += m_f * p + R @ h_f
+    with np.errstate(invalid="ignore", divide="ignore"):
+        com, cob = moment / np.float64(mass), buoyancy_moment / np.float64(displaced)
+    arm = com - cob
+    root = chosen[0] if chosen else 0
+    rest = _rest(model, kin.R_WB[root].T @ arm)
+    down = float(arm @ model.world.down)
+    across = float(np.linalg.norm(arm - down * model.world.down))
+    apart = math.hypot(down, across)
+    found = Hydrostatics(
+        mass=mass,
+        displaced_mass=displaced,
+        com=com,
+        cob=cob,
+        net_weight=(mass - displaced) * model.world.gravity,
+        stability=down,
+        rest=rest if apart > 0.0 else (math.nan, math.nan),
+        tilt=math.atan2(across, down) if apart > 0.0 else math.nan,
+        warnings=(),
+    )
+    floats = [i for i in chosen if model.parent[i] < 0]
+    if len(floats) != 1 or not isinstance(model.bodies[floats[0]].joint, joints.Free) or not (displaced and mass):
+        return found
+    return _with_warnings(found, model)
+
+
+def down_in_body(model: Model, roll: float, pitch: float) -> Array:
+    """The unit vector down in the axes of a body with a roll and a pitch [rad], shape (3,).
+
+    Args:
+        model: The model, whose world has z down (NED) or up (ENU).
+        roll: Roll [rad].
+        pitch: Pitch [rad].
+    """
+    sign = float(model.world.down[2])
+    return sign * np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
+
+
+def _rest(model: Model, arm_B: Array) -> tuple[float, float]:
+    """Roll and pitch at which the arm from the centre of buoyancy to that of mass, in axes of the body, points down."""
+    x, y, z = arm_B * float(model.world.down[2])
+    return math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
+
+
+def _with_warnings(h: Hydrostatics, model: Model) -> Hydrostatics:
+    """The same with its warnings."""
+    out = []
+    ratio = (h.mass - h.displaced_mass) / h.mass
+    litres = f"{abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3:.3g} L"
+    force = f"{_three(abs(h.net_weight))} N, {abs(ratio):.0%} of its weight"
+    if ratio > STANDS:
+        words = f"heavy: it sinks with {force}, as what stands on the bed does; to float it needs {litres} more volume"
+        return replace(h, warnings=(words, *_dry(model)))
+    if ratio > OUT_OF_BALANCE:
+        out.append(f"heavy: it sinks with {force}; it needs {litres} more volume")
+    elif ratio < -OUT_OF_BALANCE:
+        out.append(f"light: it rises with {force}; it needs {litres} less volume, or ballast")
+    size = (h.displaced_mass / model.world.water_density) ** (1.0 / 3.0)
+    arm = float(np.linalg.norm(h.com - h.cob))
+    if arm < TENDER * size:
+        out.append(
+            f"hardly stable: centre of buoyancy and centre of mass are {1e3 * arm:.2g} mm apart, so little rights it; move "
+            "floats up or weights down"
+        )
+    elif h.stability < 0.0:
+        out.append(f"unstable: the centre of buoyancy is {-1e3 * h.stability:.3g} mm below the centre of mass; it turns over")
+    elif h.tilt > OUT_OF_TRIM:
+        roll, pitch = (math.degrees(a) + 0.0 for a in h.rest)
+        out.append(
+            f"out of trim by {math.degrees(h.tilt):.1f}°: it comes to rest with a roll of {roll:.1f}° and a pitch of "
+            f"{pitch:.1f}°; hm.ballast finds what levels it"
+        )
+    return replace(h, warnings=(*out, *_dry(model)))
+
+
+def _dry(model: Model) -> list[str]:
+    """A warning about bodies that move in no water."""
+    moving = zip(model.bodies, model.moves, strict=True)
+    dry = [body.name for body, moves in moving if moves and body.hydro is None and body.inertia.mass > 0.0]
+    return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it"] if dry else []
+
+
+def _three(x: float) -> str:
+    """A number with three digits and no exponent where it is large."""
+    return f"{x:.0f}" if x >= 100.0 else f"{x:.3g}"

@@ -1,0 +1,198 @@
+"""Added mass of closed meshes by boundary elements: Capytaine, in a fluid without a surface or a bed.
+
+The potential of each of the six rigid motions has the normal velocity of that motion on the body and vanishes far away; the
+added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface it does not depend on frequency and is what a
+body far below the surface has, the same as at infinite frequency.
+
+Solved twice, on panels and on their quarters: the error of constant panels falls with their size to a power of 1 (edges) to 2
+(smooth bodies), so the two are extrapolated with 1.5, and what that changes is the uncertainty. A mesh that has too many
+triangles for that is solved once. The matrix must come out symmetric: what is missing of that shows panels that are too
+large for thin parts, and is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import shift_inertia
+from hydromechs.values import Array
+
+from ._solid import Solid, integrals
+
+__all__ = ["PanelMass", "import_extra", "panel_added_mass", "panels"]
+
+ORDER = 1.5
+"""Power of the panels' size with which the error is taken to fall."""
+CROOKED = 0.1
+"""Lack of symmetry from which a solution is refused, over the largest entry of a block."""
+ONCE = 0.03
+"""Likely error of a mesh that was solved once, as that."""
+LOST = 0.05
+"""Part of the volume that a simpler mesh may lose."""
+OUT_OF_ROUND = 0.05
+"""Added inertia over added mass · volume^(2/3) below which a body is taken as round."""
+MOTIONS = ("Surge", "Sway", "Heave", "Roll", "Pitch", "Yaw")
+"""Capytaine's names of the six motions."""
+
+
+class PanelMass(NamedTuple):
+    """Added mass from panels."""
+
+    matrix: Array
+    """Added mass about the origin of the mesh, linear first, in a fluid of density 1 [m³, m⁴, m⁵], shape (6, 6), symmetric."""
+    uncertainty: float
+    """Likely error, over the largest entry of its block."""
+    number: int
+    """Panels of the finer mesh."""
+
+
+def panel_added_mass(solid: Solid, count: int) -> PanelMass:
+    """Added mass of a closed mesh far from all boundaries, about the origin of its frame.
+
+    Args:
+        solid: The mesh.
+        count: Most panels of the finer of two meshes; the time grows with its square to cube, 2,500 take some seconds.
+
+    Raises:
+        ModuleNotFoundError: Capytaine is not installed.
+        ValueError: There are too few panels for the mesh.
+    """
+    cpt = import_extra("capytaine")
+    solid = _simple(solid, count)
+    whole = integrals(solid)
+    near = solid.moved(np.eye(3), -whole.center)  # about the centroid, where moments do not cancel
+    nested = len(solid.faces) <= count // 4
+    coarse = panels(near, count // 4) if nested else np.zeros((0, 3, 3))
+    fine = _quartered(coarse) if nested else panels(near, count)
+    matrix = _solved(cpt, fine)
+    skew = _size(matrix - matrix.T, matrix, whole.volume)
+    if not skew < CROOKED:
+        raise ValueError(
+            f"{solid.name}: {len(fine)} panels are too few for its thin parts (the added mass is off from symmetric by "
+            f"{skew:.0%}); give FromPanels a larger count, or leave thin parts out of the mesh"
+        )
+    uncertainty = max(ONCE, skew)
+    if nested:
+        before = _solved(cpt, coarse)
+        change = (matrix - before) / (2.0**ORDER - 1.0)
+        if _size(before - before.T, before, whole.volume) < CROOKED:
+            matrix = matrix + change
+            uncertainty = max(skew, _size(change, matrix, whole.volume))
+    return PanelMass(_about(0.5 * (matrix + matrix.T), whole.center), uncertainty, len(fine))
+
+
+def _size(change: Array, matrix: Array, volume: float) -> float:
+    """The largest entry of a change, over the largest of the matrix in the block of its row and of its column."""
+    d = np.abs(np.diag(matrix))
+    linear = d[:3].max()
+    # a round body turns without added inertia: errors are then compared with that of a body out of round
+    angular = max(d[3:].max(), OUT_OF_ROUND * linear * volume ** (2.0 / 3.0))
+    size = np.sqrt(np.repeat([linear, angular], 3))
+    return float(np.abs(change / np.outer(size, size)).max())
+
+
+def _simple(solid: Solid, count: int) -> Solid:
+    """A mesh of few enough triangles: the given one, or one with fewer and the same volume and centroid."""
+    if len(solid.faces) <= 0.8 * count:
+        return solid
+    vertices, faces = import_extra("fast_simplification").simplify(
+        solid.vertices.astype(np.float32), solid.faces.astype(np.int32), target_count=count // 6, agg=5.0
+    )
+    simple = Solid(np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int), solid.name)
+    whole, own = integrals(solid), integrals(simple)
+    if not abs(own.volume - whole.volume) < LOST * whole.volume or len(simple.faces) > 0.8 * count:
+        raise ValueError(
+            f"{solid.name} has {len(solid.faces)} triangles, and loses its form with {len(simple.faces)}, which {count} panels "
+            f"allow; give FromPanels a larger count, or a simpler mesh in `meshes`"
+        )
+    growth = (whole.volume / own.volume) ** (1.0 / 3.0)
+    return Solid(whole.center + (simple.vertices - own.center) * growth, simple.faces, solid.name)
+
+
+def panels(solid: Solid, count: int) -> Array:
+    """Triangles of even size that cover a mesh: large ones halved across their longest edge; they need not meet at corners.
+
+    Args:
+        solid: The mesh.
+        count: Most panels, unless the mesh has more triangles already.
+
+    Returns:
+        Corners of each panel [m], shape (n, 3, 3).
+    """
+    longest = np.sqrt(2.0 * np.linalg.norm(solid.area_vectors, axis=1).sum() / count)
+    out = _halved(solid.corners, longest)
+    while len(out) > max(count, len(solid.faces)):
+        longest *= 1.15
+        out = _halved(solid.corners, longest)
+    return out
+
+
+def _halved(corners: Array, longest: float) -> Array:
+    """Triangles halved until no edge is longer than `longest` [m]."""
+    done = []
+    while len(corners):
+        edges = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
+        at = edges.argmax(axis=1)
+        good = edges.max(axis=1) <= longest
+        done.append(corners[good])
+        corners, at = corners[~good], at[~good]
+        row = np.arange(len(corners))
+        a, b, c = corners[row, at], corners[row, (at + 1) % 3], corners[row, (at + 2) % 3]
+        middle = 0.5 * (a + b)
+        corners = np.concatenate([np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)])
+    return np.concatenate(done)
+
+
+def _quartered(corners: Array) -> Array:
+    """Each triangle as four."""
+    a, b, c = np.moveaxis(corners, 1, 0)
+    ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
+    return np.concatenate([np.stack(t, axis=1) for t in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
+
+
+def _solved(cpt: ModuleType, corners: Array) -> Array:
+    """Added mass about the origin from one set of panels, density 1, shape (6, 6), as it comes."""
+    mesh = cpt.Mesh(
+        vertices=corners.reshape(-1, 3),
+        faces=np.arange(3 * len(corners)).reshape(-1, 3).tolist(),
+        auto_clean=False,
+        auto_check=False,
+    )
+    body = cpt.FloatingBody(mesh=mesh, dofs=cpt.rigid_body_dofs(rotation_center=(0.0, 0.0, 0.0)))
+    logger, level = logging.getLogger("capytaine"), logging.getLogger("capytaine").level
+    logger.setLevel(logging.ERROR)
+    try:
+        # a table of waves is not needed: with a small one the solver starts at once
+        green = cpt.Delhommeau(tabulation_nr=2, tabulation_nz=2, tabulation_cache_dir=None)
+        solver = cpt.BEMSolver(method="direct", green_function=green)
+        problems = [
+            cpt.RadiationProblem(body=body, radiating_dof=dof, free_surface=np.inf, wavelength=1.0, rho=1.0) for dof in MOTIONS
+        ]
+        results = solver.solve_all(problems, progress_bar=False)
+    finally:
+        logger.setLevel(level)
+    return np.array([[result.added_masses[dof] for dof in MOTIONS] for result in results])
+
+
+def _about(matrix: Array, p: Array) -> Array:
+    """The matrix about the origin of one that is given about the point p [m]."""
+    return np.asarray(shift_inertia(matrix, p), dtype=float)
+
+
+def import_extra(name: str) -> ModuleType:
+    """A package of the extra `mesh`, or an error that says how to get it.
+
+    Args:
+        name: Its name in Python.
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        package = name.replace("_", "-")
+        raise ModuleNotFoundError(f"added mass by boundary elements needs {package}: pip install 'hydromechs[mesh]'") from None

@@ -1,0 +1,267 @@
+"""Water on a dry robot: what add_water guesses against closed forms, and that the model it makes obeys the laws of motion."""
+
+from dataclasses import replace
+from math import pi
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import Origin, naval, shapes, visual
+from hydromechs.model import added_mass_matrix
+from hydromechs.spatial import Path, Turn, matrix_from_rpy
+
+RHO = 1025.0
+INERTIA = hm.Inertia(mass=20.0, com=(0.0, 0.01, 0.02), tensor=(0.5, 0.6, 0.7, 0.0, 0.0, 0.0))
+POSE = Origin((0.3, -0.2, 0.5), (0.4, -0.9, 1.3))
+
+
+def body(*parts, name="hull", **fields):
+    return hm.Body(name=name, inertia=INERTIA, shapes=parts, **fields)
+
+
+def watered(*parts, **options):
+    return hm.add_water(hm.Model(bodies=[body(*parts)]), **options)
+
+
+def added(model, index=0):
+    return sum(added_mass_matrix(e, RHO) for e in model.bodies[index].hydro.added_mass)
+
+
+def test_a_sphere_is_exact():
+    model, report = watered(shapes.Sphere(radius=0.2, origin=Origin((0.1, 0.2, 0.3))))
+    hydro = model.bodies[0].hydro
+    volume = 4 / 3 * pi * 0.2**3
+    assert hydro.volume == pytest.approx(volume, rel=1e-14)
+    assert hydro.buoyancy_center == (0.1, 0.2, 0.3)
+    np.testing.assert_allclose(np.diag(added(model))[:3], RHO * volume / 2, rtol=1e-12)
+    drag = next(g for g in report.guesses if g.quantity == "drag area")
+    np.testing.assert_allclose(drag.value, 0.5 * pi * 0.2**2, rtol=1e-12)
+
+
+# DNV-RP-C205 App. D, a right circular cylinder across its axis, over ρV
+@pytest.mark.parametrize(("ratio", "published"), [(1.2, 0.62), (2.5, 0.78), (5.0, 0.90), (9.0, 0.96)])
+def test_cylinders_have_the_published_added_mass(ratio, published):
+    model, _ = watered(shapes.Cylinder(radius=0.1, length=0.2 * ratio))
+    assert added(model)[0, 0] == pytest.approx(published * RHO * pi * 0.1**2 * 0.2 * ratio, rel=0.035)  # table to two digits
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # 8 m³ of 20 kg
+def test_a_cube_and_long_boxes_have_the_added_mass_of_panels():
+    """The cube's 0.638 ρa³ is explained in tests/crosscode/test_panels.py; DNV-RP-C205 App. D has the endless section."""
+    cube, _ = watered(shapes.Box(size=(1.0, 1.0, 1.0)))
+    np.testing.assert_allclose(np.diag(added(cube))[:3], 0.638 * RHO, rtol=0.01)
+    long, _ = watered(shapes.Box(size=(1.0, 1.0, 8.0)))
+    assert added(long)[0, 0] == pytest.approx(1.51 * pi / 4 * 8.0 * RHO, rel=0.10)  # endless section, its ends take a part
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # 20 kg without a volume
+@pytest.mark.parametrize(
+    ("ratio", "published", "tolerance"), [(1.0, 0.579, 0.01), (2.0, 0.757, 0.01), (5.0, 0.897, 0.05), (20.0, 0.97, 0.15)]
+)
+def test_thin_boxes_are_plates(ratio, published, tolerance):
+    """Rectangular plates of DNV-RP-C205 App. D, over ρπ/4 a²b; longer ones keep the ratio of one of 4, 15 % are promised."""
+    model, report = watered(shapes.Box(size=(0.5, 0.5 / ratio, 1e-4)))
+    assert added(model)[2, 2] == pytest.approx(published * RHO * pi / 4 * (0.5 / ratio) ** 2 * 0.5, rel=tolerance)
+    mass = report.guesses[2]
+    assert mass.uncertainty[2] > 0.15 * mass.value[2]
+
+
+def test_tables_do_not_care_for_the_order_of_sides():
+    a, b = (np.diag(added(watered(shapes.Box(size=size))[0])) for size in ((0.7, 0.3, 0.1), (0.1, 0.7, 0.3)))
+    np.testing.assert_allclose(a, b[[1, 2, 0, 4, 5, 3]], rtol=1e-12)
+
+
+def pose_of_the_shape_moves_the_matrix(part):
+    """The 6×6 of a shape at a pose is that of the shape at the origin, moved by the pose."""
+    at_origin, moved = (added(watered(replace(part, origin=o))[0]) for o in (Origin(), POSE))
+    np.testing.assert_allclose(
+        moved, Path((Turn(POSE.R, np.array(POSE.xyz)),)).inertia_back(at_origin), atol=1e-9 * moved.max()
+    )
+
+
+@pytest.mark.parametrize(
+    "part",
+    [shapes.Box(size=(0.5, 0.3, 0.1)), shapes.Cylinder(radius=0.1, length=0.5), shapes.Capsule(radius=0.1, length=0.5)],
+    ids=lambda part: part.kind,
+)
+def test_tilted_shapes(part):
+    pose_of_the_shape_moves_the_matrix(part)
+
+
+def test_a_mesh_is_the_ellipsoid_of_its_moments():
+    """A fine ellipsoid as a mesh, tilted and away: Lamb's values of the ellipsoid, to the mesh's own roundness."""
+    part = naval.EllipsoidPart(origin=POSE, name="", axes=(0.5, 0.3, 0.2))
+    model, report = hm.add_water(hm.Model(bodies=[body()]), meshes={"hull": part.surface})
+    exact = added_mass_matrix(hm.added_mass.Ellipsoid(axes=(0.5, 0.3, 0.2), origin=POSE), RHO)
+    np.testing.assert_allclose(added(model), exact, atol=0.02 * exact.max())
+    assert model.bodies[0].hydro.volume == pytest.approx(part.whole.volume, rel=1e-12)
+    np.testing.assert_allclose(model.bodies[0].hydro.buoyancy_center, POSE.xyz, atol=1e-12)
+    blunt = next(g for g in report.guesses if g.quantity == "drag area")
+    assert all(0.1 * 0.3 * 0.2 * pi < a < 1.2 * 0.5 * 0.3 * pi for a in blunt.value)
+
+
+def two_bodies():
+    """A hull of boxes and cylinders with an arm on a tilted joint, all offset."""
+    arm = hm.Body(
+        name="arm",
+        parent="hull",
+        joint=hm.joints.Revolute(axis=(0, 1, 0), placement=Origin((0.3, 0.1, 0.1), (0.2, 0.1, 0.4))),
+        inertia=hm.Inertia(mass=2.0, com=(0.2, 0, 0), tensor=(0.01, 0.03, 0.03, 0, 0, 0)),
+        shapes=(shapes.Cylinder(radius=0.04, length=0.4, origin=Origin((0.2, 0, 0), (0, pi / 2, 0))),),
+    )
+    hull = body(
+        shapes.Box(size=(0.6, 0.4, 0.1), origin=Origin((0.0, 0.0, -0.1))),
+        shapes.Cylinder(radius=0.07, length=0.5, origin=Origin((0.02, 0.0, 0.05), (0.1, 1.5, 0.0))),
+    )
+    return hm.Model(name="two", bodies=[hull, arm])
+
+
+def test_forces_of_added_mass_do_no_work_and_energy_balances():
+    """Without drag the energy of bodies and water stays, F·ν = 0; with it the energy falls. Tilted, offset, at a random motion."""
+    model, _ = hm.add_water(two_bodies())
+    rng = np.random.default_rng(2)
+    q = model.initial().q.copy()
+    q[3:7] = [0.5, 0.5, -0.5, 0.5]
+    q[7] = 0.6
+    v = rng.normal(size=model.nv)
+    bare = replace(model, bodies=tuple(replace(b, hydro=replace(b.hydro, drag=())) for b in model.bodies))
+    for m, lost in ((bare, False), (model, True)):
+        vdot = hm.forward_dynamics(m, q, v, np.zeros(m.nv))
+        h = 1e-5
+        # central differences along the motion, second order: 1e-10 of the energy
+        energies = [hm.energy(m, hm.integrate(m, q, v + 0.5 * s * h * vdot, s * h), v + s * h * vdot) for s in (-1, 1)]
+        rate = (energies[1].total - energies[0].total) / (2 * h)
+        scale = energies[0].kinetic_body + energies[0].kinetic_fluid
+        assert rate < -0.1 * scale if lost else abs(rate) < 1e-8 * scale
+
+
+def test_the_energy_audit_of_a_run_closes():
+    """What the audit leaves shrinks with the fourth power of the step, as the method does: 16 with half the step."""
+    model, _ = watered(shapes.Box(size=(0.5, 0.3, 0.1), origin=Origin((0.05, 0.0, -0.03), (0.1, 0.2, 0.3))))
+    start = hm.State(q=model.initial().q, v=np.array([0.5, 0.3, -0.2, 0.4, -0.3, 0.6]))
+    left = []
+    for step in (0.04, 0.02):
+        sim = hm.Simulation(model, step=step, record=0.2)
+        sim.reset(start)
+        left.append(np.abs(sim.run(2.0).recording.energy_residual.values).max())
+    assert 8.0 < left[0] / left[1] < 32.0
+
+
+def test_what_is_there_is_kept_unless_asked():
+    own = hm.Hydro(volume=0.5)
+    dry = hm.Model(bodies=[body(shapes.Sphere(radius=0.2), hydro=own)])
+    kept = hm.add_water(dry)
+    assert kept.model.bodies[0].hydro == own
+    assert kept.report.kept == ("hull",) and not kept.report.guesses
+    asked = hm.add_water(dry, bodies=["hull"])
+    assert asked.model.bodies[0].hydro.volume == pytest.approx(4 / 3 * pi * 0.2**3)
+
+
+def test_looks_stand_in_for_shapes_and_bodies_without_either_stay_dry():
+    looks = hm.Body(
+        name="seen", inertia=INERTIA, visual=(visual.Ellipsoid(axes=(0.3, 0.2, 0.1)), visual.Thruster(radius=0.1, length=0.1))
+    )
+    nothing = hm.Body(name="bare", inertia=INERTIA)
+    model, report = hm.add_water(hm.Model(bodies=[looks, nothing]))
+    assert model.bodies[0].hydro.volume == pytest.approx(4 / 3 * pi * 0.3 * 0.2 * 0.1)
+    assert report.dry == ("bare",)
+    assert "its looks" in report.guesses[0].how
+
+
+def test_every_guess_is_listed_and_kept_in_the_file(tmp_path):
+    model, report = hm.add_water(two_bodies())
+    quantities = {"volume", "centre of buoyancy", "added mass", "added inertia", "drag area"}
+    assert {(g.body, g.quantity) for g in report.guesses} == {(b, x) for b in ("hull", "arm") for x in quantities}
+    assert all(u > 0 for g in report.guesses for u in g.uncertainty)
+    assert len(str(report).splitlines()) >= 11
+    hm.save(model, tmp_path / "wet.yaml")
+    loaded = hm.load(tmp_path / "wet.yaml")
+    assert loaded.bodies[0].hydro == model.bodies[0].hydro
+    assert dict(loaded.sources)["arm: volume"].startswith("guessed, 0.00201")
+
+
+def test_bad_meshes_and_names_are_refused_together(tmp_path):
+    (tmp_path / "open.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\n")
+    mesh = shapes.Mesh(file="open.obj")
+    dry = hm.Model(bodies=[body(mesh), body(replace(mesh, file="none.obj"), name="other")])
+    with pytest.raises(hm.ModelError) as caught:
+        hm.add_water(dry, folder=tmp_path)
+    first, second = caught.value.problems
+    assert "'hull': open.obj is open: 3 edges" in first and "convex_hull" in first
+    assert "'other': there is no mesh" in second
+    wet, _ = hm.add_water(dry, bodies=["hull"], meshes={"hull": naval.convex_hull(tmp_path / "open.obj")})
+    assert wet.bodies[0].hydro.volume == pytest.approx(1 / 6)
+    with pytest.raises(KeyError, match="no body 'hul'"):
+        hm.add_water(dry, bodies=["hul"])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_millimetres_are_noted():
+    _, report = watered(shapes.Box(size=(450.0, 300.0, 250.0)))
+    assert "millimetres" in report.notes[0]
+
+
+def test_ballast_holds_the_wanted_attitude():
+    """With the ballast on, the vehicle at the wanted attitude has no acceleration at all, arm and all, joints held."""
+    dry = two_bodies()
+    arm = replace(dry.bodies[1], joint=hm.joints.Fixed(placement=Origin((0.3, 0.1, 0.1), (0.2, 0.1, 0.4))))
+    model, _ = hm.add_water(replace(dry, bodies=(dry.bodies[0], arm)))
+    roll, pitch = 0.2, -0.3
+    found = hm.ballast(model, roll=roll, pitch=pitch, stability=0.05)
+    assert {piece.kind for piece in found.pieces} <= {"weight", "float"}
+    R = matrix_from_rpy((roll, pitch, 0.8))
+    q = model.initial().q.copy()
+    q[3:7] = [*_quaternion(R)]
+    np.testing.assert_allclose(hm.forward_dynamics(found.model, q, np.zeros(6), np.zeros(6)), 0.0, atol=1e-9)
+    np.testing.assert_allclose(found.after.rest, (roll, pitch), atol=1e-9)
+    assert np.linalg.norm(found.after.com - found.after.cob) >= 0.05 - 1e-9
+    assert abs(found.after.net_weight) < 1e-6
+    lifted = hm.ballast(model, buoyancy=5.0)
+    assert lifted.after.net_weight == pytest.approx(-5.0, rel=1e-6)
+    assert lifted.after.tilt < 1e-6
+    again = hm.ballast(lifted.model, buoyancy=5.0)
+    assert sum(piece.mass for piece in again.pieces) < 1e-5
+
+
+def _quaternion(R):
+    from hydromechs.spatial import quaternion_from_matrix
+
+    return quaternion_from_matrix(R)
+
+
+def test_ballast_in_a_world_with_z_up():
+    up = hm.World(axes="ENU")
+    hull = body(shapes.Box(size=(0.5, 0.4, 0.2)))
+    model, _ = hm.add_water(hm.Model(bodies=[hull], world=up))
+    found = hm.ballast(model, pitch=0.1, stability=0.02)
+    np.testing.assert_allclose(found.after.rest, (0.0, 0.1), atol=1e-9)
+
+
+def test_what_cannot_be_ballasted_is_refused():
+    with pytest.raises(ValueError, match="hm.add_water"):
+        hm.ballast(hm.Model(bodies=[body(shapes.Sphere(radius=0.2))]))
+    model, _ = watered(shapes.Sphere(radius=0.2))
+    with pytest.raises(ValueError, match="larger `box`"):
+        hm.ballast(model, box=((0, 0, 0), (0, 0, 0)))
+    with pytest.raises(ValueError, match="must be between"):
+        hm.ballast(model, float_density=3000.0)
+
+
+def test_warnings_of_a_naval_architect():
+    def words(mass, com):
+        inertia = hm.Inertia(mass=mass, com=com, tensor=(1, 1, 1, 0, 0, 0))
+        hydro = hm.Hydro(volume=0.1)
+        return " ".join(hm.hydrostatics(hm.Model(bodies=[hm.Body(name="b", inertia=inertia, hydro=hydro)])).warnings)
+
+    assert words(102.5, (0, 0, 0.05)) == ""
+    assert "heavy: it sinks with 172 N, 15% of its weight; it needs 17.1 L more volume" in words(120.0, (0, 0, 0.05))
+    assert "light: it rises with" in words(90.0, (0, 0, 0.05))
+    assert words(200.0, (0, 0, -0.05)).startswith(
+        "heavy: it sinks with 956 N, 49% of its weight, as what stands on the bed does"
+    )
+    assert "unstable: the centre of buoyancy is 50 mm below" in words(102.5, (0, 0, -0.05))
+    assert "hardly stable" in words(102.5, (0, 0, 1e-4))
+    # centre of mass ahead of the centre of buoyancy: bow down, which is a negative pitch
+    assert "out of trim by 11.3°: it comes to rest with a roll of 0.0° and a pitch of -11.3°" in words(102.5, (0.01, 0, 0.05))
+    assert "a roll of 11.3° and a pitch of 0.0°" in words(102.5, (0, 0.01, 0.05))
