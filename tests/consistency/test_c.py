@@ -30,7 +30,7 @@ def compile_c(*arguments):
 
 
 def models():
-    trees = [library.random_tree(np.random.default_rng(100 + k), max_bodies=4) for k in range(6)]
+    trees = [library.random_tree(np.random.default_rng(100 + k), max_bodies=4) for k in range(3)]
     return [library.load(name) for name in ("tiburon_titan2", "puma560", "sinking_chain")] + trees
 
 

@@ -35,6 +35,8 @@ SHIPPED = files("hydromechs.formats") / "scenario.schema.json"
 DOC = (Path(__file__).parents[2] / "docs" / "scenario_file.md").read_text(encoding="utf-8")
 load = functools.cache(library.load)
 
+VALIDATOR = jsonschema.Draft202012Validator(scenario_json_schema())
+
 
 def read(text: str = RICH, folder=".") -> Scenario:
     return loads_scenario(text, "rich", folder, load)
@@ -551,7 +553,7 @@ def test_library_scenarios_load_and_come_back(name):
     assert scenario.title
     assert scenario.checks
     assert loads_scenario(dumps_scenario(scenario), library=library.load) == scenario
-    jsonschema.Draft202012Validator(scenario_json_schema()).validate(parse(Path(library.scenario_path(name)).read_text()).data)
+    VALIDATOR.validate(parse(Path(library.scenario_path(name)).read_text()).data)
 
 
 def test_sinking_chain_comes_to_rest():
@@ -574,7 +576,7 @@ def test_shipped_schema_is_up_to_date():
 
 
 def test_schema_takes_good_files():
-    validator = jsonschema.Draft202012Validator(scenario_json_schema())
+    validator = VALIDATOR
     for text in (RICH, dumps_scenario(read())):
         assert list(validator.iter_errors(parse(text).data)) == []
 
@@ -598,7 +600,7 @@ def test_schema_takes_good_files():
 def test_schema_and_reader_refuse_bad_files(old, new):
     assert old in RICH
     text = RICH.replace(old, new, 1)
-    assert not jsonschema.Draft202012Validator(scenario_json_schema()).is_valid(parse(text).data)
+    assert not VALIDATOR.is_valid(parse(text).data)
     problems((old, new))
 
 

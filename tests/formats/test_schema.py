@@ -17,6 +17,8 @@ from hydromechs.model import World, joints
 RICH = (Path(__file__).parent / "rich.yaml").read_text()
 SHIPPED = files("hydromechs.formats") / "model.schema.json"
 
+VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+
 
 def test_shipped_schema_is_up_to_date():
     """To renew, write `json.dumps(json_schema(), indent=2, ensure_ascii=False)` and a line end into the file."""
@@ -44,7 +46,7 @@ def test_every_field_has_a_description_with_its_unit():
 
 
 def test_good_files_are_valid():
-    validator = jsonschema.Draft202012Validator(json_schema())
+    validator = VALIDATOR
     for text in (RICH, dumps(loads(RICH))):
         assert list(validator.iter_errors(yaml.safe_load(text))) == []
 
@@ -72,7 +74,7 @@ def test_good_files_are_valid():
 def test_bad_files_are_not_valid_for_schema_and_reader(old, new):
     assert RICH.count(old) == 1
     text = RICH.replace(old, new)
-    assert not jsonschema.Draft202012Validator(json_schema()).is_valid(yaml.safe_load(text))
+    assert not VALIDATOR.is_valid(yaml.safe_load(text))
     with pytest.raises(ModelError):
         loads(text)
 
