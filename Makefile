@@ -6,6 +6,8 @@ BIN = $(VENV)/bin
 TEST_ARGS ?= -n 3 --dist worksteal
 # Some containers forbid Python to keep what it has compiled; then each of the tests' many processes would compile every package anew.
 unexport PYTHONDONTWRITEBYTECODE
+# The workers fill the cores; threads of the linear algebra in each would only wait for each other.
+export OPENBLAS_NUM_THREADS = 1
 
 # What `make check` runs: structure, models, spatial algebra, closed forms, energy, recordings, folders of runs.
 FAST_TESTS = $(wildcard \
