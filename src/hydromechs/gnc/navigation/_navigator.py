@@ -342,7 +342,7 @@ class Navigator:
 
             P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r is what is expected, the number of directions it is seen in
 
-        The process noise is raised until the innovation fits (Bar-Shalom, Li and Kirubarajan 2001, section 11.2). J has the
+        The process noise is raised until the innovation fits (Bar-Shalom, Li and Kirubarajan 2001). J has the
         directions of position, velocity or attitude that the sensor shows, in the present and in all copies; what jumped did
         so when it was last used, and a velocity has moved the position since then.
 

@@ -26,7 +26,7 @@ class Imu(Mounted):
 
     R and v are axes and velocity of its frame in the world, R₀ and v₀ those a period T earlier. So f is the mean specific force
     (acceleration less gravity) in the axes halfway, and ω the mean rate: the increments Δθ and Δv of real ones, compensated for
-    coning and sculling (Titterton and Weston 2004, chapter 11), over T. The first reading is that of the instant.
+    coning and sculling (Titterton and Weston 2004), over T. The first reading is that of the instant.
     """
 
     kept = 12
