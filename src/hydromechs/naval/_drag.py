@@ -1,9 +1,10 @@
 """Drag of a body from the areas that its parts show to the flow.
 
-Coefficients of boxes, cylinders and spheres at the Reynolds numbers of vehicles (10⁴ to 10⁵) are as in DNV-RP-C205
-App. E, not compared with the print. A mesh is a box of its extents whose faces have the drag area of its silhouettes, with
-a coefficient that grows from 0 for a needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette of the square of the angle
-between normal and flow (0.55 of a sphere, 0.73 of a cylinder across, 1.1 of a box), and friction on the wetted area.
+Coefficients of boxes, cylinders and spheres at the Reynolds numbers of vehicles (10⁴ to 10⁵) are as in DNV-RP-C205 App. E,
+not compared with the print. A mesh is a box of its extents whose faces have the drag area of its silhouettes, with a
+coefficient that grows from 0 for a needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette
+of the square of the angle between normal and flow (0.55 of a sphere, 0.73 of a cylinder across, 1.1 of a box), and friction
+on the wetted area.
 """
 
 from __future__ import annotations
