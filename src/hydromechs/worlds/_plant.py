@@ -1,0 +1,292 @@
+"""Worlds of a plant: all that acts on a mechanism, its water, and a control law at its own rate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hydromechs import compiler
+from hydromechs.compiler import Compiled
+from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
+from hydromechs.integrators import Integrator, Point, rounding, slack, whole_steps
+from hydromechs.simulation import (
+    Beginning,
+    CommandRanges,
+    HeldRanges,
+    Plant,
+    PlantPrograms,
+    TracedController,
+    closed,
+    runaway,
+    switched_off,
+)
+from hydromechs.values import nearest, whole
+
+from ._source import Place, Run, Source
+from ._target import Target
+
+__all__ = ["PlantRun", "PlantSource"]
+
+
+class PlantSource(Source):
+    """A plant with an integrator.
+
+    Args:
+        plant: What is simulated.
+        method: The integrator.
+        lanes: Worlds per vector operation, 1, 4 or 8; what the machine has if None.
+        threads: Threads that share the worlds.
+        controller: Gives commands every period; None if they come from outside.
+    """
+
+    def __init__(
+        self, plant: Plant, method: Integrator, lanes: int | None, threads: int, controller: TracedController | None
+    ) -> None:
+        self.plant, self.model, self.method = plant, plant.model, method
+        self.lanes = compiler.native_lanes() if lanes is None else lanes
+        self.threads = whole(threads, "threads", 1)
+        if self.lanes not in (1, 4, 8):
+            raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
+        if controller is not None and not isinstance(controller, TracedController):
+            raise TypeError(
+                f"controller is {controller!r}; a rollout takes a TracedController, whose law is written in NumPy operations"
+            )
+        self.controller = controller
+        key = (method, self.lanes, self.threads)
+        if key not in plant.compiled:
+            plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
+        self.programs: PlantPrograms = plant.compiled[key]
+        self.stepper = self.programs.stepper
+        layout = plant.layout
+        self.nz, self.commands, self.held = layout.nz, layout.commands, layout.held
+        self.places = {name: Place(0, (k,), ()) for k, name in enumerate((*layout.commands, *layout.held))}
+        data = {name: layout.data[f"parameter.{name}"] for name in plant.parameters}
+        self.opened = {name: Place(0, (at,), shape) for name, (at, shape) in data.items()}
+        own = plant.named_parameters(plant.parameter_values({}))
+        self.parameters = {name: np.asarray(x, dtype=float) for name, x in own.items()}
+
+    def named(self, inputs: Any) -> dict[str, Any]:
+        """See `Source.named`."""
+        if inputs is None:
+            return {}
+        if not isinstance(inputs, Mapping):
+            x = inputs if hasattr(inputs, "shape") else np.asarray(inputs, dtype=float)
+            if x.ndim < 1 or x.shape[-1] != len(self.commands):
+                raise ValueError(f"commands must have shape (..., {len(self.commands)}), got {x.shape}; or give them by name")
+            return {name: x[..., k] for k, name in enumerate(self.commands)}
+        for name in inputs:
+            if name not in self.places:
+                raise KeyError(f"no command or held input {name!r}{nearest(name, self.places)}")
+        return dict(inputs)
+
+    def run(self, target: Target, step: float, offset: float) -> PlantRun:
+        """See `Source.run`."""
+        return PlantRun(self, target, step, offset)
+
+
+class PlantRun(Run):
+    """Current and gusts, constraints that close, and a control law around the steps of a plant's worlds.
+
+    Args:
+        source: What is simulated.
+        target: Where the worlds are.
+        step: Step [s].
+        offset: Time of point 0 [s].
+    """
+
+    def __init__(self, source: PlantSource, target: Target, step: float, offset: float) -> None:
+        super().__init__(target)
+        self.source, self.plant, self.step, self.offset = source, source.plant, step, offset
+        layout, n = self.plant.layout, target.worlds
+        self.na, self.nu = len(layout.commands), len(layout.commands) + len(layout.held)
+        self.seeds = np.full(n, self.plant.seed, dtype=object)
+        """Seed of gusts and waves of each world, shape (n,)."""
+        self._flows: dict[int, UniformFlow] = {}
+        self._waves: dict[int, WaveComponents] = {}
+        self._until = np.full(n, -np.inf)
+        self._applied = np.zeros((n, layout.size))
+        off = switched_off(self.plant, np.ones(layout.size))
+        self._switches = {name for name, place in source.places.items() if off[place.at[0]] == 0.0}
+        self.ranges, self.held_ranges = CommandRanges(layout), HeldRanges(self.plant)
+        first = () if source.controller is None else source.controller.first_memory
+        self.memory = target.zeros(len(first))
+        self.period, self._law = 0, None
+        if source.controller is not None:
+            self.period = whole_steps(source.controller.period, step, "the controller's period")
+            self._law = self._compiled(source.controller)
+
+    def _compiled(self, controller: TracedController) -> Compiled:
+        law = controller.compiled(self.plant, lanes=self.source.lanes, threads=self.source.threads)
+        law.alone = law.lanes  # the same bits for one world as for many
+        return law
+
+    # -- the start of worlds --------------------------------------------------------------------------------------------------
+
+    def begin(self, which: np.ndarray, resumed: bool) -> None:
+        """See `Run.begin`: internal states and inputs as at the start of a simulation; the run's data."""
+        plant, layout, target = self.plant, self.plant.layout, self.target
+        q, v, U = (target.get(a)[which] for a in (target.q, target.x[:, : plant.model.nv], target.inputs[0]))
+        alike: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
+        values = U[:, layout.size - self._parameters :]
+        for k, world in enumerate(which):
+            key = b"".join(a[k].tobytes() for a in (q, v, values))
+            if key not in alike:
+                now = Beginning(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
+                if not resumed:
+                    plant.check_start(now)
+                alike[key] = layout.start(layout.state_slots, now), layout.start(layout.input_slots, now)
+            z[k, : len(layout.state_slots)], u[k] = alike[key]
+            self._until[world] = -np.inf
+        target.put(target.x[:, plant.model.nv :], which, z)
+        target.put(target.inputs[0][:, : self.nu], which, u)
+        self._applied[which] = np.nan if resumed else switched_off(plant, np.concatenate([u, U[:, self.nu :]], axis=1))
+        if self.source.controller is not None:
+            first = np.array(self.source.controller.first_memory, dtype=float)
+            target.put(self.memory, which, np.broadcast_to(first, (len(which), len(first))))
+
+    @property
+    def _parameters(self) -> int:
+        """Number of open numbers; they are the last of the inputs."""
+        return sum(x.size for x in self.source.parameters.values())
+
+    def look(self, q: np.ndarray) -> None:
+        """Raise `ValueError` if the step is too long; of a sweep, the ends and the middle.
+
+        Args:
+            q: Configurations, shape (worlds, nq).
+        """
+        n, values = self.target.worlds, self.target.get(self.target.inputs[0])[:, self.plant.layout.size - self._parameters :]
+        for k in {0, n // 2, n - 1} if n else ():
+            self.source.programs.checks.look(self.step, q[k], np.ascontiguousarray(values[k]))
+
+    def check_given(self, commands: np.ndarray, held: np.ndarray) -> None:
+        """Refuse held inputs outside of their ranges, and warn of commands.
+
+        Args:
+            commands: Shape (..., na).
+            held: Shape (..., nh).
+        """
+        self.held_ranges.check(held)
+        for text in self.ranges.look(commands):
+            warnings.warn(text, stacklevel=5)
+
+    # -- between steps --------------------------------------------------------------------------------------------------------
+
+    def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
+        """See `Run.ready`: the law, the run's data, constraints that close."""
+        target, alive = self.target, ~self.target.frozen
+        number = target.get(target.number)
+        if self.plant.streams or self._law is not None:
+            number = np.array(number)
+        if self._law is not None:
+            steps = min(steps, self._controlled(number, alive))
+        self._renew(number)
+        if np.isfinite(self._until).any() and alive.any():
+            now = self.offset + self.step * number[alive]
+            left = (self._until[alive] - now + slack(float(now.max()), self.step)) / self.step
+            steps = min(steps, max(1, int(left.min())) if np.isfinite(left.min()) else steps)
+        held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
+        if held or self.plant.constrained:
+            steps = min(steps, self._switch(held, done, steps))
+        return steps
+
+    def _controlled(self, number: np.ndarray, alive: np.ndarray) -> int:
+        """Ask the law in worlds whose time has come; steps until the next time."""
+        target, nv = self.target, self.plant.model.nv
+        due = alive & (number % self.period == 0.0)
+        if due.any() and self._law is not None:
+            command = target.inputs[0][:, : self.na]
+            arrays = [target.array(self.offset + self.step * number), target.q, target.x[:, :nv], command, self.memory]
+            new, memory = target.law(self._law, arrays)
+            target.take(command, due, new)
+            target.take(self.memory, due, memory)
+        left = self.period - number % self.period
+        return int(left[alive].min()) if alive.any() else self.period
+
+    def _renew(self, number: np.ndarray) -> None:
+        """Current, gusts and waves of worlds where they are not those of the present time."""
+        plant = self.plant
+        if self._until.min(initial=np.inf) == np.inf:
+            return
+        now = self.offset + self.step * number
+        old = np.flatnonzero(~self.target.frozen & (self._until <= now + slack(float(now.max(initial=0.0)), self.step)))
+        rows, known = [], {}
+        for k in old:
+            key = (self.seeds[k], float(now[k]))
+            if key not in known:
+                seed = int(self.seeds[k])
+                if seed not in self._flows:
+                    self._flows[seed] = UniformFlow(plant.environment, seed)
+                at = now[k] + max(1e-9 * self.step, rounding(now[k]))
+                known[key] = plant.data(self._flows[seed], at, {}, self._waves_of(seed))
+            row, self._until[k] = known[key]
+            rows.append(row[: len(row) - self._parameters])
+        if rows and len(rows[0]):
+            last = self.plant.layout.size - self._parameters
+            self.target.put(self.target.inputs[0][:, self.nu : last], old, np.array(rows))
+
+    def _waves_of(self, seed: int) -> WaveComponents | None:
+        plant = self.plant
+        if plant.waves is None:
+            return None
+        if seed not in self._waves:
+            own = seed == plant.seed
+            self._waves[seed] = plant.waves if own else wave_components(plant.environment, plant.model.world.gravity, seed)
+        return self._waves[seed]
+
+    def _switch(self, held: Mapping[str, Any], done: int, steps: int) -> int:
+        """Held inputs of the next step: those that are not numbers freeze their world, constraints close; steps like it."""
+        target, layout = self.target, self.plant.layout
+        U = target.get(target.inputs[0])
+        after = np.array(U)
+        rows = {name: target.get(x) for name, x in held.items()}
+        for name, x in rows.items():
+            after[:, self.source.places[name].at[0]] = x[:, done]
+        for x in (x for name, x in rows.items() if name in self._switches):
+            first, later = x[:, done : done + 1], x[:, done : done + steps]
+            change = ((later != first) & ~(np.isnan(later) & np.isnan(first))).any(axis=0)
+            if change.any():
+                steps = min(steps, int(np.argmax(change)))
+        target.frozen |= ~np.isfinite(after[:, self.na : self.nu]).all(axis=1)
+        if self.plant.constrained:
+            before = after.copy()
+            applied = self._applied[:, self.na : self.nu]
+            before[:, self.na : self.nu] = np.where(np.isnan(applied), after[:, self.na : self.nu], applied)
+            changed = (before != after).any(axis=1) & ~target.frozen
+            if changed.any():
+                self._close(np.flatnonzero(changed), before, after)
+        self._applied[:, : layout.size] = after
+        return steps
+
+    def _close(self, which: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+        """Velocities and internal states of worlds after inputs change; worlds that are alike are one."""
+        target = self.target
+        q, x = (np.array(target.get(a)[which]) for a in (target.q, target.x))
+        number = target.get(target.number)
+        alike: dict[bytes, np.ndarray] = {}
+        for k, world in enumerate(which):
+            if not (np.isfinite(q[k]).all() and np.isfinite(x[k]).all()):
+                continue
+            key = np.concatenate([q[k], x[k], before[world], after[world]]).tobytes()
+            if key not in alike:
+                t = self.offset + self.step * float(number[world])
+                try:
+                    alike[key] = closed(self.plant, Point(t, q[k], x[k]), before[world], after[world])[0].x
+                except ValueError as error:
+                    error.add_note(f"in world {world}")
+                    raise
+            x[k] = alike[key]
+        target.put(target.x, which, x)
+
+    def why(self, world: int) -> str:
+        """See `Run.why`."""
+        target = self.target
+        q, x = (np.array(target.get(a)[world], dtype=float) for a in (target.q, target.x))
+        if not (np.isfinite(q).all() and np.isfinite(x).all()):
+            return "its state is not finite"
+        at = Point(self.offset + self.step * float(target.get(target.number)[world]), q, x)
+        return f"the next step is not finite; {runaway(self.plant, at, self.source.method, self.step)}"
