@@ -444,6 +444,22 @@ def bench_simulation(
     print_report(measure_simulation(quick=quick), print_simulation, as_json)
 
 
+@bench.command("worlds")
+def bench_worlds(
+    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    target: Annotated[str, typer.Option(help="Where: cpu, or cuda for a GPU (needs CuPy).")] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repeats, to check that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Count whole steps per second of many worlds, ours in water and MuJoCo's rollout dry."""
+    from hydromechs.library import load
+    from hydromechs.studies import measure_worlds
+
+    from ._print_worlds import print_worlds
+
+    print_report(measure_worlds(load(model), where=target, quick=quick), print_worlds, as_json)
+
+
 @bench.command("trees")
 def bench_trees(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,

@@ -102,11 +102,11 @@ class PlantRun(Run):
         self.source, self.plant, self.step, self.offset = source, source.plant, step, offset
         layout, n = self.plant.layout, target.worlds
         self.na, self.nu = len(layout.commands), len(layout.commands) + len(layout.held)
-        self.seeds = np.full(n, self.plant.seed, dtype=object)
-        """Seed of gusts and waves of each world, shape (n,)."""
+        self.seeds[:] = self.plant.seed
         self._flows: dict[int, UniformFlow] = {}
         self._waves: dict[int, WaveComponents] = {}
         self._until = np.full(n, -np.inf)
+        self._clock = np.zeros(n)  # steps since each world began, also of frozen ones: known without asking a GPU
         self._applied = np.zeros((n, layout.size))
         off = switched_off(self.plant, np.ones(layout.size))
         self._switches = {name for name, place in source.places.items() if off[place.at[0]] == 0.0}
@@ -140,7 +140,7 @@ class PlantRun(Run):
                     plant.check_start(now)
                 alike[key] = layout.start(layout.state_slots, now), layout.start(layout.input_slots, now)
             z[k, : len(layout.state_slots)], u[k] = alike[key]
-            self._until[world] = -np.inf
+            self._until[world], self._clock[world] = -np.inf, 0.0
         target.put(target.x[:, plant.model.nv :], which, z)
         target.put(target.inputs[0][:, : self.nu], which, u)
         self._applied[which] = np.nan if resumed else switched_off(plant, np.concatenate([u, U[:, self.nu :]], axis=1))
@@ -178,42 +178,41 @@ class PlantRun(Run):
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
         """See `Run.ready`: the law, the run's data, constraints that close."""
-        target, alive = self.target, ~self.target.frozen
-        number = target.get(target.number)
-        if self.plant.streams or self._law is not None:
-            number = np.array(number)
         if self._law is not None:
-            steps = min(steps, self._controlled(number, alive))
-        self._renew(number)
-        if np.isfinite(self._until).any() and alive.any():
-            now = self.offset + self.step * number[alive]
-            left = (self._until[alive] - now + slack(float(now.max()), self.step)) / self.step
-            steps = min(steps, max(1, int(left.min())) if np.isfinite(left.min()) else steps)
+            steps = min(steps, self._controlled(self._law))
+        now = self.offset + self.step * self._clock
+        near = slack(float(now.max(initial=0.0)), self.step)
+        self._renew(now, near)
+        left = ((self._until - now + near) / self.step).min(initial=np.inf)
+        steps = min(steps, max(1, int(left)) if np.isfinite(left) else steps)
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
         return steps
 
-    def _controlled(self, number: np.ndarray, alive: np.ndarray) -> int:
+    def took(self, steps: int) -> None:
+        """See `Run.took`."""
+        self._clock += steps
+
+    def _controlled(self, law: Compiled) -> int:
         """Ask the law in worlds whose time has come; steps until the next time."""
         target, nv = self.target, self.plant.model.nv
-        due = alive & (number % self.period == 0.0)
-        if due.any() and self._law is not None:
+        since = self._clock % self.period
+        due = since == 0.0
+        if due.any():
             command = target.inputs[0][:, : self.na]
-            arrays = [target.array(self.offset + self.step * number), target.q, target.x[:, :nv], command, self.memory]
-            new, memory = target.law(self._law, arrays)
+            arrays = [target.array(self.offset + self.step * self._clock), target.q, target.x[:, :nv], command, self.memory]
+            new, memory = target.law(law, arrays)
             target.take(command, due, new)
             target.take(self.memory, due, memory)
-        left = self.period - number % self.period
-        return int(left[alive].min()) if alive.any() else self.period
+        return int((self.period - since).min(initial=self.period))
 
-    def _renew(self, number: np.ndarray) -> None:
+    def _renew(self, now: np.ndarray, near: float) -> None:
         """Current, gusts and waves of worlds where they are not those of the present time."""
         plant = self.plant
         if self._until.min(initial=np.inf) == np.inf:
             return
-        now = self.offset + self.step * number
-        old = np.flatnonzero(~self.target.frozen & (self._until <= now + slack(float(now.max(initial=0.0)), self.step)))
+        old = np.flatnonzero(self._until <= now + near)
         rows, known = [], {}
         for k in old:
             key = (self.seeds[k], float(now[k]))
@@ -251,7 +250,7 @@ class PlantRun(Run):
             change = ((later != first) & ~(np.isnan(later) & np.isnan(first))).any(axis=0)
             if change.any():
                 steps = min(steps, int(np.argmax(change)))
-        target.frozen |= ~np.isfinite(after[:, self.na : self.nu]).all(axis=1)
+        target.freeze(~np.isfinite(after[:, self.na : self.nu]).all(axis=1), True)
         if self.plant.constrained:
             before = after.copy()
             applied = self._applied[:, self.na : self.nu]

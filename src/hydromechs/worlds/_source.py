@@ -36,6 +36,8 @@ class Run:
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self.seeds = np.zeros(target.worlds, dtype=object)
+        """Seed of gusts and waves of each world, whole numbers of shape (worlds,)."""
         self.memory = target.zeros(0)
         """What the controller of each world remembers, shape (worlds, nm)."""
 
@@ -56,6 +58,13 @@ class Run:
             steps: How many are left.
         """
         return steps
+
+    def took(self, steps: int) -> None:
+        """All worlds have gone on.
+
+        Args:
+            steps: By how many steps.
+        """
 
     def why(self, world: int) -> str:
         """Why a world is frozen, in words."""
@@ -90,13 +99,6 @@ class Source(abc.ABC):
 
         Args:
             inputs: A mapping by name, one array, or None for none.
-        """
-
-    def check(self, target: str) -> None:
-        """Raise `UnsupportedFeature` that names what a target cannot run, before anything is computed.
-
-        Args:
-            target: Its name.
         """
 
     def run(self, target: Target, step: float, offset: float) -> Run:

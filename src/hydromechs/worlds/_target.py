@@ -21,7 +21,7 @@ class Marched(NamedTuple):
     """Configurations after every `stride` steps, shape (worlds, rows, nq)."""
     x: Any
     """Velocities and internal states there, shape (worlds, rows, nv + nz)."""
-    good: np.ndarray
+    good: Any
     """Number of steps that were taken, shape (worlds,)."""
 
 
@@ -40,8 +40,29 @@ class Target(abc.ABC):
     """Velocities and internal states, shape (worlds, nv + nz)."""
     inputs: list[Any]
     """Inputs of the stepper, held, shape (worlds, ...) each."""
-    frozen: np.ndarray
-    """Worlds that stay where they are, shape (worlds,)."""
+
+    @property
+    @abc.abstractmethod
+    def frozen(self) -> np.ndarray:
+        """Worlds that stay where they are, shape (worlds,)."""
+
+    @abc.abstractmethod
+    def freeze(self, which: np.ndarray, frozen: bool) -> None:
+        """Freeze worlds, or let them go.
+
+        Args:
+            which: Numbers of the worlds, or booleans, shape (worlds,).
+            frozen: Whether they stay where they are.
+        """
+
+    @abc.abstractmethod
+    def repeated(self, array: Any, steps: int) -> Any:
+        """The same numbers for every step, shape (worlds, steps, ...); a new array.
+
+        Args:
+            array: One of its arrays.
+            steps: How many.
+        """
 
     @abc.abstractmethod
     def zeros(self, *shape: int) -> Any:
@@ -59,7 +80,7 @@ class Target(abc.ABC):
 
     @abc.abstractmethod
     def take(self, array: Any, due: np.ndarray, new: Any) -> None:
-        """Take over rows of the worlds that are due.
+        """Take over rows of the worlds that are due and not frozen.
 
         Args:
             array: One of its arrays, or a part of one.
@@ -127,7 +148,20 @@ class Cpu(Target):
         model = stepper.model
         self.number, self.q, self.x = self.zeros(), self.zeros(model.nq), self.zeros(model.nv + stepper.nz)
         self.inputs = [self.zeros(*a.shape) for a in stepper.inputs]
-        self.frozen = np.zeros(worlds, dtype=bool)
+        self._stuck = np.zeros(worlds, dtype=bool)
+
+    @property
+    def frozen(self) -> np.ndarray:
+        """See `Target.frozen`; the array itself."""
+        return self._stuck
+
+    def freeze(self, which: np.ndarray, frozen: bool) -> None:
+        """See `Target.freeze`."""
+        self._stuck[which] = frozen
+
+    def repeated(self, array: np.ndarray, steps: int) -> np.ndarray:
+        """See `Target.repeated`."""
+        return np.repeat(array[:, None], steps, axis=1)
 
     def zeros(self, *shape: int) -> np.ndarray:
         """See `Target.zeros`."""
@@ -139,7 +173,8 @@ class Cpu(Target):
 
     def take(self, array: np.ndarray, due: np.ndarray, new: np.ndarray) -> None:
         """See `Target.take`."""
-        array[due] = new[due]
+        moves = due & ~self._stuck
+        array[moves] = new[moves]
 
     def get(self, array: np.ndarray) -> np.ndarray:
         """See `Target.get`."""
@@ -162,7 +197,7 @@ class Cpu(Target):
         if isinstance(self.stepper.method, FixedStep):
             state = [self.number, self.q, self.x]
             # a step of NaN is not finite, and so not taken
-            h = np.where(self.frozen, np.nan, step) if self.frozen.any() else np.array([step])
+            h = np.where(self._stuck, np.nan, step) if self._stuck.any() else np.array([step])
             done = self.stepper.march(
                 state, [h, np.array([offset]), *inputs], steps, stride=steps + 1 if stride is None else stride, ends=state
             )
@@ -171,10 +206,11 @@ class Cpu(Target):
             record = steps if stride is None else stride
             march = self.stepper.propagator.march
             got = march(offset, self.number, self.q, self.x, list(inputs), step, steps, record)
-            good = np.where(self.frozen, 0.0, got.good)
-            got.q[self.frozen], got.x[self.frozen] = self.q[self.frozen, None], self.x[self.frozen, None]
+            stuck = self._stuck
+            good = np.where(stuck, 0.0, got.good)
+            got.q[stuck], got.x[stuck] = self.q[stuck, None], self.x[stuck, None]
             self.q[:], self.x[:] = got.q[:, -1], got.x[:, -1]
             self.number += np.floor(good)
             path = Marched(got.q, got.x, good)
-        self.frozen |= path.good < steps
+        self._stuck |= path.good < steps
         return path

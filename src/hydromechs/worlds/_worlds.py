@@ -21,7 +21,7 @@ import numpy as np
 from hydromechs import equations
 from hydromechs.equations import Dynamics
 from hydromechs.errors import FieldError, UnsupportedFeature
-from hydromechs.integrators import Integrator, method_named
+from hydromechs.integrators import FixedStep, Integrator, method_named
 from hydromechs.model import Model, State
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import Plant, TracedController, check_time
@@ -97,8 +97,10 @@ class Worlds:
         if self.method.adaptive:
             raise ValueError(f"worlds take steps of one length; {RATE}")
         self.source = _source(what, self.method, controller, inputs, parameters, lanes, threads)
-        self.source.check(target)
-        self._target = _target(self.source, self.worlds, target, precision)
+        if target == "cuda":
+            _check_cuda(self.source)
+        self.target: Target = _target(self.source, self.worlds, target, precision)
+        """Where the worlds are: their arrays, and the code that moves them."""
         model = self.source.model
         first = model.initial() if start is None else start
         self.offset = float(first.t)
@@ -110,9 +112,10 @@ class Worlds:
         self.start_commands = commands
         """Commands to which `reset` sets, by name; at rest for those not named."""
         self._set_parameters(parameters if isinstance(parameters, Mapping) else {})
-        self._run = self.source.run(self._target, self.step_size, self.offset)
+        self._run = self.source.run(self.target, self.step_size, self.offset)
         sizes = {"internal": self.source.nz, "command": len(self.source.commands), "held": len(self.source.held)}
-        sizes["memory"] = self._run.memory.shape[1]
+        if controller is not None:
+            sizes["memory"] = self._run.memory.shape[1]
         rest = {name: np.asarray(getattr(first, name), dtype=float) for name in sizes}
         self._start = {name: self._rows(x, sizes[name], name) for name, x in rest.items() if x.size}
         self.reset(seed=seed)
@@ -125,9 +128,9 @@ class Worlds:
         return self.worlds
 
     def __repr__(self) -> str:
-        stuck = int(self._target.frozen.sum())
+        stuck = int(self.frozen.sum())
         lost = f", {stuck} frozen" if stuck else ""
-        where = type(self._target).__name__.lower()
+        where = type(self.target).__name__.lower()
         return (
             f"<Worlds: {self.worlds} of {self.source.model.name}, {self.method.name}, step {self.step_size:g} s, {where}{lost}>"
         )
@@ -140,32 +143,32 @@ class Worlds:
     @property
     def q(self) -> Any:
         """Configurations, shape (worlds, nq): the array itself, to read and to write."""
-        return self._target.q
+        return self.target.q
 
     @property
     def v(self) -> Any:
         """Velocities, shape (worlds, nv): a view to read and to write."""
-        return self._target.x[:, : self.model.nv]
+        return self.target.x[:, : self.model.nv]
 
     @property
     def internal(self) -> Any:
         """Internal states of a plant's components and the work done, shape (worlds, nz): a view to read and to write."""
-        return self._target.x[:, self.model.nv :]
+        return self.target.x[:, self.model.nv :]
 
     @property
     def t(self) -> Any:
         """Times [s], shape (worlds,)."""
-        return self.offset + self.step_size * self._target.number
+        return self.offset + self.step_size * self.target.number
 
     @property
     def steps_taken(self) -> Any:
         """Steps since each world was reset, shape (worlds,); a view."""
-        return self._target.number
+        return self.target.number
 
     @property
     def command(self) -> Any:
         """Commands of a plant, shape (worlds, na), in the order of `commands`: a view to read and to write."""
-        return self._target.inputs[0][:, : len(self.source.commands)]
+        return self.target.inputs[0][:, : len(self.source.commands)]
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -176,7 +179,7 @@ class Worlds:
     def held(self) -> Any:
         """Held inputs of a plant, shape (worlds, nh): a view to read and to write."""
         first = len(self.source.commands)
-        return self._target.inputs[0][:, first : first + len(self.source.held)]
+        return self.target.inputs[0][:, first : first + len(self.source.held)]
 
     @property
     def memory(self) -> Any:
@@ -196,10 +199,15 @@ class Worlds:
     @property
     def frozen(self) -> np.ndarray:
         """Worlds that stay where they are because their next step is not finite, shape (worlds,); until they are reset."""
-        return self._target.frozen
+        return self.target.frozen
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """Seed of gusts and waves of each world of a plant, whole numbers of shape (worlds,)."""
+        return self._run.seeds
 
     def _view(self, place: Place) -> Any:
-        array = self._target.inputs[place.argument]
+        array = self.target.inputs[place.argument]
         if not place.at:
             return array
         part = array[(slice(None), *place.at)]
@@ -207,8 +215,8 @@ class Worlds:
 
     def report(self) -> list[str]:
         """What to say of each frozen world: when it stopped, and why."""
-        at = self._target.get(self.t)
-        return [f"world {k}: t = {at[k]:.6g} s: {self._run.why(k)}" for k in np.flatnonzero(self._target.frozen)]
+        at = self.target.get(self.t)
+        return [f"world {k}: t = {at[k]:.6g} s: {self._run.why(k)}" for k in np.flatnonzero(self.target.frozen)]
 
     # -- the start --------------------------------------------------------------------------------------------------------------
 
@@ -228,10 +236,10 @@ class Worlds:
             value = as_array(given.get(name, self.source.parameters[name]), name)
             if value.shape not in (place.shape, (self.worlds, *place.shape), (1, *place.shape)):
                 raise ValueError(f"parameter {name!r} must have shape {shape_text(place.shape)}, got {value.shape}")
-            array = self._target.inputs[place.argument]
+            array = self.target.inputs[place.argument]
             each = np.broadcast_to(value, (self.worlds, *place.shape))
             part = array[(slice(None), *place.at)] if place.at else array
-            self._target.put(part, everyone, each.reshape(part.shape))
+            self.target.put(part, everyone, each.reshape(part.shape))
 
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
         """Put worlds back to their start: time, state, inputs, what a controller remembers; grasps that start closed close.
@@ -242,16 +250,15 @@ class Worlds:
                 one for each world, shape (worlds,). As they were unless given.
         """
         which = _numbers(mask, self.worlds)
-        target, nv = self._target, self.model.nv
+        target, nv = self.target, self.model.nv
         if seed is not None:
             seeds = _seeds(seed, self.worlds)
-            if isinstance(self._run, PlantRun):
-                self._run.seeds[which] = seeds[which]
+            self._run.seeds[which] = seeds[which]
         check_quaternions(self.model, self.start_q[which])
         target.put(target.number, which, np.zeros(len(which)))
         target.put(target.q, which, self.start_q[which])
         target.put(target.x[:, :nv], which, self.start_v[which])
-        target.frozen[which] = False
+        target.freeze(which, False)
         if not isinstance(self._run, PlantRun):
             for place in self.source.places.values():
                 target.put(target.inputs[place.argument], which, np.zeros((len(which), *place.shape)))
@@ -264,8 +271,8 @@ class Worlds:
 
     # -- steps ------------------------------------------------------------------------------------------------------------------
 
-    def step(self, inputs: Any = None, steps: int = 1) -> np.ndarray:
-        """Take steps in all worlds, in place. Which worlds are frozen now, shape (worlds,).
+    def step(self, inputs: Any = None, steps: int = 1) -> None:
+        """Take steps in all worlds, in place.
 
         Args:
             inputs: Of a model, tau or a mapping by name; of a plant, all commands, or a mapping by name of commands and held
@@ -274,7 +281,6 @@ class Worlds:
             steps: How many.
         """
         self._go(self._given(inputs, whole(steps, "steps", 0)), steps, None)
-        return self._target.frozen
 
     def rollout(self, inputs: Any, steps: int, record: int = 1) -> Rollout:
         """Take steps and keep the states on the way; the worlds stand at the end afterwards.
@@ -289,7 +295,7 @@ class Worlds:
         return self._rolled(self._given(inputs, steps), steps, record)
 
     def _rolled(self, driven: Mapping[str, Any], steps: int, record: int) -> Rollout:
-        number = np.array(self._target.get(self._target.number))
+        number = np.array(self.target.get(self.target.number))
         q, x, good = self._go(driven, steps, record)
         nv, rows = self.model.nv, record * np.arange(steps // record + 1)
         first = number.max(initial=0.0) if number.max(initial=0.0) == number.min(initial=0.0) else number[:, None]
@@ -300,8 +306,8 @@ class Worlds:
         """Set what is held; what changes with every step, shape (worlds or 1, steps, ...)."""
         driven = {}
         for name, value in self.source.named(inputs).items():
-            shape, target = self.source.places[name].shape, self._target
-            x = target.array(value)
+            shape = self.source.places[name].shape
+            x = self.target.array(value)
             lead = leading(x, name, shape, (self.worlds,), steps)
             if x.ndim == len(lead) + 1 + len(shape):
                 driven[name] = x if lead == (1,) else x.reshape(self.worlds, steps, *shape)
@@ -312,7 +318,7 @@ class Worlds:
 
     def _look(self, driven: Mapping[str, Any]) -> None:
         """Inputs of a plant in their ranges; those that are not numbers freeze their world."""
-        run, target = self._run, self._target
+        run, target = self._run, self.target
         if not isinstance(run, PlantRun) or not isinstance(target, Cpu):
             return
         held, now = target.inputs[0][:, run.na : run.nu], target.inputs[0][:, : run.na]
@@ -325,24 +331,27 @@ class Worlds:
         if not given:
             run.check_given(now, held)
         if held.size:
-            target.frozen |= ~np.isfinite(held).all(axis=1)
+            target.freeze(~np.isfinite(held).all(axis=1), True)
 
     def _go(self, driven: Mapping[str, Any], steps: int, record: int | None) -> tuple[Any, Any, np.ndarray]:
         """All steps, piece by piece: states at the start and after every `record` steps, and how many were good."""
-        target, done = self._target, 0
-        rows_q, rows_x, good = [target.q[:, None].copy()], [target.x[:, None].copy()], np.zeros(self.worlds)
+        target, done = self.target, 0
+        rows_q: list[Any] = []
+        rows_x: list[Any] = []
+        good = target.zeros()
         while done < steps:
             some = self._run.ready(driven, done, steps - done)
-            if record is not None and done == 0:
-                rows_x[0] = target.x[:, None].copy()  # what closed at the start has closed
-            elif record is not None and done % record == 0:
-                rows_x[-1][:, -1] = target.x
             stride = None
             if record is not None:
+                if not rows_q:
+                    rows_q, rows_x = [target.q[:, None].copy()], [target.x[:, None].copy()]
+                elif done % record == 0:
+                    rows_x[-1][:, -1] = target.x  # what closed here has closed
                 stride = record if done % record == 0 and some % record == 0 else 1
             path = target.march(self._piece(driven, done, some), self.step_size, self.offset, some, stride)
-            good += path.good
+            self._run.took(some)
             if record is not None and stride is not None:
+                good += path.good
                 due = (done + stride * np.arange(1, some // stride + 1)) % record == 0
                 rows_q.append(path.q if due.all() else path.q[:, due])
                 rows_x.append(path.x if due.all() else path.x[:, due])
@@ -350,13 +359,11 @@ class Worlds:
         for name, x in driven.items():
             if steps:
                 self._view(self.source.places[name])[...] = x[:, -1]
-        if record is None:
-            return rows_q[0], rows_x[0], good
-        return target.stack(rows_q, 1), target.stack(rows_x, 1), good
+        return (target.stack(rows_q, 1), target.stack(rows_x, 1), good) if rows_q else (None, None, good)
 
     def _piece(self, driven: Mapping[str, Any], done: int, some: int) -> list[Any]:
         """Inputs of the stepper for some steps."""
-        out = list(self._target.inputs)
+        out = list(self.target.inputs)
         whole_ones = {}
         for name, x in driven.items():
             place = self.source.places[name]
@@ -365,8 +372,7 @@ class Worlds:
                 continue
             k = place.argument
             if k not in whole_ones:
-                held = self._target.inputs[k]
-                whole_ones[k] = self._target.stack([held[:, None]] * some, 1)
+                whole_ones[k] = self.target.repeated(self.target.inputs[k], some)
             whole_ones[k][(slice(None), slice(None), *place.at)] = x[:, done : done + some]
         for k, array in whole_ones.items():
             out[k] = array
@@ -419,12 +425,27 @@ def _seeds(seed: int | Sequence[int], worlds: int) -> np.ndarray:
     return out
 
 
+def _check_cuda(source: Source) -> None:
+    """Refuse what a GPU cannot run, by name."""
+    if not isinstance(source.method, FixedStep):
+        raise UnsupportedFeature(
+            f"integrator {source.method.name!r} divides its steps or looks back, which target 'cuda' cannot; use rk4, "
+            "semi_implicit_euler or euler, or target='cpu'"
+        )
+    if source.stepper.loops is not None:
+        raise UnsupportedFeature(
+            f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which target "
+            "'cuda' cannot run; give form='specialised', or target='cpu'"
+        )
+
+
 def _check_scenario(scenario: Scenario) -> None:
     """Refuse what only a simulation of one world can do, by name."""
     parts = []
     if scenario.controller is not None or scenario.sensors:
-        name = scenario.controller if isinstance(scenario.controller, type(None)) else scenario.controller
-        parts.append(f"its controller ({getattr(name, 'type', None) or type(name).__name__}) and sensors run in Python")
+        given = scenario.controller
+        name = "none" if given is None else getattr(given, "type", type(given).__name__)
+        parts.append(f"its controller ({name}) and its {len(scenario.sensors)} sensors run in Python, one world at a time")
     parts += [f"event {e.name!r} is watched by a simulation" for e in scenario.events[:1]]
     if scenario.engine is not None:
         parts.append(f"engine {scenario.engine.engine!r} holds one world")
