@@ -164,13 +164,17 @@ def test_worlds_of_a_model(host_gpu, method, precision):
 
 def test_fused_sums_are_the_sums():
     """Sums in another order give the same numbers to rounding, with no operation more, and chains where products come last."""
-    program = compiler.trace(lambda x: np.array([x[0] * x[1] + x[2] * x[3] + (x[4] * x[5] - (x[0] - x[3] * x[2]))]), {"x": (6,)})
+    program = compiler.trace(
+        lambda x: np.array([x[0] * x[1] + x[2] * x[3] + (x[4] * x[5] - (x[0] - x[3] * x[2]))]), {"x": (6,)}
+    )
     fused, x = fused_sums(program), np.random.default_rng(0).normal(size=6)
     np.testing.assert_allclose(fused(x)[0], program(x)[0], rtol=1e-14)
     assert fused.count().additions <= program.count().additions
     sums = [op for op in fused.operations if op.kind in ("add", "sub")]
     assert all("mul" in {fused.operations[k].kind for k in (op.a, op.b)} for op in sums)
-    big = model_stepper(hm.compile(hm.load("bluerov2_heavy_alpha5")), method_named("semi_implicit_euler"), ("tau",)).march.traced
+    big = model_stepper(
+        hm.compile(hm.load("bluerov2_heavy_alpha5")), method_named("semi_implicit_euler"), ("tau",)
+    ).march.traced
     given = [np.full(a.shape, 0.3) + 0.1 * np.arange(a.size).reshape(a.shape) for a in big.inputs]
     for ours, theirs in zip(fused_sums(big)(*given), big(*given), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
@@ -192,7 +196,7 @@ def test_too_many_worlds_for_the_gpu(host_gpu):
         hm.Worlds(hm.load("bluerov2_heavy_alpha5"), 2**24, target="cuda")
 
 
-# -- on a GPU ---------------------------------------------------------------------------------------------------------------------
+# -- on a GPU -----------------------------------------------------------------------------------------------------------------
 
 
 def has_gpu():

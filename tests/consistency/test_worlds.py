@@ -21,7 +21,9 @@ def rover():
     """A vehicle with a thruster and a ball for contact, an arm with limits, and a pipe that the arm holds."""
     hull = hm.Body(
         name="hull",
-        joint=joints.Free(position=(0.1, 0.2, 4.83), orientation=(0.96, 0.2, -0.1, np.sqrt(0.0284)), velocity=(0.3, 0.1, 0.2, 0.1, 0.2, -0.1)),
+        joint=joints.Free(
+            position=(0.1, 0.2, 4.83), orientation=(0.96, 0.2, -0.1, np.sqrt(0.0284)), velocity=(0.3, 0.1, 0.2, 0.1, 0.2, -0.1)
+        ),
         inertia=hm.Inertia(mass=11.0, com=(0.02, -0.01, 0.03), tensor=(0.2, 0.3, 0.4, 0.01, 0.02, -0.01)),
         hydro=hm.Hydro(
             volume=0.01,
@@ -35,7 +37,9 @@ def rover():
     arm = hm.Body(
         name="arm",
         parent="hull",
-        joint=joints.Revolute(axis=(0, 1, 0.2), placement=hm.Origin((0.3, 0.0, 0.1)), limits=(-0.3, 0.15), damping=0.2, position=0.1),
+        joint=joints.Revolute(
+            axis=(0, 1, 0.2), placement=hm.Origin((0.3, 0.0, 0.1)), limits=(-0.3, 0.15), damping=0.2, position=0.1
+        ),
         inertia=hm.Inertia(mass=1.0, com=(0.15, 0.0, 0.01), tensor=(0.01, 0.02, 0.03, 0, 0, 0)),
     )
     model = hm.Model(name="rover", bodies=[hull, arm])
@@ -69,7 +73,9 @@ WATER = hm.Environment(
 def make_plant():
     """Thruster, servo, stops, contact with a grid, a grasp, gusts and waves, an open mass."""
     model = rover()
-    thruster = Thruster(name="port", frame="port", curve=linear_curve(40, 30, dead_band=0.05), time_constant=0.1, zero_thrust_speed=3.0)
+    thruster = Thruster(
+        name="port", frame="port", curve=linear_curve(40, 30, dead_band=0.05), time_constant=0.1, zero_thrust_speed=3.0
+    )
     acting = components_of(
         model,
         thrusters=[thruster],

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hydromechs.errors import ModelError, words_of
 
+from ._bench import bench_gpu, bench_worlds
 from ._convert import convert
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
@@ -416,21 +417,6 @@ def bench_dynamics(
     print_report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
 
 
-@bench.command("gpu")
-def bench_gpu(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Time forward dynamics in water on a GPU (needs CuPy)."""
-    from hydromechs.library import load
-    from hydromechs.studies import measure_gpu
-
-    from ._print_bench import print_gpu
-
-    print_report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
-
-
 @bench.command("simulation")
 def bench_simulation(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
@@ -442,22 +428,6 @@ def bench_simulation(
     from ._print_bench import print_simulation
 
     print_report(measure_simulation(quick=quick), print_simulation, as_json)
-
-
-@bench.command("worlds")
-def bench_worlds(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    target: Annotated[str, typer.Option(help="Where: cpu, or cuda for a GPU (needs CuPy).")] = "cpu",
-    quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repeats, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Count whole steps per second of many worlds, ours in water and MuJoCo's rollout dry."""
-    from hydromechs.library import load
-    from hydromechs.studies import measure_worlds
-
-    from ._print_worlds import print_worlds
-
-    print_report(measure_worlds(load(model), where=target, quick=quick), print_worlds, as_json)
 
 
 @bench.command("trees")
@@ -479,6 +449,8 @@ study = typer.Typer(
 app.add_typer(study, name="study")
 app.command()(convert)
 bench.command("missions")(bench_missions)
+bench.command("gpu")(bench_gpu)
+bench.command("worlds")(bench_worlds)
 study.command("missions")(study_missions)
 study.command("imports")(study_imports)
 study.command("stiffness")(study_stiffness)

@@ -11,36 +11,48 @@ from ._tables import print_heading, print_targets, table_of
 
 __all__ = ["print_worlds"]
 
+SHORT = {"semi_implicit_euler": "Euler", "rk4": "RK4"}
+"""Names of integrators in a table."""
+
 
 def print_worlds(report: dict[str, Any], console: Console) -> None:
     """Print a report of `measure_worlds` as tables."""
     print_heading(report, console)
     m = report["model"]
     counts = ", ".join(f"{method} {count}" for method, count in m["operations"].items())
-    console.print(Text(f"Whole steps of {m['name']}, {m['degrees_of_freedom']} degrees of freedom. Operations of a step: {counts}."))
-    table = table_of(
-        "", "", "", ">worlds x steps\nper second", ">median", ">per core", ">worlds", ">steps\nper call", ">bytes\nper world"
+    console.print(
+        Text(
+            f"Whole steps of {m['name']}, {m['degrees_of_freedom']} degrees of freedom; operations of one: {counts}.\n"
+            "Euler is semi-implicit. Steps of all worlds together, measured in turns."
+        )
     )
+    table = table_of("", "", ">steps per second\nbest", ">\nmedian", ">worlds", ">bytes\nper world")
     for row in report["rows"]:
         table.add_row(
-            row["what"] + (f", {row['precision']}" if "precision" in row else ""),
-            row["method"],
-            "in water" if row["water"] else "dry",
-            f"{row['per_second']:.3g}",
-            f"{row['median_per_second']:.3g}",
-            f"{row['per_second'] / row['threads']:.3g}" if row["threads"] else "",
+            f"{row['what']}{', ' + row['precision'] if 'precision' in row else ''}, {'in water' if row['water'] else 'dry'}",
+            SHORT[row["method"]],
+            f"{row['per_second']:.2e}",
+            f"{row['median_per_second']:.2e}",
             str(row["worlds"]),
-            str(row["steps"]),
             "" if row["bytes_per_world"] is None else str(row["bytes_per_world"]),
         )
     console.print(table)
     kernels = [row for row in report["rows"] if "registers" in row]
     if kernels:
-        table = table_of("kernel", ">worlds", ">share of\npeak", ">registers", ">local\nbytes", ">set up\ns", ">difference\nto CPU", ">frozen")
+        table = table_of(
+            "kernel",
+            ">worlds",
+            ">share of\npeak",
+            ">registers",
+            ">local\nbytes",
+            ">set up\ns",
+            ">difference\nto CPU",
+            ">frozen",
+        )
         for row in kernels:
             share = row["fraction_of_peak"]
             table.add_row(
-                f"{row['method']}, {row['precision']}",
+                f"{SHORT[row['method']]}, {row['precision']}",
                 str(row["worlds"]),
                 "" if share is None else f"{100 * share:.0f} %",
                 str(row["registers"]),

@@ -71,7 +71,7 @@ static __device__ __forceinline__ float hm_reciprocal(float x)
 }
 
 """
-"""Square root and reciprocal in single precision within 1 ulp; numbers below 1e-38 count as 0, NaN and infinity stay what they are.
+"""Square root and reciprocal in single precision within 1 ulp; numbers below 1e-38 count as 0, NaN stays NaN.
 
 The correctly rounded ones branch to a function for rare arguments, which ends every stretch that the compiler can reorder."""
 

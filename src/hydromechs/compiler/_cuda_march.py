@@ -1,9 +1,9 @@
-"""A step program run many times in one CUDA kernel: one thread per world, its state on the chip from the first step to the last.
+"""A step program run many times in one CUDA kernel: one thread per world, its state on the chip from first to last.
 
-Every array lies with the worlds fastest, entry k of world w at a[k * worlds + w], so that neighbouring threads read neighbouring
-numbers. The state is in registers; the last finite one is in shared memory too, a column for each thread, from where a world that
-diverges takes it back, so that no register keeps an old state while the step computes the new one. Inputs are read in every step,
-from the cache where they are held.
+Every array lies with the worlds fastest, entry k of world w at a[k * worlds + w], so that neighbouring threads read
+neighbouring numbers. The state is in registers; the last finite one is in shared memory too, a column for each thread, from
+where a world that diverges takes it back, so that no register keeps an old state while the step computes the new one. Inputs
+are read in every step, from the cache where they are held.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ._schedule import short_lives
 __all__ = ["CudaMarch", "cuda_march_text"]
 
 MIN_BLOCKS = {"float32": 6, "float64": 1}
-"""Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle with
-6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, and it spills)."""
+"""Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle
+with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, and it spills)."""
 SHARED = 48 * 1024
 """Shared memory of a block that needs no permission [bytes]."""
 
@@ -33,8 +33,8 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
     """The CUDA C source of a march: a kernel `march_kernel`.
 
     Its arguments: number of worlds, of steps, steps from one record to the next (0 for none); of each part of the state its
-    address, of each other input its address and its strides over worlds, entries and steps in numbers, of each part of the state
-    the address of its records; which worlds are frozen, and the number of steps taken.
+    address, of each other input its address and its strides over worlds, entries and steps in numbers, of each part of the
+    state the address of its records; which worlds are frozen, and the number of steps taken.
 
     Args:
         program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
@@ -167,7 +167,7 @@ class CudaMarch:
     def __call__(
         self, state: Sequence[CupyArray], inputs: Sequence[CupyArray], frozen: CupyArray, steps: int, stride: int = 0
     ) -> tuple[list[CupyArray], CupyArray]:
-        """Take steps in place: the records of each part of the state, shape (worlds, rows, ...), and the steps taken, (worlds,).
+        """Take steps in place: records of each part of the state, shape (worlds, rows, ...), and the steps taken, (worlds,).
 
         Args:
             state: Parts of the state, shape (worlds, ...) each, with the worlds fastest.
@@ -180,7 +180,7 @@ class CudaMarch:
         rows = steps // stride if stride else 0
         arguments: list[Any] = [np.int64(worlds), np.int32(steps), np.int32(stride)]
         for x, a in zip(state, self.program.inputs, strict=False):
-            if x.dtype != self._dtype or x.size and x.strides[0] != x.itemsize or x.shape != (worlds, *a.shape):
+            if x.dtype != self._dtype or (x.size and x.strides[0] != x.itemsize) or x.shape != (worlds, *a.shape):
                 raise ValueError(f"{a.name} must be {self._dtype} of shape {(worlds, *a.shape)} with the worlds fastest")
             arguments.append(x)
         keep = []

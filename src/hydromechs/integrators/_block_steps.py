@@ -254,7 +254,7 @@ class BlockSteps(Propagator):
         first = float(np.max(n, initial=0.0))
         if np.any(n != first):
             raise ValueError(
-                f"{self.method.name} builds on earlier derivatives and needs all worlds at one time; reset all of them, or use rk4"
+                f"{self.method.name} builds on earlier derivatives and needs all worlds at one time; reset all, or use rk4"
             )
         return self.run(first, t, q, x, inputs, h, steps, record)
 

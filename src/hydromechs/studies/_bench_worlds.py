@@ -1,4 +1,4 @@
-"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; MuJoCo's rollout of the same tree, dry, beside them."""
+"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout of the dry tree."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
         theirs: list[float] = []
         for _ in range(rounds):  # in turns, so that all meet the same load
             for each, (_, worlds, _) in zip(times, made, strict=True):
-                each += _timed(lambda worlds=worlds: worlds.step(None, steps), 1)
+                each += _timed(partial(worlds.step, None, steps), 1)
             theirs += _timed(peer[0], 1) if peer else []
         for (what, worlds, threads), each in zip(made, times, strict=True):
             rows.append(_row(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True))
@@ -226,7 +227,9 @@ def _difference(model: Model, method: str, precision: str, steps: int) -> float:
 
 
 def _gpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    best = max((r for r in rows if r["precision"] == "float32" and r["method"] == "semi_implicit_euler"), key=lambda r: r["per_second"])
+    best = max(
+        (r for r in rows if r["precision"] == "float32" and r["method"] == "semi_implicit_euler"), key=lambda r: r["per_second"]
+    )
     rate, share = best["per_second"], best["fraction_of_peak"]
     return [
         target("float32: whole semi-implicit steps per second", f"≥ {GPU_WANTED:g}", rate, rate >= GPU_WANTED),

@@ -177,9 +177,7 @@ class PlantRun(Run):
     # -- between steps --------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """See `Run.ready`: the law, the run's data, constraints that close."""
-        if self._law is not None:
-            steps = min(steps, self._controlled(self._law))
+        """See `Run.ready`: the run's data, constraints that close, then the law, which sees what has closed."""
         now = self.offset + self.step * self._clock
         near = slack(float(now.max(initial=0.0)), self.step)
         self._renew(now, near)
@@ -188,7 +186,7 @@ class PlantRun(Run):
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
-        return steps
+        return steps if self._law is None else min(steps, self._controlled(self._law))
 
     def took(self, steps: int) -> None:
         """See `Run.took`."""

@@ -13,7 +13,7 @@ class Rollout(NamedTuple):
     """Trajectories of worlds; the batch's dimensions come first."""
 
     t: np.ndarray
-    """Times of the start and of every recorded step [s], shape (rows + 1,); of worlds that were reset apart, (..., rows + 1)."""
+    """Times of the start and of every recorded step [s], shape (rows + 1,); (..., rows + 1) of worlds that were reset apart."""
     q: np.ndarray
     """Configurations, shape (..., rows + 1, nq)."""
     v: np.ndarray

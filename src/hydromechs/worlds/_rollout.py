@@ -84,13 +84,8 @@ def rollout(
         raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
     if memory is not None and controller is None:
         raise ValueError("memory goes with a controller; give one, or leave memory out")
-    options = {
-        "controller": controller,
-        "lanes": lanes,
-        "threads": 1 if threads is None else threads,
-        "method": chosen,
-        "step": dt,
-    }
+    options = {"controller": controller, "lanes": lanes, "threads": 1 if threads is None else threads}
+    options |= {"method": chosen, "step": dt}
     return _plant_rollout(what, begin, q, v, inputs, steps, record, internal, memory, opened, options)
 
 
@@ -128,13 +123,8 @@ def _model_rollout(
         dyn, n, step=dt, method=method, inputs=names[1:], parameters={name: flattened[name] for name in dyn.parameters}
     )
     worlds.q[:], worlds.v[:] = (each_world(x, batch, n) for x in (q, v))
-    driven = {}
-    for name in names:
-        if flattened[name].ndim == len(shapes[name]) + 2:
-            driven[name] = flattened[name]
-        else:
-            worlds.inputs[name][...] = flattened[name]
-    return _in_batch(worlds._rolled(driven, steps, record), batch, dt * record * np.arange(steps // record + 1))
+    rolled = worlds.rollout({name: flattened[name] for name in names}, steps, record)
+    return _in_batch(rolled, batch, dt * record * np.arange(steps // record + 1))
 
 
 def _plant_rollout(
@@ -172,16 +162,13 @@ def _plant_rollout(
     if internal is not None:
         start = replace(start, internal=each_world(internal, batch, n))
     worlds = Worlds(plant, n, start=start, parameters=values, **options)
-    driven = {}
-    for name, x in arrays.items():
-        if x.ndim > len(leads[name]):
-            driven[name] = np.broadcast_to(x, (*batch, steps)).reshape(n, steps)
-        else:
-            worlds.inputs[name][...] = np.broadcast_to(x, batch).reshape(n)
-    worlds._look(driven)
     worlds.memory[:] = each_world(remembered, batch, n)
+    given = {}
+    for name, x in arrays.items():
+        each = (*batch, steps) if x.ndim > len(leads[name]) else batch
+        given[name] = np.broadcast_to(x, each).reshape(n, *each[len(batch) :])
     times = begin + worlds.step_size * record * np.arange(steps // record + 1)
-    return _in_batch(worlds._rolled(driven, steps, record), batch, times)
+    return _in_batch(worlds.rollout(given, steps, record), batch, times)
 
 
 def _starts(model: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:

@@ -130,10 +130,8 @@ class Worlds:
     def __repr__(self) -> str:
         stuck = int(self.frozen.sum())
         lost = f", {stuck} frozen" if stuck else ""
-        where = type(self.target).__name__.lower()
-        return (
-            f"<Worlds: {self.worlds} of {self.source.model.name}, {self.method.name}, step {self.step_size:g} s, {where}{lost}>"
-        )
+        how = f"{self.method.name}, step {self.step_size:g} s, {type(self.target).__name__.lower()}"
+        return f"<Worlds: {self.worlds} of {self.model.name}, {how}{lost}>"
 
     @property
     def model(self) -> Model:
@@ -216,9 +214,9 @@ class Worlds:
     def report(self) -> list[str]:
         """What to say of each frozen world: when it stopped, and why."""
         at = self.target.get(self.t)
-        return [f"world {k}: t = {at[k]:.6g} s: {self._run.why(k)}" for k in np.flatnonzero(self.target.frozen)]
+        return [f"world {k}: t = {at[k]:.6g} s: {self._run.why(int(k))}" for k in np.flatnonzero(self.target.frozen)]
 
-    # -- the start --------------------------------------------------------------------------------------------------------------
+    # -- the start ------------------------------------------------------------------------------------------------------------
 
     def _rows(self, x: Any, n: int, name: str) -> np.ndarray:
         """Numbers of each world from those of one or all, shape (worlds, n)."""
@@ -242,7 +240,9 @@ class Worlds:
             self.target.put(part, everyone, each.reshape(part.shape))
 
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
-        """Put worlds back to their start: time, state, inputs, what a controller remembers; grasps that start closed close.
+        """Put worlds back to their start: time, state, inputs, what a controller remembers.
+
+        Grasps that are closed then close with the next step, and their impulse makes velocities agree.
 
         Args:
             mask: Which worlds: booleans of shape (worlds,), or their numbers; all unless given.
@@ -269,14 +269,14 @@ class Worlds:
         for name, rows in self._start.items():
             target.put(views[name], which, rows[which])
 
-    # -- steps ------------------------------------------------------------------------------------------------------------------
+    # -- steps ----------------------------------------------------------------------------------------------------------------
 
     def step(self, inputs: Any = None, steps: int = 1) -> None:
         """Take steps in all worlds, in place.
 
         Args:
             inputs: Of a model, tau or a mapping by name; of a plant, all commands, or a mapping by name of commands and held
-                inputs. Each of one world, shape (n,), of each world, (worlds, n), or for every step as well, (worlds, steps, n).
+                inputs. Each of one world, shape (n,), of each world, (worlds, n), or for every step too, (worlds, steps, n).
                 What is not named stays as it is.
             steps: How many.
         """
@@ -292,9 +292,7 @@ class Worlds:
         """
         steps, record = whole(steps, "steps", 1), whole(record, "record", 1)
         check_record(steps, record)
-        return self._rolled(self._given(inputs, steps), steps, record)
-
-    def _rolled(self, driven: Mapping[str, Any], steps: int, record: int) -> Rollout:
+        driven = self._given(inputs, steps)
         number = np.array(self.target.get(self.target.number))
         q, x, good = self._go(driven, steps, record)
         nv, rows = self.model.nv, record * np.arange(steps // record + 1)
@@ -322,13 +320,14 @@ class Worlds:
         if not isinstance(run, PlantRun) or not isinstance(target, Cpu):
             return
         held, now = target.inputs[0][:, run.na : run.nu], target.inputs[0][:, : run.na]
-        given = {name: self.source.places[name].at[0] for name in driven}
-        for name, k in given.items():
+        names = (*self.source.commands, *self.source.held)
+        for name, x in driven.items():
+            k = names.index(name)
             if k < run.na:
-                run.check_given(_column(now, k, driven[name]), held)
+                run.check_given(_column(now, k, x), held)
             else:
-                run.check_given(now, _column(held, k - run.na, driven[name]))
-        if not given:
+                run.check_given(now, _column(held, k - run.na, x))
+        if not driven:
             run.check_given(now, held)
         if held.size:
             target.freeze(~np.isfinite(held).all(axis=1), True)
@@ -353,8 +352,9 @@ class Worlds:
             if record is not None and stride is not None:
                 good += path.good
                 due = (done + stride * np.arange(1, some // stride + 1)) % record == 0
-                rows_q.append(path.q if due.all() else path.q[:, due])
-                rows_x.append(path.x if due.all() else path.x[:, due])
+                rows = np.flatnonzero(due).tolist()
+                rows_q.append(path.q if due.all() else path.q[:, rows])
+                rows_x.append(path.x if due.all() else path.x[:, rows])
             done += some
         for name, x in driven.items():
             if steps:
@@ -434,8 +434,8 @@ def _check_cuda(source: Source) -> None:
         )
     if source.stepper.loops is not None:
         raise UnsupportedFeature(
-            f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which target "
-            "'cuda' cannot run; give form='specialised', or target='cpu'"
+            f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which "
+            "target 'cuda' cannot run; give form='specialised', or target='cpu'"
         )
 
 
