@@ -26,7 +26,7 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
             "Euler is semi-implicit. Steps of all worlds together, measured in turns."
         )
     )
-    table = table_of("", "", ">steps per second\nbest", ">\nmedian", ">worlds", ">bytes\nper world")
+    table = table_of("", "", ">steps per second\nbest", ">\nmedian", ">worlds", ">bytes\nper world", ">share\nof peak")
     for row in report["rows"]:
         table.add_row(
             f"{row['what']}{', ' + row['precision'] if 'precision' in row else ''}, {'in water' if row['water'] else 'dry'}",
@@ -35,8 +35,13 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
             f"{row['median_per_second']:.2e}",
             str(row["worlds"]),
             "" if row["bytes_per_world"] is None else str(row["bytes_per_world"]),
+            _percent(row.get("fraction_of_peak")),
         )
     console.print(table)
+    if "peak_per_core" in report["device"]:
+        console.print(
+            Text(f"Peak of a core, measured with multiply-adds alone: {report['device']['peak_per_core']:.3g} per second.")
+        )
     kernels = [row for row in report["rows"] if "registers" in row]
     if kernels:
         table = table_of(
@@ -50,11 +55,9 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
             ">frozen",
         )
         for row in kernels:
-            share = row["fraction_of_peak"]
             table.add_row(
                 f"{SHORT[row['method']]}, {row['precision']}",
                 str(row["worlds"]),
-                "" if share is None else f"{100 * share:.0f} %",
                 str(row["registers"]),
                 str(row["local_bytes"]),
                 f"{row['compile_s']:.2f}",
@@ -63,3 +66,7 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
             )
         console.print(table)
     print_targets(report, console)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"

@@ -93,7 +93,8 @@ def _timed(call: Callable[[], object], rounds: int) -> list[float]:
 def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     lanes, cores = compiler.native_lanes(), os.cpu_count() or 1
     n, rounds = (64, 2) if quick else (2048, 7)
-    rows = []
+    rows: list[dict[str, Any]] = []
+    peak = _peak(lanes, 3 * rounds)
     for method in METHODS:
         steps = 4 if quick else 40 if method == "semi_implicit_euler" else 12
         shapes = [("one lane", 1, 1), (f"{lanes} lanes", lanes, 1), (f"{lanes} lanes, {cores} threads", lanes, cores)]
@@ -111,10 +112,34 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
                 each += _timed(partial(worlds.step, None, steps), 1)
             theirs += _timed(peer[0], 1) if peer else []
         for (what, worlds, threads), each in zip(made, times, strict=True):
-            rows.append(_row(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True))
+            row = _row(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True)
+            share = row["per_second"] * _operations(model)[method] / (peak * threads)
+            rows.append({**row, "fraction_of_peak": share if worlds.source.stepper.lanes > 1 else None})
         if peer:
             rows.append(_row("MuJoCo's rollout, one thread", method, *peer[1], theirs, 1, None, water=False))
-    return rows, {"lanes": lanes, "cores": cores}
+    return rows, {"lanes": lanes, "cores": cores, "peak_per_core": peak}
+
+
+CHAINS, LENGTH = 16, 64
+"""Multiply-adds that do not wait for each other, and how many follow each other, to measure a core's peak."""
+
+
+def _peak(lanes: int, rounds: int) -> float:
+    """Operations per second of one core on lanes in a loop of nothing but fused multiply-adds, each two operations."""
+
+    def step(s: Any, a: Any, b: Any) -> Any:
+        for _ in range(LENGTH):
+            s = s * a[0] + b[0]
+        return s
+
+    shapes = {"s": (CHAINS,), "a": (1,), "b": (1,)}
+    arguments = tuple(compiler.Argument(name, shape) for name, shape in shapes.items())
+    march = compiler.March(compiler.Recipe("peak", step, arguments, arguments[:1], None), lanes, 1)
+    state, steps = [np.full((lanes, CHAINS), 0.5)], 4000
+    given = [np.full((1, 1), 0.5), np.full((1, 1), 0.25)]
+    march(state, given, 2, stride=3)
+    seconds = min(_timed(lambda: march(state, given, steps, stride=steps + 1), rounds))
+    return 2.0 * lanes * CHAINS * LENGTH * steps / seconds
 
 
 def _row(
