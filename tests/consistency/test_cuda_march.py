@@ -113,8 +113,8 @@ def _launch(self, worlds, inputs, outs):
     """`CudaKernel._launch` without devices."""
     arguments = [np.int64(worlds)]
     for x, a in zip((*inputs, *outs), (*self.program.inputs, *self.program.outputs), strict=True):
-        arguments += [x, *(np.int64(s // self._dtype.itemsize) for s in x.strides)]
-        assert x.ndim == 1 + len(a.shape)
+        strides = [s // self._dtype.itemsize for s in x.strides]
+        arguments += [x, *map(np.int64, [0, *strides] if x.ndim == len(a.shape) else strides)]
     self._kernel((-(-worlds // self.block),), (self.block,), tuple(arguments))
 
 
@@ -184,7 +184,7 @@ def test_fused_sums_are_the_sums():
 def test_nvcc_finds_no_spills_in_float32(tmp_path):
     """The whole semi-implicit step of a vehicle with an arm of 6 joints in water stays in registers, 6 blocks at a time."""
     program = model_stepper(hm.compile(hm.load("tiburon_titan2")), method_named("semi_implicit_euler"), ("tau",)).march.traced
-    (tmp_path / "kernel.cu").write_text(cuda_march_text(program, 3, "float32", min_blocks=MIN_BLOCKS["float32"]))
+    (tmp_path / "kernel.cu").write_text(cuda_march_text(program, 3, "float32", min_blocks=MIN_BLOCKS["float32"][0]))
     command = ["nvcc", "-arch=sm_90", "-Xptxas", "-v", "-c", "kernel.cu", "-o", "kernel.o"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr

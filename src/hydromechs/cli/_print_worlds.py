@@ -56,12 +56,12 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
         )
         for row in kernels:
             table.add_row(
-                f"{SHORT[row['method']]}, {row['precision']}",
+                f"{row['what']}, {SHORT[row['method']]}, {row['precision']}",
                 str(row["worlds"]),
                 str(row["registers"]),
                 str(row["local_bytes"]),
                 f"{row['compile_s']:.2f}",
-                f"{row['difference_to_cpu']:.1e}",
+                "" if row["difference_to_cpu"] is None else f"{row['difference_to_cpu']:.1e}",
                 str(row["frozen"]),
             )
         console.print(table)

@@ -22,7 +22,7 @@ from ._schedule import short_lives
 
 __all__ = ["CudaMarch", "cuda_march_text"]
 
-MIN_BLOCKS = {"float32": 6, "float64": 1}
+MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
 """Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle
 with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, and it spills)."""
 SHARED = 48 * 1024
@@ -142,19 +142,22 @@ class CudaMarch:
         n_state: Number of parts of the state.
         precision: Numbers to compute with, "float32" or "float64".
         block: Threads per block.
-        min_blocks: Blocks that must fit on a multiprocessor at a time; what was fastest for a vehicle with an arm unless given.
+        min_blocks: Blocks that must fit on a multiprocessor at a time; unless given, the first of
+            `MIN_BLOCKS` with which nothing spills, or the last.
     """
 
     def __init__(
         self, program: Program, n_state: int, precision: str, *, block: int = 64, min_blocks: int | None = None
     ) -> None:
-        min_blocks = MIN_BLOCKS.get(precision, 1) if min_blocks is None else min_blocks
         self.program, self.n_state, self.precision, self.block = program, n_state, precision, block
-        self.text = cuda_march_text(program, n_state, precision, block=block, min_blocks=min_blocks)
         self._dtype = np.dtype(precision)
         self._cupy = import_cupy()
-        module = self._cupy.RawModule(code=self.text, options=OPTIONS, backend="nvrtc")
-        self._kernel = module.get_function("march_kernel")
+        for blocks in MIN_BLOCKS.get(precision, (1,)) if min_blocks is None else (min_blocks,):
+            self.text = cuda_march_text(program, n_state, precision, block=block, min_blocks=blocks)
+            module = self._cupy.RawModule(code=self.text, options=OPTIONS, backend="nvrtc")
+            self._kernel = module.get_function("march_kernel")
+            if self._kernel.local_size_bytes == 0:
+                break
         self._shared = sum(a.size for a in program.inputs[:n_state]) * block * self._dtype.itemsize
         if self._shared > SHARED:
             self._kernel.max_dynamic_shared_size_bytes = self._shared

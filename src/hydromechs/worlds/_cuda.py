@@ -46,6 +46,7 @@ class Cuda(Target):
         self.inputs = [self.zeros(*a.shape) for a in stepper.inputs]
         self._stuck = self._cupy.zeros(worlds, bool)
         self._laws: dict[int, CudaKernel] = {}
+        self._grid: tuple[tuple[float, float], list[Any]] | None = None
 
     @property
     def frozen(self) -> np.ndarray:
@@ -70,9 +71,9 @@ class Cuda(Target):
         """See `Target.put`."""
         array[self._cupy.asarray(which)] = self._cupy.asarray(values, dtype=self.precision)
 
-    def take(self, array: Any, due: np.ndarray, new: Any) -> None:
+    def take(self, array: Any, due: np.ndarray | None, new: Any) -> None:
         """See `Target.take`."""
-        mask = self._cupy.asarray(due) & ~self._stuck
+        mask = ~self._stuck if due is None else self._cupy.asarray(due) & ~self._stuck
         array[...] = self._cupy.where(mask[:, None], new, array)
 
     def get(self, array: Any) -> np.ndarray:
@@ -97,9 +98,10 @@ class Cuda(Target):
 
     def march(self, inputs: Sequence[Any], step: float, offset: float, steps: int, stride: int | None) -> Marched:
         """See `Target.march`."""
-        grid = [self._cupy.full(1, value, self.precision) for value in (step, offset)]
+        if self._grid is None or self._grid[0] != (step, offset):
+            self._grid = (step, offset), [self._cupy.full(1, value, self.precision) for value in (step, offset)]
         records, good = self.kernel(
-            [self.number, self.q, self.x], [*grid, *inputs], self._stuck, steps, 0 if stride is None else stride
+            [self.number, self.q, self.x], [*self._grid[1], *inputs], self._stuck, steps, 0 if stride is None else stride
         )
         self._stuck |= good < steps
         return Marched(records[1], records[2], good)

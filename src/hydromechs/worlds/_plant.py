@@ -106,7 +106,9 @@ class PlantRun(Run):
         self._flows: dict[int, UniformFlow] = {}
         self._waves: dict[int, WaveComponents] = {}
         self._until = np.full(n, -np.inf)
-        self._clock = np.zeros(n)  # steps since each world began, also of frozen ones: known without asking a GPU
+        # steps since each world began, also of frozen ones, are _base + _ahead: known without asking a GPU, or touching all
+        self._base, self._ahead, self._together = np.zeros(n), 0.0, True
+        self._first_until = -np.inf
         self._applied = np.zeros((n, layout.size))
         off = switched_off(self.plant, np.ones(layout.size))
         self._switches = {name for name, place in source.places.items() if off[place.at[0]] == 0.0}
@@ -132,7 +134,7 @@ class PlantRun(Run):
         alike: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
         z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
         values = U[:, layout.size - self._parameters :]
-        for k, world in enumerate(which):
+        for k in range(len(which)):
             key = b"".join(a[k].tobytes() for a in (q, v, values))
             if key not in alike:
                 now = Beginning(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
@@ -140,7 +142,8 @@ class PlantRun(Run):
                     plant.check_start(now)
                 alike[key] = layout.start(layout.state_slots, now), layout.start(layout.input_slots, now)
             z[k, : len(layout.state_slots)], u[k] = alike[key]
-            self._until[world], self._clock[world] = -np.inf, 0.0
+        self._until[which], self._base[which], self._first_until = -np.inf, -self._ahead, -np.inf
+        self._together = not len(self._base) or bool((self._base == self._base[0]).all())
         target.put(target.x[:, plant.model.nv :], which, z)
         target.put(target.inputs[0][:, : self.nu], which, u)
         self._applied[which] = np.nan if resumed else switched_off(plant, np.concatenate([u, U[:, self.nu :]], axis=1))
@@ -178,11 +181,12 @@ class PlantRun(Run):
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
         """See `Run.ready`: the run's data, constraints that close, then the law, which sees what has closed."""
-        now = self.offset + self.step * self._clock
-        near = slack(float(now.max(initial=0.0)), self.step)
-        self._renew(now, near)
-        left = ((self._until - now + near) / self.step).min(initial=np.inf)
-        steps = min(steps, max(1, int(left)) if np.isfinite(left) else steps)
+        if self._first_until < np.inf:
+            now = self.offset + self.step * self._clock
+            near = slack(float(now.max(initial=0.0)), self.step)
+            self._renew(now, near)
+            left = ((self._until - now + near) / self.step).min(initial=np.inf)
+            steps = min(steps, max(1, int(left)) if np.isfinite(left) else steps)
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
@@ -190,26 +194,32 @@ class PlantRun(Run):
 
     def took(self, steps: int) -> None:
         """See `Run.took`."""
-        self._clock += steps
+        self._ahead += steps
+
+    @property
+    def _clock(self) -> np.ndarray:
+        """Steps since each world began, shape (n,)."""
+        return self._base + self._ahead
 
     def _controlled(self, law: Compiled) -> int:
         """Ask the law in worlds whose time has come; steps until the next time."""
         target, nv = self.target, self.plant.model.nv
-        since = self._clock % self.period
+        clock = self._clock[:1] if self._together else self._clock
+        since = clock % self.period
         due = since == 0.0
         if due.any():
             command = target.inputs[0][:, : self.na]
-            arrays = [target.array(self.offset + self.step * self._clock), target.q, target.x[:, :nv], command, self.memory]
+            t = self.offset + self.step * clock
+            arrays = [target.array(t[0] if self._together else t), target.q, target.x[:, :nv], command, self.memory]
             new, memory = target.law(law, arrays)
-            target.take(command, due, new)
-            target.take(self.memory, due, memory)
+            which = None if self._together else due
+            target.take(command, which, new)
+            target.take(self.memory, which, memory)
         return int((self.period - since).min(initial=self.period))
 
     def _renew(self, now: np.ndarray, near: float) -> None:
         """Current, gusts and waves of worlds where they are not those of the present time."""
         plant = self.plant
-        if self._until.min(initial=np.inf) == np.inf:
-            return
         old = np.flatnonzero(self._until <= now + near)
         rows, known = [], {}
         for k in old:
@@ -225,6 +235,7 @@ class PlantRun(Run):
         if rows and len(rows[0]):
             last = self.plant.layout.size - self._parameters
             self.target.put(self.target.inputs[0][:, self.nu : last], old, np.array(rows))
+        self._first_until = float(self._until.min(initial=np.inf))
 
     def _waves_of(self, seed: int) -> WaveComponents | None:
         plant = self.plant

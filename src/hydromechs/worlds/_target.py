@@ -79,12 +79,12 @@ class Target(abc.ABC):
         """
 
     @abc.abstractmethod
-    def take(self, array: Any, due: np.ndarray, new: Any) -> None:
+    def take(self, array: Any, due: np.ndarray | None, new: Any) -> None:
         """Take over rows of the worlds that are due and not frozen.
 
         Args:
             array: One of its arrays, or a part of one.
-            due: Which worlds, shape (worlds,).
+            due: Which worlds, shape (worlds,); all if None.
             new: An array of this machine, of the same shape.
         """
 
@@ -171,9 +171,9 @@ class Cpu(Target):
         """See `Target.put`."""
         array[which] = values
 
-    def take(self, array: np.ndarray, due: np.ndarray, new: np.ndarray) -> None:
+    def take(self, array: np.ndarray, due: np.ndarray | None, new: np.ndarray) -> None:
         """See `Target.take`."""
-        moves = due & ~self._stuck
+        moves = ~self._stuck if due is None else due & ~self._stuck
         array[moves] = new[moves]
 
     def get(self, array: np.ndarray) -> np.ndarray:

@@ -332,12 +332,12 @@ class Worlds:
         if held.size:
             target.freeze(~np.isfinite(held).all(axis=1), True)
 
-    def _go(self, driven: Mapping[str, Any], steps: int, record: int | None) -> tuple[Any, Any, np.ndarray]:
+    def _go(self, driven: Mapping[str, Any], steps: int, record: int | None) -> tuple[Any, Any, Any]:
         """All steps, piece by piece: states at the start and after every `record` steps, and how many were good."""
         target, done = self.target, 0
         rows_q: list[Any] = []
         rows_x: list[Any] = []
-        good = target.zeros()
+        good: Any = 0 if record is None else target.zeros()
         while done < steps:
             some = self._run.ready(driven, done, steps - done)
             stride = None
@@ -350,7 +350,7 @@ class Worlds:
             path = target.march(self._piece(driven, done, some), self.step_size, self.offset, some, stride)
             self._run.took(some)
             if record is not None and stride is not None:
-                good += path.good
+                good = good + path.good
                 due = (done + stride * np.arange(1, some // stride + 1)) % record == 0
                 rows = np.flatnonzero(due).tolist()
                 rows_q.append(path.q if due.all() else path.q[:, rows])
