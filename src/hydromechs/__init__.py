@@ -54,7 +54,7 @@ from .model import (
     visual,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.5.0"
 
 _LATER = {
     # compile with CasADi and LLVM

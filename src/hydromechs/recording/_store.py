@@ -374,7 +374,7 @@ def _remove(path: Path) -> None:
 def is_recording(path: Path) -> bool:
     """Whether a folder is a HydroMechs recording."""
     try:
-        return MARK in json.loads((path / ".zattrs").read_text())
+        return MARK in json.loads((path / ".zattrs").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
 
