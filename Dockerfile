@@ -1,7 +1,8 @@
 # HydroMechs in a container:
 #   docker build -t hydromechs .
 #   docker run --rm -v "$PWD:/work" hydromechs demo
-#   docker run --rm -it -p 8080:8080 hydromechs view bluerov2_heavy_alpha5 --no-browser
+#   docker run --rm -it --network host hydromechs pilot pick_and_release --no-browser
+# The folder that is mounted must be one that user 1000 may write to.
 ARG BASE=docker.io/library/python:3.13-slim
 FROM ${BASE} AS build
 COPY pyproject.toml README.md LICENSE /source/

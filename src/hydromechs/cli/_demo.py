@@ -17,7 +17,7 @@ DEMO = "station_keeping"
 def demo(
     out: Annotated[str, typer.Option(help=f"Folder for the run; by default runs/{DEMO}, or runs/{DEMO}-2, ...")] = "",
 ) -> None:
-    """Simulate a 3.8 t vehicle that keeps its place in a current while its arm moves: report, plots, a replay in the browser."""
+    """Simulate a 3.8 t vehicle that keeps its place in a current while its arm moves: report, plots, replay in the browser."""
     from ._run import run
     from ._show import own_command
 
