@@ -55,13 +55,12 @@ dist: $(VENV)/run
 	$(BIN)/python -m build --quiet --outdir dist
 
 # The wheel in an empty environment of $(PYTHON), away from the sources: the demo and the Python blocks of the README.
-try-wheel: TRY := $(shell mktemp -d)
 try-wheel:
-	$(PYTHON) -m venv $(TRY)/venv
-	$(TRY)/venv/bin/python -m pip install --quiet dist/*.whl
-	cp tests/project/run_blocks.py README.md $(TRY)
-	cd $(TRY) && venv/bin/hydromechs demo && venv/bin/python run_blocks.py README.md
-	rm -rf $(TRY)
+	set -e; folder=$$(mktemp -d); trap "rm -rf $$folder" EXIT; \
+	$(PYTHON) -m venv $$folder/venv; \
+	$$folder/venv/bin/python -m pip install --quiet dist/*.whl; \
+	cp tests/project/run_blocks.py README.md $$folder; \
+	cd $$folder; venv/bin/hydromechs demo; venv/bin/python run_blocks.py README.md
 
 clean:
 	rm -rf $(VENV) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
