@@ -44,8 +44,8 @@ class SoftStops:
             limit = self._upper[k] if q[self._at[k]] > self._upper[k] else self._lower[k]
             stiff = f"{c.stops.stiffness:.3g} {'N m' if unit == 'rad' else 'N'}/{unit}"
             said.append(
-                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the stop that limits of a "
-                f"model have by default, {stiff}, yields; give it stops"
+                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the stop that limits "
+                f"have by default, {stiff}, yields; give it stops"
             )
             self._allowed[k] = math.inf
         return said
