@@ -62,23 +62,24 @@ def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> 
 
 
 class HoldPose(hm.TracedController):
-    """Thrusters hold a vehicle where it is, by a spring and a damper; arms stay as they are told.
+    """Thrusters hold a vehicle in a place, by a spring and a damper; arms stay as they are told.
 
     Args:
         plant: What it controls.
+        place: Where to [m], shape (3,).
     """
 
     period = 20 * STEP
 
-    def __init__(self, plant: hm.Plant) -> None:
+    def __init__(self, plant: hm.Plant, place: np.ndarray) -> None:
         thrusters = [c for c in plant.components if isinstance(c, Thruster)]
-        self.count, self.target = len(thrusters), plant.model.initial().q[:3]
+        self.count, self.place = len(thrusters), place
         reach = np.linalg.pinv(allocation_matrix(plant.model, thrusters, plant.model.body_names[0]))
         self.share = reach / np.abs(reach).max()
 
     def law(self, plant: hm.Plant, t: Any, q: Any, v: Any, command: Any, memory: Any) -> tuple[Any, Any]:
         """See `TracedController.law`."""
-        away = quaternion_matrix(q[3:7]).T @ (q[:3] - self.target)
+        away = quaternion_matrix(q[3:7]).T @ (q[:3] - self.place)
         turned = 2.0 * q[3] * q[4:7]
         wanted = self.share @ np.concatenate([-away - 0.5 * v[:3], -turned - 0.5 * v[3:6]])
         throttle = [minimum(maximum(x, -1.0), 1.0) for x in wanted]
@@ -89,7 +90,7 @@ def _held(n: int, **options: Any) -> hm.Worlds:
     """Worlds of `SCENARIO`'s plant, whose vehicle is held by its thrusters and whose arm is held by servos."""
     scenario = load_scenario(SCENARIO)
     plant = scenario.plant
-    worlds = hm.Worlds(plant, n, start=scenario.start, step=STEP, controller=HoldPose(plant), **options)
+    worlds = hm.Worlds(plant, n, start=scenario.start, step=STEP, controller=HoldPose(plant, scenario.start.q[:3]), **options)
     everyone = np.arange(n)
     worlds.target.put(worlds.v, everyone, 0.05 * np.random.default_rng(0).normal(size=(n, plant.model.nv)))
     return worlds

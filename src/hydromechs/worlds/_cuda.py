@@ -86,6 +86,10 @@ class Cuda(Target):
             values = self._cupy.from_dlpack(values)
         return self._cupy.asarray(values, dtype=self.precision)
 
+    def index(self, which: np.ndarray) -> Any:
+        """See `Target.index`."""
+        return self._cupy.asarray(which)
+
     def stack(self, parts: Sequence[Any], axis: int) -> Any:
         """See `Target.stack`."""
         return parts[0] if len(parts) == 1 else self._cupy.concatenate(parts, axis=axis)
@@ -105,3 +109,12 @@ class Cuda(Target):
         )
         self._stuck |= good < steps
         return Marched(records[1], records[2], good)
+
+    def part(self, which: np.ndarray, inputs: Sequence[Any], t: float, h: float) -> np.ndarray:
+        """See `Target.part`."""
+        cupy, rows = self._cupy, self._cupy.asarray(which)
+        state = [cupy.zeros(len(which), self.precision), *(cupy.asfortranarray(a[rows]) for a in (self.q, self.x))]
+        grid = [cupy.full(1, value, self.precision) for value in (h, t)]
+        _, good = self.kernel(state, [*grid, *inputs], cupy.zeros(len(which), bool), 1)
+        self.q[rows], self.x[rows] = state[1], state[2]
+        return cupy.asnumpy(good) >= 1

@@ -108,7 +108,7 @@ class PlantRun(Run):
         self._until = np.full(n, -np.inf)
         # steps since each world began, also of frozen ones, are _base + _ahead: known without asking a GPU, or touching all
         self._base, self._ahead, self._together = np.zeros(n), 0.0, True
-        self._first_until = -np.inf
+        self._first_until, self._bent = -np.inf, np.zeros(0, dtype=int)
         self._applied = np.zeros((n, layout.size))
         off = switched_off(self.plant, np.ones(layout.size))
         self._switches = {name for name, place in source.places.items() if off[place.at[0]] == 0.0}
@@ -187,10 +187,43 @@ class PlantRun(Run):
             self._renew(now, near)
             left = ((self._until - now + near) / self.step).min(initial=np.inf)
             steps = min(steps, max(1, int(left)) if np.isfinite(left) else steps)
+            self._bent = np.flatnonzero(self._until < now + self.step - near)
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
         return steps if self._law is None else min(steps, self._controlled(self._law))
+
+    @property
+    def bent(self) -> np.ndarray:
+        """See `Run.bent`."""
+        return self._bent
+
+    def in_parts(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
+        """See `Run.in_parts`."""
+        now = self.offset + self.step * self._clock[which]
+        groups: dict[tuple[int, float], list[int]] = {}
+        for k, world in enumerate(which):
+            groups.setdefault((int(self.seeds[world]), float(now[k])), []).append(k)
+        good = np.ones(len(which), dtype=bool)
+        rows = inputs[0][self.target.index(which)]
+        rows = rows[:, 0] if rows.ndim == 3 else rows
+        last = self.plant.layout.size - self._parameters
+        for (seed, t), group in groups.items():
+            members, end = np.array(group), t + self.step
+            own = rows[self.target.index(members)]
+            while t < end - slack(end, self.step):
+                data, until = self._data(seed, t)
+                until = min(until, end)
+                own[:, self.nu : last] = self.target.array(data[: len(data) - self._parameters])
+                good[members] &= self.target.part(which[members], [own], t, until - t)
+                t = until
+        return good
+
+    def _data(self, seed: int, t: float) -> tuple[np.ndarray, float]:
+        """The run's data from a time on, and until when they hold [s]."""
+        if seed not in self._flows:
+            self._flows[seed] = UniformFlow(self.plant.environment, seed)
+        return self.plant.data(self._flows[seed], t + max(1e-9 * self.step, rounding(t)), {}, self._waves_of(seed))
 
     def took(self, steps: int) -> None:
         """See `Run.took`."""
@@ -219,17 +252,12 @@ class PlantRun(Run):
 
     def _renew(self, now: np.ndarray, near: float) -> None:
         """Current, gusts and waves of worlds where they are not those of the present time."""
-        plant = self.plant
         old = np.flatnonzero(self._until <= now + near)
         rows, known = [], {}
         for k in old:
             key = (self.seeds[k], float(now[k]))
             if key not in known:
-                seed = int(self.seeds[k])
-                if seed not in self._flows:
-                    self._flows[seed] = UniformFlow(plant.environment, seed)
-                at = now[k] + max(1e-9 * self.step, rounding(now[k]))
-                known[key] = plant.data(self._flows[seed], at, {}, self._waves_of(seed))
+                known[key] = self._data(int(self.seeds[k]), float(now[k]))
             row, self._until[k] = known[key]
             rows.append(row[: len(row) - self._parameters])
         if rows and len(rows[0]):

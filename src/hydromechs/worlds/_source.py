@@ -59,6 +59,20 @@ class Run:
         """
         return steps
 
+    @property
+    def bent(self) -> np.ndarray:
+        """Numbers of the worlds whose next step is taken in parts, because the slope of a current changes within it."""
+        return np.zeros(0, dtype=int)
+
+    def in_parts(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
+        """A step of some worlds in parts; which of them have taken it, shape (len(which),).
+
+        Args:
+            which: Numbers of the worlds.
+            inputs: Inputs of the stepper for this step, of all worlds.
+        """
+        return np.zeros(0, dtype=bool)
+
     def took(self, steps: int) -> None:
         """All worlds have gone on.
 

@@ -105,6 +105,14 @@ class Target(abc.ABC):
         """
 
     @abc.abstractmethod
+    def index(self, which: np.ndarray) -> Any:
+        """Numbers of worlds as its arrays take them.
+
+        Args:
+            which: The numbers.
+        """
+
+    @abc.abstractmethod
     def stack(self, parts: Sequence[Any], axis: int) -> Any:
         """Arrays one after another along an axis.
 
@@ -132,6 +140,17 @@ class Target(abc.ABC):
             offset: Time of point 0 [s].
             steps: How many.
             stride: Steps from one record to the next; None for no records.
+        """
+
+    @abc.abstractmethod
+    def part(self, which: np.ndarray, inputs: Sequence[Any], t: float, h: float) -> np.ndarray:
+        """A part of a step in some worlds, in place; which of them have taken it, shape (len(which),).
+
+        Args:
+            which: Numbers of the worlds.
+            inputs: Of the stepper, held, their rows, shape (len(which), ...) each.
+            t: Time at its beginning [s].
+            h: Its length [s].
         """
 
 
@@ -184,6 +203,10 @@ class Cpu(Target):
         """See `Target.array`."""
         return np.asarray(values, dtype=float)
 
+    def index(self, which: np.ndarray) -> np.ndarray:
+        """See `Target.index`."""
+        return which
+
     def stack(self, parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
         """See `Target.stack`."""
         return np.concatenate(parts, axis=axis)
@@ -214,3 +237,9 @@ class Cpu(Target):
             path = Marched(got.q, got.x, good)
         self._stuck |= path.good < steps
         return path
+
+    def part(self, which: np.ndarray, inputs: Sequence[np.ndarray], t: float, h: float) -> np.ndarray:
+        """See `Target.part`."""
+        path = self.stepper.propagator.march(t, 0, self.q[which], self.x[which], list(inputs), h, 1, 1)
+        self.q[which], self.x[which] = path.q[:, -1], path.x[:, -1]
+        return path.good >= 1.0

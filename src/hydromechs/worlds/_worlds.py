@@ -32,7 +32,7 @@ from ._plant import PlantRun, PlantSource
 from ._results import Rollout
 from ._shapes import as_array, check_quaternions, leading, shape_text
 from ._source import Place, Source
-from ._target import Cpu, Target
+from ._target import Cpu, Marched, Target
 
 __all__ = ["TARGETS", "Worlds"]
 
@@ -347,7 +347,11 @@ class Worlds:
                 elif done % record == 0:
                     rows_x[-1][:, -1] = target.x  # what closed here has closed
                 stride = record if done % record == 0 and some % record == 0 else 1
-            path = target.march(self._piece(driven, done, some), self.step_size, self.offset, some, stride)
+            if len(self._run.bent):
+                some, stride = 1, None if record is None else 1
+                path = self._bent_step(self._piece(driven, done, 1), stride)
+            else:
+                path = target.march(self._piece(driven, done, some), self.step_size, self.offset, some, stride)
             self._run.took(some)
             if record is not None and stride is not None:
                 good = good + path.good
@@ -360,6 +364,23 @@ class Worlds:
             if steps:
                 self._view(self.source.places[name])[...] = x[:, -1]
         return (target.stack(rows_q, 1), target.stack(rows_x, 1), good) if rows_q else (None, None, good)
+
+    def _bent_step(self, inputs: list[Any], stride: int | None) -> Marched:
+        """One step, of some worlds in parts."""
+        target = self.target
+        bent = self._run.bent[~target.frozen[self._run.bent]]
+        rows = target.index(bent)
+        target.freeze(bent, True)
+        path = target.march(inputs, self.step_size, self.offset, 1, stride)
+        target.freeze(bent, False)
+        good = self._run.in_parts(bent, inputs)
+        target.freeze(bent[~good], True)
+        taken = target.array(good)
+        target.number[rows] += taken
+        path.good[rows] = taken
+        if stride is not None:
+            path.q[rows, -1], path.x[rows, -1] = target.q[rows], target.x[rows]
+        return path
 
     def _piece(self, driven: Mapping[str, Any], done: int, some: int) -> list[Any]:
         """Inputs of the stepper for some steps."""
