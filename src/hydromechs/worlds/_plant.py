@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -131,17 +131,14 @@ class PlantRun(Run):
         """See `Run.begin`: internal states and inputs as at the start of a simulation; the run's data."""
         plant, layout, target = self.plant, self.plant.layout, self.target
         q, v, U = (target.get(a)[which] for a in (target.q, target.x[:, : plant.model.nv], target.inputs[0]))
-        alike: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
         z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
         values = U[:, layout.size - self._parameters :]
-        for k in range(len(which)):
-            key = b"".join(a[k].tobytes() for a in (q, v, values))
-            if key not in alike:
-                now = Beginning(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
-                if not resumed:
-                    plant.check_start(now)
-                alike[key] = layout.start(layout.state_slots, now), layout.start(layout.input_slots, now)
-            z[k, : len(layout.state_slots)], u[k] = alike[key]
+        for k, members in _alike(q, v, values):
+            now = Beginning(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
+            if not resumed:
+                plant.check_start(now)
+            z[members, : len(layout.state_slots)] = layout.start(layout.state_slots, now)
+            u[members] = layout.start(layout.input_slots, now)
         self._until[which], self._base[which], self._first_until = -np.inf, -self._ahead, -np.inf
         self._together = not len(self._base) or bool((self._base == self._base[0]).all())
         target.put(target.x[:, plant.model.nv :], which, z)
@@ -253,16 +250,15 @@ class PlantRun(Run):
     def _renew(self, now: np.ndarray, near: float) -> None:
         """Current, gusts and waves of worlds where they are not those of the present time."""
         old = np.flatnonzero(self._until <= now + near)
-        rows, known = [], {}
-        for k in old:
-            key = (self.seeds[k], float(now[k]))
-            if key not in known:
-                known[key] = self._data(int(self.seeds[k]), float(now[k]))
-            row, self._until[k] = known[key]
-            rows.append(row[: len(row) - self._parameters])
-        if rows and len(rows[0]):
-            last = self.plant.layout.size - self._parameters
-            self.target.put(self.target.inputs[0][:, self.nu : last], old, np.array(rows))
+        last = self.plant.layout.size - self._parameters
+        rows = np.zeros((len(old), last - self.nu))
+        places = {seed: k for k, seed in enumerate(dict.fromkeys(self.seeds[old]))}
+        numbers = np.array([places[seed] for seed in self.seeds[old]], dtype=float)
+        for k, members in _alike(numbers[:, None], now[old, None]):
+            data, until = self._data(int(self.seeds[old[k]]), float(now[old[k]]))
+            rows[members], self._until[old[members]] = data[: last - self.nu], until
+        if rows.size:
+            self.target.put(self.target.inputs[0][:, self.nu : last], old, rows)
         self._first_until = float(self._until.min(initial=np.inf))
 
     def _waves_of(self, seed: int) -> WaveComponents | None:
@@ -326,3 +322,16 @@ class PlantRun(Run):
             return "its state is not finite"
         at = Point(self.offset + self.step * float(target.get(target.number)[world]), q, x)
         return f"the next step is not finite; {runaway(self.plant, at, self.source.method, self.step)}"
+
+
+def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Groups of equal rows: the first of each, and all of them."""
+    n = len(arrays[0])
+    if n and all((a == a[0]).all() for a in arrays):  # by far the fastest for a million worlds that start alike
+        yield 0, np.arange(n)
+        return
+    groups: dict[bytes, list[int]] = {}
+    for k in range(n):
+        groups.setdefault(b"".join(a[k].tobytes() for a in arrays), []).append(k)
+    for members in groups.values():
+        yield members[0], np.array(members)
