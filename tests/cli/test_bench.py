@@ -123,7 +123,7 @@ def test_simulation_bench_runs_and_reports(run):
 
 def test_worlds_bench_runs_and_reports(run):
     """Ours on one lane, lanes and threads, MuJoCo's rollout, memory and share of the peak."""
-    code, text, _ = run("bench", "worlds", "--quick", "--model", "bluerov2_heavy_alpha5")
+    code, text, _ = run("bench", "worlds", "--quick", "--model", "puma560")
     assert code == 0 and "one lane" in text and "MuJoCo's rollout" in text and "not judged in a quick run" in text
 
 
