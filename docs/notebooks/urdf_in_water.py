@@ -53,9 +53,8 @@ print(report)
 
 # %%
 rest = hm.hydrostatics(wet)
-print(
-    f"{rest.mass:.2f} kg, displaces {rest.displaced_mass:.2f} kg; centre of buoyancy {100 * rest.stability:.1f} cm above that of mass"
-)
+print(f"{rest.mass:.2f} kg, displaces {rest.displaced_mass:.2f} kg")
+print(f"centre of buoyancy {100 * rest.stability:.1f} cm above the centre of mass")
 for warning in rest.warnings:
     print("-", warning)
 

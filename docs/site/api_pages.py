@@ -94,6 +94,7 @@ def names() -> dict[str, list[tuple[ModuleType, list[Name]]]]:
                 above = top.get(id(thing)) if _documented(thing) else None
                 shown = f"hm.{above}" if above else f"hm.{_seen(part)}.{name}"
                 found.append(Name(shown, path, _summary(thing)))
+            found.sort(key=lambda name: name.shown.count("."))  # what `hm` itself has comes first
             out[topic].append((module, found))
     return out
 

@@ -67,6 +67,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     def fence(match: re.Match[str]) -> str:
         return f"```{match[1]}" + (f' title="{match[2]}"' if match[2] else "")
 
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation", "toc"]
     if page.file.src_uri == "api.md":
         markdown += "\n" + api_pages.index()
     return FENCE.sub(fence, NOTEBOOK.sub(r"](\1.md)", LINK_OUT.sub(here, markdown)))
