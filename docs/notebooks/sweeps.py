@@ -45,8 +45,8 @@ plt.show()
 # %% [markdown]
 # ## Numbers of the model that stay open
 #
-# `parameters` names numbers of a model that are inputs of the compiled code: they change without compiling anew. How fast
-# does the vehicle sink or rise, without thrust, between fresh water and brine?
+# `parameters` names numbers of a model that are inputs of the compiled code: they change without compiling anew. How far
+# does the vehicle sink without thrust, from fresh water to brine?
 
 # %%
 open_density = hm.compile(model, parameters=["world.water_density"])
