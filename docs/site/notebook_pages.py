@@ -27,7 +27,7 @@ def _output(output: dict[str, Any], picture: str) -> tuple[str, bytes | None]:
         return _fenced("".join(output["text"]), "text"), None
     data = output["data"]
     if "image/png" in data:
-        return f"![{''.join(data.get('text/plain', 'plot'))}]({picture})\n", base64.b64decode("".join(data["image/png"]))
+        return f"![what the cell drew]({picture})\n", base64.b64decode("".join(data["image/png"]))
     return _fenced("".join(data["text/plain"]), "text"), None
 
 
