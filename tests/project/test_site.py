@@ -78,7 +78,10 @@ def test_galleries_show_everything(names, page):
 
 @pytest.mark.parametrize("program", make_notebooks.programs(), ids=lambda path: path.stem)
 def test_notebook_is_its_program_and_was_run(program):
-    notebook = json.loads(program.with_suffix(".ipynb").read_text())
+    file = program.with_suffix(".ipynb")
+    if not file.exists():
+        pytest.skip("the source distribution comes without notebooks")
+    notebook = json.loads(file.read_text())
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in notebook["cells"]]
     assert cells == make_notebooks.cells(program.read_text()), f"{program.name} has changed: make notebooks"
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
