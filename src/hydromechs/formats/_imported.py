@@ -55,7 +55,7 @@ class Imported:
     components: tuple[Component, ...] = ()
     """Actuators that the file has."""
     format: str = ""
-    """Format of the file: "URDF", "SDF", "MJCF"."""
+    """Format of the file: "URDF", "SDF", "MJCF", "DynaMechs"."""
     source: str = ""
     """The file."""
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
