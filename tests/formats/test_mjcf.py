@@ -15,73 +15,11 @@ from hydromechs.actuation import JointDrive, JointRotor, JointSpring
 from hydromechs.formats import loads_robot
 from hydromechs.spatial import tensor_matrix
 from hydromechs.studies._mujoco_reading import mujoco_difference
+from hydromechs.studies._robot_study import ROBOTS
 
-WALKER = """
-<mujoco model="walker">
-  <compiler angle="degree" eulerseq="zYx" settotalmass="14"/>
-  <option gravity="0 0 -9.7"/>
-  <default>
-    <joint armature="0.03" damping="2"/>
-    <geom density="700"/>
-    <default class="leg">
-      <joint axis="0.2 -1 0.1" range="-70 80"/>
-      <geom type="capsule" size="0.05"/>
-      <default class="foot"> <geom type="box" size="0.1 0.04 0.02"/> </default>
-    </default>
-  </default>
-  <worldbody>
-    <geom type="plane" size="1 1 1"/>
-    <body name="torso" pos="0 0.2 1.2" euler="10 20 30">
-      <joint name="x" type="slide" axis="1 0 0" pos="3 4 5" ref="0.4"/>
-      <joint name="z" type="slide" axis="0 0.3 1"/>
-      <joint name="turn" axis="0 1 0.2" pos="0.1 0 -0.2" ref="15"/>
-      <geom type="ellipsoid" size="0.1 0.2 0.3" pos="0.02 0 0.1" quat="1 0.3 0 0.2"/>
-      <frame pos="0 0 -0.3" axisangle="1 1 0 40">
-        <body name="thigh" childclass="leg" xyaxes="1 0.2 0 0 1 0.3">
-          <joint name="hip" pos="0 0.05 0.02"/>
-          <joint name="hip_roll" axis="1 0 0" pos="0 0 0.01" range="-10 20"/>
-          <geom fromto="0 0 0 0.05 0.1 -0.4"/>
-          <body name="shin" pos="0.05 0.1 -0.45" zaxis="0.1 0.2 1">
-            <joint name="knee" pos="0 0 0.03" springref="20" stiffness="5"/>
-            <geom fromto="0 0 0 0 0 -0.4" mass="1.3"/>
-            <geom class="foot" fromto="-0.05 0 -0.42 0.15 0.02 -0.4" />
-            <site name="sole" pos="0 0 -0.42"/>
-          </body>
-        </body>
-      </frame>
-    </body>
-  </worldbody>
-</mujoco>
-"""
-LOOSE = """
-<mujoco>
-  <compiler angle="radian" boundmass="0.02" boundinertia="0.001" balanceinertia="true"/>
-  <option> <flag gravity="enable"/> </option>
-  <worldbody>
-    <body name="buoy" pos="1 2 3" quat="0.5 0.5 -0.5 0.5">
-      <joint type="free" armature="0.3"/>
-      <inertial pos="0.01 0.02 -0.03" mass="2" fullinertia="0.02 0.03 0.025 0.002 -0.003 0.001"/>
-      <geom type="sphere" size="0.08"/>
-      <body name="arm" pos="0.2 0 0" euler="0.3 0.2 0.1">
-        <joint type="ball" pos="0.05 0.01 0" armature="0.01"/>
-        <inertial pos="0.1 0 0.02" quat="1 0.2 0.3 0" mass="0.7" diaginertia="0.001 0.02 0.004"/>
-        <body> <joint type="slide" axis="1 1 0"/> <geom type="cylinder" size="0.03 0.2" pos="0.1 0.1 0"/> <geom size="0.04"/> </body>
-        <body pos="0 0.3 0"> <geom type="box" size="0.1 0.02 0.05" density="300"/> </body>
-      </body>
-    </body>
-  </worldbody>
-</mujoco>
-"""
-TILTED = """
-<mujoco>
-  <option gravity="2 -1 -9"/>
-  <worldbody>
-    <body pos="0.3 0 1" euler="0 40 10"> <joint axis="0 1 1"/> <geom type="capsule" size="0.1 0.3" pos="0 0.2 0.1"/>
-      <body pos="0 0 0.5"> <joint axis="1 0 0"/> <joint axis="0 0 1" pos="0.1 0 0"/> <geom size="0.1" pos="0.2 0 0"/> </body>
-    </body>
-  </worldbody>
-</mujoco>
-"""
+WALKER = (ROBOTS / "walker.xml").read_text(encoding="utf-8")
+LOOSE = (ROBOTS / "loose.xml").read_text(encoding="utf-8")
+TILTED = (ROBOTS / "tilted.xml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", [WALKER, LOOSE, TILTED], ids=["walker", "loose", "tilted"])

@@ -104,7 +104,7 @@ class _Dm:
         world = World(axes="NED")
         done = f"z down as in the papers, {plain(world.gravity)} m/s², {plain(world.water_density)} kg/m³"
         f.note("guessed", root, "System", what, done)
-        model = assembled(f, links, name=title or "system", world=world)
+        model = assembled(f, links, at=root, name=title or "system", world=world)
         units_note(f, model, root)
         return f.finish(model, format="DynaMechs", joint_bodies={k.body.name: k.body.name for k in self.links[1:]})
 

@@ -133,7 +133,7 @@ def read_settings(document: Document) -> Settings:
 def _read_option(document: Document, item: Item, out: Settings) -> None:
     row = item.row("gravity", 3, 3)
     if row is not None:
-        out.gravity = float(np.linalg.norm(row))
+        out.gravity = math.hypot(*row)
         up = -np.array(row) / out.gravity if out.gravity > 0.0 else np.array([0.0, 0.0, 1.0])
         out.down = bool(up[2] < -1.0 + 1e-15)
         out.turn = np.eye(3) if out.down else turned_to(up).T

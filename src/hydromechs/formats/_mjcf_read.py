@@ -61,15 +61,15 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     try:
         model = Model(name=name, bodies=tuple(read.body for read in reader.bodies), world=world)
     except ModelError as error:
-        raise ModelError(findings.source, [_located(fault, reader.bodies) for fault in error.faults]) from None
+        raise ModelError(findings.source, [_located(fault, reader.bodies, root) for fault in error.faults]) from None
     return findings.finish(model, components=tuple(components), format="MJCF", joint_bodies=names)
 
 
-def _located(fault: Fault, bodies: list[_Read]) -> Fault:
-    """A fault of the model with the line of its body."""
+def _located(fault: Fault, bodies: list[_Read], root: Element) -> Fault:
+    """A fault of the model with the line of its body, or of the whole file."""
     if len(fault.path) > 1 and fault.path[0] == "bodies" and isinstance(fault.path[1], int):
         return replace(fault, line=bodies[fault.path[1]].element.line)
-    return fault
+    return replace(fault, line=root.line)
 
 
 def _colors(document: Document) -> dict[str, tuple[float, ...]]:

@@ -124,8 +124,10 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
                 return read(root, Findings(source, options), RobotFiles(folder, options))
             except ModelError as error:
                 raise error if error.source == source else ModelError(source, error.faults) from None
-    known = ", ".join(f"{form.root} ({form.name})" for form in formats)
-    text = f"the file begins with {root.tag!r}, which is no robot description that is known here; known are {known}"
+    tag = "{}" if formats[0].parser else "<{}>"
+    known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
+    first = tag.format(root.tag)
+    text = f"the file begins with {first}, which is no robot description that is known here; known are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 

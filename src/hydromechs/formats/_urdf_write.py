@@ -49,6 +49,7 @@ class _Writer:
             and isinstance(roots[0].joint, joints.Free)
             and plain_origin(roots[0].joint.placement) == Origin()
             and model.world.axes == "ENU"
+            and roots[0].inertia.mass > 0.0  # one without mass would be read as fixed
         )
         base = "world"
         if not plain:

@@ -141,6 +141,9 @@ def _friction(model: Model, given: Mapping, rotors: Mapping[str, float]) -> list
         viscous = 0.0 if isinstance(part.joint, joints.Free) or _elastic(part) else part.joint.damping  # with its spring
         if name not in given and not isinstance(part.joint, joints.Free) and (viscous or part.joint.friction):
             m = _felt_inertia(model, rotors) if m is None else m
+            if not m[name] > 0.0:
+                words = f"joint {name!r}: the inertia that it feels is {m[name]:.6g}, lost in rounding beside others"
+                raise ValueError(f"{words}; is a mass or a tensor mistyped?")
             found, rotor = _model_friction(viscous, part.joint.friction, m[name])
         if found is not None:
             out.append(JointFriction(joint=name, friction=found, armature=rotor))
