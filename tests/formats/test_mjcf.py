@@ -12,7 +12,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.actuation import JointDrive, JointRotor, JointSpring
-from hydromechs.formats import loads_robot
+from hydromechs.formats import ImportOptions, loads_robot
 from hydromechs.spatial import tensor_matrix
 from hydromechs.studies._mujoco_reading import mujoco_difference
 from hydromechs.studies._robot_study import ROBOTS
@@ -230,6 +230,10 @@ def _world(inside):
         (_world("<body><joint/><geom type='mesh' mesh='m'/></body>"), "line 3: <geom>: there is no mesh 'm' in <asset>"),
         (_world("<body><joint range='2 1'/><geom size='1'/></body>"), "line 3: <joint>: range is .* lower first; swap them"),
         (_world("<body name='a'/>\n<body name='a'/>"), "line 4: two bodies are called 'a'"),
+        (
+            _world("<body><joint name='j'/><geom size='1'/></body>\n<body><joint name='j'/><geom size='1'/></body>"),
+            "line 4: two joints are called 'j', the first in line 3; give one another name",
+        ),
         (_world("<body><body><freejoint/></body></body>"), "has a free joint, but is carried by 'body_1'; move it into"),
         (_world("<body><inertial pos='0 0 0' mass='-1'/></body>"), "line 3: <inertial> of body 'body_1': mass -1 kg"),
         ("<mujoco>\n<asset><mesh file='no.stl'/></asset>\n</mujoco>", "line 2: mesh 'no.stl': there is no file 'no.stl'"),
@@ -280,3 +284,58 @@ def test_a_model_is_written_and_read_again(tmp_path):
         assert set(again.model.frames) == set(model.frames)
         if importlib.util.find_spec("mujoco"):
             assert mujoco_difference(again, rng) < 1e-10
+
+
+REPLICATED = """
+<mujoco>
+  <compiler angle="degree"/>
+  <worldbody>
+    <body name="hub" pos="0 0 1"> <joint name="turn" axis="0 1 0.3"/> <geom size="0.1"/>
+      <replicate count="3" euler="0 10 120" offset="0.1 0 0.05" sep="_">
+        <geom type="box" size="0.02 0.03 0.01" pos="0.3 0 0"/>
+        <body name="arm" pos="0.2 0 0"> <joint name="hinge" axis="0 1 0"/> <geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0"/>
+          <replicate count="11" offset="0.02 0 0"> <site name="mark" pos="0.1 0 0"/> </replicate> </body>
+      </replicate> </body>
+  </worldbody>
+  <actuator> <motor name="m" joint="hinge" gear="5"/> <motor joint="turn"/> </actuator>
+</mujoco>"""
+
+
+def test_replicate_makes_the_copies_that_mujoco_makes(tmp_path):
+    """Names, places, mass and motors; accelerations as in MuJoCo's own reading."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "r.xml").write_text(REPLICATED)
+    imported = hm.import_file(tmp_path / "r.xml")
+    model, there = imported.model, mujoco.MjModel.from_xml_string(REPLICATED)
+    assert model.body_names == tuple(there.body(i).name for i in range(1, there.nbody))
+    sites = {there.site(i).name for i in range(there.nsite)}
+    assert sites == set(model.frames)
+    assert sorted(imported.joint_bodies) == sorted(there.joint(i).name for i in range(there.njnt))
+    assert sum(isinstance(c, JointDrive) for c in imported.components) == there.nu == 4
+    data = mujoco.MjData(there)
+    mujoco.mj_forward(there, data)
+    for name in sites:
+        np.testing.assert_allclose(hm.frame_pose(model, model.initial().q, name)[:3, 3], data.site(name).xpos, atol=1e-14)
+    assert mujoco_difference(imported, np.random.default_rng(3)) < 1e-10
+    assert not [n for n in imported.notes if "replica" in str(n)]
+
+
+@pytest.mark.parametrize("count", ["1e9", "-1", "1.5", "x"])
+def test_replicate_has_limits(count):
+    text = f"<mujoco>\n<worldbody><body><joint/><geom size='1'/>\n<replicate count='{count}'><site/></replicate></body></worldbody></mujoco>"
+    with pytest.raises(hm.ModelError, match="line 3: <replicate>"):
+        loads_robot(text)
+
+
+def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
+    text = """<mujoco> <asset> <mesh name="k" file="no.stl"/> </asset> <worldbody>
+      <body> <joint/> <geom type="mesh" mesh="k" density="3e6"/> </body> </worldbody> </mujoco>"""
+    with pytest.raises(hm.ModelError, match="or load it with placeholders=True"):
+        loads_robot(text)
+    imported = loads_robot(text, options=ImportOptions(placeholders=True))
+    (body,) = imported.model.bodies
+    assert body.shapes[0].size == (0.1, 0.1, 0.1)
+    assert body.inertia.mass == pytest.approx(3000.0)
+    said = "\n".join(map(str, imported.notes))
+    assert "a box of 0.1 m stands for it" in said
+    assert "denser than any metal" in said

@@ -289,3 +289,10 @@ def test_switches_of_a_link_that_bodies_do_not_know_are_listed():
     said = "\n".join(map(str, loads_robot(text, "m.sdf").notes))
     assert "<gravity>0</gravity>; left out" in said
     assert "<kinematic>1</kinematic>; left out" in said
+
+
+@pytest.mark.parametrize(("enabled", "floats"), [("auv", True), ("auv::base", True), ("au", False), ("other", False)])
+def test_buoyancy_acts_on_the_models_and_links_that_its_plugin_enables(enabled, floats):
+    text = WORLD.replace("</uniform_fluid_density>", f"</uniform_fluid_density><enable>{enabled}</enable>")
+    hull = loads_robot(text, "sea.sdf").model.bodies[0]
+    assert (hull.hydro.volume > 0.0) == floats

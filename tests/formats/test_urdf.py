@@ -141,6 +141,7 @@ MESH = '<visual><geometry><mesh filename="package://p/none.stl"/></geometry></vi
         (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<axis xyz="0 0 0"/>')), 4, "axis"),
         (robot(link("a", '<mass value="-2"/>')), 2, "mass is -2 kg, must be at least 0"),
         (robot(link("a", '<mass value="two"/>')), 2, "mass is 'two', must be a finite number"),
+        (robot(link("a", '<mass value="${m}"/>')), 2, "must be a finite number; expand the file with xacro first"),
         (robot(link("a", '<origin xyz="1 2"/><mass value="2"/>')), 2, "origin xyz .* '1 2', must be 3 finite numbers"),
         (robot(), 1, "no <link>"),
         ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
@@ -250,3 +251,16 @@ def test_what_stands_twice_is_listed():
     imported = loads_robot(text, "r.urdf")
     assert imported.model.bodies[0].inertia.mass == 2.0
     assert any("a second <mass> value='3'; left out: the first one counts" in str(n) for n in imported.notes)
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".xml"])
+def test_details_that_no_format_carries_stand_in_the_first_comment(suffix):
+    """Sources, roles of looks, rounding; of a URDF with a free root also where it starts."""
+    look = hm.visual.Box(size=(1, 1, 1), rounding=0.1, role="frame")
+    inertia = hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
+    body = hm.Body(name="a", joint=hm.joints.Free(position=(0, 0, 2)), inertia=inertia, visual=[look])
+    model = hm.Model(name="m", bodies=[body], world=hm.World(axes="ENU"), sources={"a.inertia": "a guess"})
+    head = dumps_robot(model, suffix).partition("-->")[0]
+    for words in ("sources", "roles of its looks (frame)", "rounding"):
+        assert words in head
+    assert suffix != ".urdf" or "starts at (0.0, 0.0, 2.0" in head

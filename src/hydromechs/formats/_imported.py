@@ -172,7 +172,8 @@ class Findings:
             row = ()
         must = "a finite number" if n == 1 else f"{n} finite numbers"
         if len(row) != n or not all(map(math.isfinite, row)):
-            self.fault(at, f"{label} is {text[:80]!r}, must be {must}", text)
+            xacro = "expand the file with xacro first" if "${" in text or "$(" in text else ""
+            self.fault(at, f"{label} is {text[:80]!r}, must be {must}", text, xacro)
             return default
         return row
 

@@ -16,7 +16,7 @@ from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 from hydromechs.spatial import quaternion_from_matrix
 
 from ._mjcf_pose import HERE, Pose
-from ._xml_write import Tag, numbers, plain_origin, xml_text
+from ._xml_write import Tag, lost_details, numbers, plain_origin, xml_text
 
 __all__ = ["write_mjcf"]
 
@@ -63,6 +63,7 @@ class _Writer:
             )
             if not start.v.any():
                 del key.attributes["qvel"]
+        self.lost += lost_details(model, shape_colors=True)
         if world.axes == "NED":
             self.lost.append("axes NED: gravity points along z of this file")
         head = [

@@ -19,6 +19,7 @@ from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
 __all__ = [
+    "PLACEHOLDER",
     "Link",
     "assembled",
     "hold_empty_joints",

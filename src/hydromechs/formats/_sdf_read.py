@@ -92,12 +92,12 @@ class _Sdf:
         world, name = self._world()
         self._include(world, 0)
         top = scope_of(world, "", None, f)
-        self._flatten_single(top)
+        only = self._flatten_single(top)
         self._collect(top)
         if not self.links:
             f.fault(self.root, "the file has no <link>; give at least one <model> with links")
         f.raise_faults()
-        water = Water(f, self.frames)
+        water = Water(f, self.frames, only)
         water.read(top, self.scopes)
         edges = [edge for scope in self.scopes for edge in self._edges(scope)]
         f.raise_faults()
@@ -190,11 +190,13 @@ class _Sdf:
         self.findings.unknown(include, known, f"include of {model.attributes.get('name')!r}")
         return model
 
-    def _flatten_single(self, top: Scope) -> None:
-        """Names of a single model's links stand without that of the model."""
-        if len(top.models) == 1 and not top.links:
-            (only,) = top.models.values()
-            _rename(only, "")
+    def _flatten_single(self, top: Scope) -> str:
+        """Names of a single model's links stand without that of the model, which is returned."""
+        if len(top.models) != 1 or top.links:
+            return ""
+        ((name, only),) = top.models.items()
+        _rename(only, "")
+        return name
 
     def _collect(self, scope: Scope) -> None:
         """Enter all links, and note what a scope has that is not read."""

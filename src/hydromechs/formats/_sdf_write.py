@@ -16,7 +16,7 @@ from hydromechs.model import Body, Hydro, Model, Origin, added_mass_matrix, drag
 from hydromechs.spatial import quaternion_matrix
 
 from ._robot_parts import origin_of
-from ._xml_write import Tag, numbers, origin_after, plain_origin, xml_text
+from ._xml_write import Tag, lost_details, numbers, origin_after, plain_origin, xml_text
 
 __all__ = ["write_sdf"]
 
@@ -59,6 +59,7 @@ class _Writer:
                 tag = self.tag.add("frame", name=self.names[frame.name], attached_to=self.names[body.name])
                 tag.add("pose", numbers((*frame.origin.xyz, *frame.origin.rpy)))
         self.tag.children += self.plugins
+        self.lost += lost_details(model, shape_colors=False)
         root = Tag("sdf", {"version": "1.9"}, [self.tag])
         head = [
             f"{model.name}, written by HydroMechs",
