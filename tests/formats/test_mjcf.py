@@ -221,6 +221,7 @@ def _world(inside):
         ("<mujoco>\n<compiler coordinate='global'/>\n</mujoco>", "line 2: <compiler>: coordinate is 'global'"),
         ("<mujoco>\n<compiler angle='grad'/>\n</mujoco>", "line 2: <compiler>: angle is 'grad', must be one of degree, radian"),
         ("<mujoco/>", "the file has no body"),
+        ("<mujoco>\n<default class='r'/>\n</mujoco>", "line 2: <default>: the outermost class is called 'r', must be 'main'"),
         (_world("<body><joint type='fixed'/></body>"), "line 3: <joint>: type is 'fixed', must be one of free, ball"),
         (_world("<body name='a'><joint/><geom size='-1'/></body>"), r"line 3: <geom>: size of the sphere is \(-1.0,\)"),
         (_world("<body name='a'><joint/></body>"), "line 3: body 'a': its revolute joint moves no inertia"),

@@ -165,7 +165,9 @@ class _Dm:
         """A rigid body: inertia and what the water does to it."""
         f = self.findings
         if "mass" not in row:
-            f.fault(at, f"{owner} has no mass", remedy="add mass, cgPos and Ibar")
+            others = ", ".join(c.tag for c in at.children if not _kind(c, (*RIGID_BODY, *BASE, *MDH, *BALL, "name", "vel")))
+            words = f"{owner} has no mass" + (f", but {others}, which is not known" if others else "")
+            f.fault(at, words[:300], remedy="add mass, cgPos and Ibar")
             return Body(name=name, parent=parent, joint=joint)
         (mass,), c = row["mass"], np.array(row.get("cgPos", ZERO))
         I = np.array(row.get("Ibar", (0.0,) * 9)).reshape(3, 3)
@@ -276,7 +278,7 @@ class _Dm:
         """Note an entry or a block that the model does not have, with all that is within it."""
         derived = _kind(child, DERIVED)
         guess = "" if derived or child.children else nearest(child.tag, known).partition(";")[0]
-        why = "it follows from the others" if derived else "not represented here" + guess
+        why = "a result, or it follows from the others" if derived else "not represented here" + guess
         for element in child.walk():
             inside = "" if element is child else f" of {child.tag}"
             values = f" {element.text[:80]}{' ...' if len(element.text) > 80 else ''}" if element.text else ""

@@ -220,6 +220,10 @@ class Document:
         if not name:
             self.findings.fault(element, "<default>: a class within another has no name", remedy="add class='...'")
             return
+        if parent is None and name != "main":
+            words = f"<default>: the outermost class is called {name!r}, must be 'main'"
+            self.findings.fault(element, words, name, "leave its class out, or put it into another <default>")
+            return
         table = self.classes.setdefault(name, {k: dict(v) for k, v in self.classes.get(parent or "", {}).items()})
         for child in element.children:
             if child.tag != "default":

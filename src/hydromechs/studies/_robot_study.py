@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import traceback
 import warnings
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -124,7 +125,11 @@ def _again(model: Model, suffix: str) -> str:
     """What a model has lost that was written in a format and read again; empty where it is nothing, or cannot be written."""
     try:
         text = formats.dumps_robot(model, suffix)
-    except UnsupportedFeature:
+        replace(model, bodies=tuple(replace(body, hydro=None) for body in model.bodies))
+    except (
+        UnsupportedFeature,
+        ModelError,
+    ):  # not in this format; or it does not move without its water, which most do not have
         return ""
     try:
         same = formats.loads_robot(text, f"again{suffix}").model
