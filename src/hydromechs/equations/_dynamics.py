@@ -57,7 +57,7 @@ class Dynamics(CompiledEquations):
         form: As in `hm.compile`.
     """
 
-    _fast: Callable[..., int] | None = None
+    _fast: Callable[..., bool] | None = None
 
     # -- equations of motion ------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Dynamics(CompiledEquations):
             if self._fast is None:
                 self._fast = self._compiled("forward_dynamics").single()
             result = np.empty(self.model.nv) if out is None else out
-            if self._fast(q, v, tau, result) == 0:
+            if self._fast(q, v, tau, result):
                 return result
         flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
         return self._run("forward_dynamics", (q, v, tau), flow, parameters, out)[0]

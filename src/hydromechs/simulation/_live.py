@@ -141,7 +141,7 @@ class LiveRun:
                 sim.set_wrench(body, wrench)
             if event.switches:
                 lost = sim._switch(event.switches)
-                for text in event.closing(lost):
+                for text in event.closing(lost, sim.plant, sim._at.q):
                     log.say(f"t = {at.t:.6f} s: {text}")
             sim._controlled = event.control == "on" if event.control else sim._controlled
             if event.control == "off" and sim.controller is not None:  # until it is asked again, or measures
