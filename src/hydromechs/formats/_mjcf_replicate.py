@@ -31,6 +31,8 @@ class _Copies:
         self.made = 0
         self.names: dict[str, list[str]] = {}
         """Names that copies have in place of one."""
+        self.was: dict[str, str] = {}
+        """The name that a copy had in the file."""
 
     def expand(self, root: Element) -> None:
         self._inside(root)
@@ -61,10 +63,11 @@ class _Copies:
         separator, width = element.attributes.get("sep", ""), len(str(n))
         suffixes = [f"{separator}{k:0{width}d}" for k in range(n)]
         for name in dict.fromkeys(e.attributes["name"] for c in element.children for e in c.walk() if "name" in e.attributes):
-            known = next((old for old, new in self.names.items() if name in new), name)
-            before_it = self.names.get(known, [known])
-            if name == before_it[0]:  # the others of a nested one follow with it
-                self.names[known] = [f"{own}{suffix}" for suffix in suffixes for own in before_it]
+            known = self.was.get(name, name)
+            inner = self.names.get(known, [known])
+            if name == inner[0]:  # the others of a nested one follow with it
+                self.names[known] = [f"{own}{suffix}" for suffix in suffixes for own in inner]
+                self.was |= dict.fromkeys(self.names[known], known)
         element.children = [
             Element("replica", element.line, {}, [_copy(c, suffix) for c in element.children], file=element.file)
             for suffix in suffixes
