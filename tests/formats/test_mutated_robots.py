@@ -5,6 +5,7 @@
 
 import pytest
 
+import hydromechs as hm
 from hydromechs.studies._robot_study import ROBOTS, robot_mutant, try_robot
 
 BASES = sorted(ROBOTS.iterdir())
@@ -27,3 +28,11 @@ def test_changed_files_are_read_or_refused(base, tmp_path):
         assert not failure, f"robot_mutant(0, {number}): {kind}\n{failure}"
         kinds.add(kind)
     assert {"read, moved and written", "refused when read"} <= kinds
+
+
+def test_inertias_too_far_apart_are_named(tmp_path):
+    """Found by the study: a slider of 1e30 kg on an arm with friction divided by zero."""
+    path = tmp_path / "rov.sdf"
+    path.write_text((ROBOTS / "rov.sdf").read_text(encoding="utf-8").replace("<mass>1</mass>", "<mass>1e30</mass>"))
+    with pytest.raises(ValueError, match=r"inertias from .* to 1e\+30 \(\w+(\.\w)?\), too far apart"):
+        hm.load_plant(path)

@@ -141,9 +141,6 @@ def _friction(model: Model, given: Mapping, rotors: Mapping[str, float]) -> list
         viscous = 0.0 if isinstance(part.joint, joints.Free) or _elastic(part) else part.joint.damping  # with its spring
         if name not in given and not isinstance(part.joint, joints.Free) and (viscous or part.joint.friction):
             m = _felt_inertia(model, rotors) if m is None else m
-            if not m[name] > 0.0:
-                words = f"joint {name!r}: the inertia that it feels is {m[name]:.6g}, lost in rounding beside others"
-                raise ValueError(f"{words}; is a mass or a tensor mistyped?")
             found, rotor = _model_friction(viscous, part.joint.friction, m[name])
         if found is not None:
             out.append(JointFriction(joint=name, friction=found, armature=rotor))
@@ -175,13 +172,26 @@ def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
 
 
 def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
-    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²]."""
-    inverse = np.linalg.inv(_geared_mass_matrix(model, rotors))
-    return {
-        name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
-        for name, part in model.joint_parts.items()
-        if not isinstance(part.joint, joints.Free)
-    }
+    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²].
+
+    It is refused where it is lost in rounding beside other inertias, or beside lengths.
+    """
+    M = _geared_mass_matrix(model, rotors)
+    try:
+        inverse = np.linalg.inv(M)
+        found = {
+            name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
+            for name, part in model.joint_parts.items()
+            if not isinstance(part.joint, joints.Free)
+        }
+    except (np.linalg.LinAlgError, ZeroDivisionError):
+        found = {}
+    if not found or not all(inertia > 0.0 for inertia in found.values()):
+        diagonal = np.diag(M)
+        ends = [f"{diagonal[k]:.6g} ({model.coordinate_names[1][k]})" for k in (np.argmin(diagonal), np.argmax(diagonal))]
+        words = f"the velocities move inertias from {ends[0]} to {ends[1]}, too far apart to compute what each joint feels"
+        raise ValueError(f"{words}; is a mass, a tensor or a length mistyped?")
+    return found
 
 
 def _stops(model: Model, given: Mapping, rotors: Mapping[str, float]) -> list[JointStops]:
