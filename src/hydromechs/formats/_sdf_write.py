@@ -91,7 +91,8 @@ class _Writer:
             at = origin_after(NED, at)
         link.add("pose", numbers((*at.xyz, *at.rpy)), **relative)
         if not body.inertia.mass:
-            self.lost.append(f"body {body.name!r} has no mass, which Gazebo refuses")
+            free = "; that it is free, unless it is read with base='free'" if isinstance(first, joints.Free) else ""
+            self.lost.append(f"body {body.name!r} has no mass, which Gazebo refuses{free}")
         inertial = link.add("inertial")
         inertial.add("pose", numbers((*body.inertia.com, 0.0, 0.0, 0.0)))
         inertial.add("mass", numbers([body.inertia.mass]))

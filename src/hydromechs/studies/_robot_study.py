@@ -140,7 +140,8 @@ def _lost(model: Model, native: str) -> Iterator[tuple[str, str]]:
         except (UnsupportedFeature, ModelError):
             continue
         try:
-            again = formats.loads_robot(text, f"again{suffix}").model
+            free = formats.ImportOptions(base="free")  # an SDF does not say whether a root without mass is
+            again = formats.loads_robot(text, f"again{suffix}", options=free).model
         except ModelError:
             if not wide:
                 yield suffix, traceback.format_exc()
