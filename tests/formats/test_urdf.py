@@ -46,14 +46,17 @@ def test_what_is_not_there_as_the_file_says_is_noted_with_its_line(arm):
     assert ("left out", "joint 'slide'", line["<mimic"]) in found  # the same line has limits without 0
     assert ("guessed", "joint 'slide'", line["<mimic"]) in found
     assert ("left out", "robot", line["<gazebo"]) in found
-    assert any("velocity limit 1.5" in str(n) for n in arm.notes)
+    assert not any("velocity limit" in str(n) for n in arm.notes)
     assert arm.model.bodies[2].joint.position == 0.1
     assert arm.joint_bodies["shoulder"] == "upper"
 
 
-def test_effort_limits_become_drives(arm):
-    found = {c.joint: c.drive.limit for c in arm.components if isinstance(c, JointDrive)}
-    assert found == {"upper": 30.0, "slider": 100.0}
+def test_effort_and_velocity_limits_become_drives(arm):
+    found = {c.joint: (c.drive.limit, c.drive.speed) for c in arm.components if isinstance(c, JointDrive)}
+    assert found == {"upper": (30.0, 1.5), "slider": (100.0, math.inf)}
+    alone = ARM.replace('effort="30" ', "")
+    assert alone != ARM
+    assert any("velocity limit 1.5 rad/s; left out: the joint has no drive" in str(n) for n in loads_robot(alone).notes)
 
 
 def test_accelerations_agree_with_pinocchios_own_reading(tmp_path):

@@ -12,6 +12,7 @@ from rich.text import Text
 from hydromechs.errors import ModelError, words_of
 
 from ._convert import convert
+from ._demo import demo
 from ._files import study_files
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
@@ -42,6 +43,9 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
         print(f"hydromechs {__version__}")
         raise typer.Exit
+
+
+app.command()(demo)
 
 
 @app.command()
@@ -276,18 +280,9 @@ def compare(
 @app.command()
 def models() -> None:
     """List the models of the library."""
-    from rich.table import Table
+    from ._info import print_models
 
-    from hydromechs.library import load, names
-
-    table = Table(box=None)
-    for column in ("model", "bodies", "dof", "what it is"):
-        table.add_column(column, overflow="fold")
-    for name in names():
-        model = load(name)
-        cells = (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())
-        table.add_row(*map(Text, cells))
-    Console().print(table)
+    print_models(Console())
 
 
 @app.command()
@@ -530,7 +525,7 @@ def study_navigation(
     if out:
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "navigation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        (folder / "navigation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         plot_navigation(report, folder / "navigation.png")
 
 

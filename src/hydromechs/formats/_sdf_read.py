@@ -387,10 +387,11 @@ class _Sdf:
                 self._limit(limit, key, owner, default)
                 for key, default in (("lower", -math.inf), ("upper", math.inf), ("effort", math.inf), ("velocity", math.inf))
             )
+            fast = velocity if 0.0 < velocity < NONE else math.inf
             if 0.0 < effort < NONE:
-                self.components.append(JointDrive(joint=name, drive=drives.Torque(limit=effort)))
-            if 0.0 < velocity < NONE:
-                f.left_out(limit, owner, f"velocity limit {plain(velocity)}")
+                self.components.append(JointDrive(joint=name, drive=drives.Torque(limit=effort, speed=fast)))
+            elif math.isfinite(fast):
+                f.left_out(limit, owner, f"velocity limit {plain(velocity)}", "the joint has no drive")
             if edge.kind != "continuous" and lower < upper and (lower > -NONE or upper < NONE):
                 low, high = max(lower, -NONE), min(upper, NONE)
                 out["limits"] = (low, high)
