@@ -9,7 +9,7 @@ import pytest
 from hydromechs.formats import loads
 
 ROOT = Path(__file__).parents[2]
-PICTURES = ("png", "jpg", "gif")  # the source distribution comes without them
+PICTURES = ("png", "jpg", "gif", "ipynb")  # the source distribution comes without them
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
