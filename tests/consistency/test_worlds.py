@@ -1,5 +1,7 @@
 """Worlds on the CPU: against simulations step by step, against each other in batches of all sizes; starts, seeds, frozen worlds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -147,6 +149,10 @@ def test_worlds_of_a_library_scenario(name):
     for _ in range(10):
         worlds.step()
         assert difference(states(worlds)[1], state_row(sim.step())) < 1e-12
+    bare = replace(scenario, controller=None, sensors=(), navigation=None, events=(), checks=())
+    whole, sim = hm.Worlds(bare, 2), bare.simulation()
+    whole.step(steps=5)
+    assert difference(states(whole)[0], state_row(sim.step(duration=5 * bare.step))) < 1e-12
 
 
 def test_no_bit_depends_on_the_number_of_worlds_lanes_in_use_or_threads(plant):
