@@ -203,6 +203,7 @@ _PACKAGES = (
     "hybrid",
     "hydro",
     "integrators",
+    "learning",
     "library",
     "lines",
     "model",
