@@ -82,6 +82,8 @@ _LATER = {
     "Environment": ".hydro",
     "Thruster": ".actuation",
     "drives": ".actuation",
+    "motions": ".actuation",
+    "JointMotion": ".actuation",
     # recordings
     "load_recording": ".recording",
     "load_state": ".simulation",
