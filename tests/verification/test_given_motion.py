@@ -188,9 +188,11 @@ def test_a_recorded_motion(vehicle):
         assert exact.now(s).position == pytest.approx(ELBOW.now(s).position, abs=1e-6)
         assert exact.now(s).acceleration == pytest.approx(ELBOW.now(s).acceleration, abs=2e-2)
     assert exact.now(-1.0) == (pytest.approx(x[0]), 0.0, 0.0) and exact.now(9.0) == (pytest.approx(x[-1]), 0.0, 0.0)
-    noisy = motions.Recorded.of(t, x + 1e-3 * np.random.default_rng(0).normal(size=61), deviation=1e-3)
-    assert len(noisy.pieces) < 20
-    assert max(abs(noisy.now(float(s)).position - r) for s, r in zip(t, x, strict=True)) < 3e-3
+    noisy = motions.Recorded.of(t, x + 1e-3 * np.random.default_rng(0).normal(size=61), smoothing=0.5)
+    assert max(abs(noisy.now(float(s)).position - r) for s, r in zip(t[5:-5], x[5:-5], strict=True)) < 3e-3
+    long = np.linspace(0.0, 40.0, 2001)  # a sine of the period of smoothing is halved
+    halved = motions.Recorded.of(long, np.sin(2.0 * np.pi * long / 1.3), smoothing=1.3)
+    assert halved.now(20.0 * 1.3 / 1.3 + 0.175).position == pytest.approx(0.5 * math.sin(2.0 * math.pi * 20.175 / 1.3), abs=2e-3)
     plants = [hm.Simulation(vehicle, motions={"shoulder": SHOULDER, "elbow": m}).plant for m in (exact, noisy)]
     assert plants[0].identity == plants[1].identity and plants[0] != plants[1]
     run = hm.Simulation(vehicle, motions={"shoulder": SHOULDER, "elbow": exact}, step=5e-3, record=0.05).run(2.0).recording

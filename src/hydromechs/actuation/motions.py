@@ -153,16 +153,18 @@ class Recorded(Motion):
         object.__setattr__(self, "end", float(self.end))
 
     @classmethod
-    def of(cls, times: Any, positions: Any, *, deviation: float = 0.0) -> Recorded:
-        """The cubic spline through measured positions, or a smooth one that leaves errors of a given size.
+    def of(cls, times: Any, positions: Any, *, smoothing: float = 0.0) -> Recorded:
+        """The cubic spline through measured positions, or a smooth one near them.
+
+        The smooth spline f makes Σ (x_k − f(t_k))² + λ ∫ f̈² dt least, with λ = n (T/2π)⁴ for n samples a second: a sine of the
+        period T has half its size left, longer ones are kept, shorter ones go with (period/T)⁴.
 
         Args:
             times: Times of the samples [s], shape (n,), rising, n at least 5.
             positions: Positions [rad], shape (n,).
-            deviation: Standard deviation of their errors [rad]: the spline has as few pieces as leave that much (Dierckx 1975);
-                0 for a spline through all samples.
+            smoothing: T [s]; 0 for a spline through all samples.
         """
-        from scipy.interpolate import PPoly, splrep
+        from scipy.interpolate import PPoly, make_interp_spline, make_smoothing_spline
 
         t, x = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
         if t.ndim != 1 or t.shape != x.shape or len(t) < 5:
@@ -173,9 +175,14 @@ class Recorded(Motion):
             raise ValueError("times and positions must be finite; drop the other samples first")
         if not (np.diff(t) > 0.0).all():
             raise ValueError(f"times must rise; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the one before it")
-        if not 0.0 <= deviation < math.inf:
-            raise ValueError(f"deviation is {deviation!r}, must be finite and at least 0")
-        spline = PPoly.from_spline(splrep(t, x, k=3, s=len(t) * deviation**2))
+        if not 0.0 <= smoothing < math.inf:
+            raise ValueError(f"smoothing is {smoothing!r}, must be finite and at least 0")
+        if smoothing > 0.0:
+            rate = (len(t) - 1) / (t[-1] - t[0])
+            found = make_smoothing_spline(t, x, lam=rate * (smoothing / (2.0 * math.pi)) ** 4)
+        else:
+            found = make_interp_spline(t, x, k=3)
+        spline = PPoly.from_spline(found)
         whole = np.flatnonzero(np.diff(spline.x) > 0.0)
         c3, c2, c1, c0 = spline.c[:, whole]
         rows = np.stack([spline.x[whole], c0, c1, 2.0 * c2, 6.0 * c3], axis=1)
