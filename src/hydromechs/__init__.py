@@ -68,6 +68,7 @@ _LATER = {
     "TracedController": ".simulation",
     "rollout": ".simulation",
     "trim": ".simulation",
+    "identify": ".studies.fitting",
     # what acts on a mechanism
     "Action": ".model.component",
     "Component": ".model.component",

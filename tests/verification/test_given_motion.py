@@ -192,7 +192,9 @@ def test_a_recorded_motion(vehicle):
     assert max(abs(noisy.now(float(s)).position - r) for s, r in zip(t[5:-5], x[5:-5], strict=True)) < 3e-3
     long = np.linspace(0.0, 40.0, 2001)  # a sine of the period of smoothing is halved
     halved = motions.Recorded.of(long, np.sin(2.0 * np.pi * long / 1.3), smoothing=1.3)
-    assert halved.now(20.0 * 1.3 / 1.3 + 0.175).position == pytest.approx(0.5 * math.sin(2.0 * math.pi * 20.175 / 1.3), abs=2e-3)
+    assert halved.now(20.0 * 1.3 / 1.3 + 0.175).position == pytest.approx(
+        0.5 * math.sin(2.0 * math.pi * 20.175 / 1.3), abs=2e-3
+    )
     plants = [hm.Simulation(vehicle, motions={"shoulder": SHOULDER, "elbow": m}).plant for m in (exact, noisy)]
     assert plants[0].identity == plants[1].identity and plants[0] != plants[1]
     run = hm.Simulation(vehicle, motions={"shoulder": SHOULDER, "elbow": exact}, step=5e-3, record=0.05).run(2.0).recording

@@ -58,8 +58,8 @@ class JointMotion(Component):
         part = model.joint_part(self.joint)
         if part.joint.nq != 1 or part.joint.nv != 1:
             raise ValueError(
-                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, a given motion needs one; make the joint a "
-                "composite of joints with one each, and give the motion of all of them"
+                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, a given motion needs one; make the joint "
+                "a composite of joints with one each, and give the motion of all of them"
             )
         faults = self.motion.faults()
         if faults:
@@ -84,8 +84,8 @@ class JointMotion(Component):
         begins, given = float(now.joint(self.joint).q[0]), self.motion.now(float(now.t)).position
         if not abs(begins - given) <= FAR:
             raise ValueError(
-                f"joint {self.joint!r} begins at {begins:.6g}, but its given motion is at {given:.6g} at t = {float(now.t):g} s; "
-                "start it there"
+                f"joint {self.joint!r} begins at {begins:.6g}, but its given motion is at {given:.6g} at "
+                f"t = {float(now.t):g} s; start it there"
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

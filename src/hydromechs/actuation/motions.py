@@ -14,10 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.model import GIVEN
-from hydromechs.values import Finite, Positive, Scalar, check_fields
+from hydromechs.values import Finite, NotNegative, Positive, Scalar, check_fields, nearest
 
-__all__ = ["Motion", "MotionNow", "Recorded", "Sine", "Steady"]
+__all__ = ["Motion", "MotionNow", "Recorded", "Sine", "Steady", "recorded_file"]
 
 DIFFERENCE = 1e-4
 """Step of the differences by which a motion of a user's own is checked [s]."""
@@ -214,3 +215,34 @@ class Recorded(Motion):
 def _cubic(s: Scalar, x: Sequence[Scalar]) -> MotionNow:
     q, v, a, j = x
     return MotionNow(q + s * (v + s * (0.5 * a + s * (j / 6.0))), v + s * (a + 0.5 * s * j), a + s * j)
+
+
+def recorded_file(
+    file: str, time: str, position: str, scale: Finite = 1.0, offset: Finite = 0.0, smoothing: NotNegative = 0.0
+) -> Recorded:
+    """A motion that was recorded, from a file of comma-separated values with the names of its columns in the first line.
+
+    Args:
+        file: Name of the file, which may be compressed (.gz).
+        time: Name of the column with the times [s].
+        position: Name of the column with the positions.
+        scale: What positions are multiplied by, as 0.0174533 for degrees [-].
+        offset: What is then added to them [rad].
+        smoothing: Period of a sine that is halved, longer ones are kept [s]; 0 for a spline through all samples.
+    """
+    import gzip
+
+    opener: Any = gzip.open if file.endswith(".gz") else open
+    try:
+        with opener(file, "rt") as text:
+            names = [name.strip() for name in text.readline().split(",")]
+            rows = np.genfromtxt(text, delimiter=",", ndmin=2)
+    except (OSError, ValueError) as error:
+        raise FieldError("file", file, f"must be a file that can be read ({error})") from None
+    for key, name in (("time", time), ("position", position)):
+        if name not in names:
+            raise FieldError(key, name, f"must be a column of {file}{nearest(name, names)}")
+    t, x = rows[:, names.index(time)], rows[:, names.index(position)]
+    good = np.isfinite(t) & np.isfinite(x)
+    good[1:] &= np.diff(np.maximum.accumulate(np.where(good, t, -np.inf))) > 0.0  # samples that do not come after all others
+    return Recorded.of(t[good], scale * x[good] + offset, smoothing=smoothing)

@@ -14,7 +14,9 @@ GIVEN = {"given": True}
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and values of all fields that count (`compare`), but for looks and data that programs take, of dataclasses, tuples, numbers and texts.
+    """The classes and values of all fields that count (`compare`), of dataclasses, tuples, numbers and texts.
+
+    Looks, and data that programs take as inputs, do not count.
 
     Args:
         thing: A model, a part of one, or what is built on models in the same way.

@@ -137,12 +137,15 @@ class Plant:
             out.append(action)
         return tuple(out)
 
-    def initial(self) -> State:
-        """The model's initial state, with joints whose motion is given on it."""
-        state = self.model.initial()
+    def on_motions(self, state: State) -> State:
+        """A state with the joints whose motion is given on it.
+
+        Args:
+            state: Where all others are.
+        """
         q, v = state.q.copy(), state.v.copy()
         for c in self.components:
-            for part, q_joint, v_joint in c.initial(self.model, state.t):
+            for part, q_joint, v_joint in c.initial(self.model, float(state.t)):
                 q[part.q], v[part.v] = q_joint, v_joint
         return replace(state, q=q, v=v)
 

@@ -36,6 +36,7 @@ _LATER = {
     "crosscheck": "._crosscheck",
     "decoupled_parts": "._decoupled",
     "error_text": "._decoupled",
+    "fitting": ".fitting:",
     "measure_blocks": "._block_study",
     "measure_decoupled": "._decoupled",
     "measure_dynamics": "._bench",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,11 @@ class Channel:
     """Standard deviation of its errors, in its unit."""
     offset: float = 0.0
     """Standard deviation of a constant error in each trial; 0 for none."""
+    correlation: float = 0.0
+    """Time over which errors hang together [s]: what the model lacks does not change from one sample to the next, so that more
+    samples within it do not count for more."""
+    outlier: float = math.inf
+    """Errors of more deviations than this count linearly in place of squared (Huber 1964)."""
 
     def __post_init__(self) -> None:
         if self.quantity not in CHANNELS:

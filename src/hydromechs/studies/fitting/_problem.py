@@ -53,7 +53,7 @@ class Evaluated(NamedTuple):
     """Residuals of one trial and their derivatives, and the trajectory they come from."""
 
     residual: np.ndarray
-    """(simulated − measured)/deviation, shape (m,)."""
+    """(simulated − measured)/deviation, as it counts, shape (m,)."""
     by_shared: np.ndarray
     """∂/∂ what all trials share, shape (m, g)."""
     by_own: np.ndarray
@@ -62,6 +62,8 @@ class Evaluated(NamedTuple):
     """Number of the channel of each residual, shape (m,)."""
     times: np.ndarray
     """Time of each residual [s], shape (m,)."""
+    error: np.ndarray
+    """Simulated − measured, in the channels' units, shape (m,)."""
 
 
 class Problem:
@@ -202,10 +204,7 @@ class Problem:
                     S[:, dof, at.start] = 1.0
         if k:
             S[:, self.free_start, g + np.arange(ns)] = 1.0
-        (q,) = self.dynamics._retract([q0, np.ascontiguousarray(moved[:, :nv])])
-        if k and np.any(moved[:, : nv]):
-            there, centre = self.dynamics._turn([q, np.ascontiguousarray(moved[:, :nv])])
-            S[:, :nv] = centre @ np.linalg.solve(there, S[:, :nv])
+        q, S[:, :nv] = self.dynamics.moved(q0, np.ascontiguousarray(moved[:, :nv]), S[:, :nv])
         x = np.concatenate([v0 + moved[:, nv:], np.zeros((n, self.dynamics.nx - nv))], axis=1)
         at_state = SensitiveState(q, x, S)
         P_all = np.zeros((n, len(P), k))
@@ -244,7 +243,7 @@ class Problem:
         g, ns, h = len(shared), len(self.free_start), self.h
         out = []
         for j, trial in enumerate(self.trials):
-            rows, by_shared, by_own, which, when = [], [], [], [], []
+            rows, by_shared, by_own, which, when, errors = [], [], [], [], [], []
             for c, name in enumerate(self.outputs.names):
                 if name not in trial.samples:
                     continue
@@ -254,7 +253,8 @@ class Problem:
                 times, measured = trial.samples[name]
                 keep = (times >= trial.start) & (times <= last)
                 times, measured = times[keep], measured[keep]
-                place = np.clip((times - delay - trial.start) / h, 0.0, self.steps[j] - 1e-9)
+                asked = (times - delay - trial.start) / h
+                place = np.clip(asked, 0.0, self.steps[j] - 1e-9)
                 k = place.astype(int)
                 part = place - k
                 low, high = values[k, j, c], values[k + 1, j, c]
@@ -264,7 +264,12 @@ class Problem:
                 error = found - measured
                 if channel.quantity in ("roll", "yaw"):
                     error = (error + np.pi) % (2.0 * np.pi) - np.pi
-                rows.append(error / channel.deviation)
+                rate = (len(times) - 1) / max(times[-1] - times[0], h) if len(times) > 1 else 0.0
+                thinned = 1.0 / np.sqrt(1.0 + 2.0 * rate * channel.correlation)
+                counted, weight = _huber(error / channel.deviation, channel.outlier)
+                rows.append(counted * thinned)
+                errors.append(error)
+                factor = (weight * thinned / channel.deviation)[:, None]
                 which.append(np.full(len(times), c))
                 when.append(times)
                 if slopes is None:
@@ -272,11 +277,11 @@ class Problem:
                 d = (1.0 - part)[:, None] * slopes[k, j, c] + part[:, None] * slopes[k + 1, j, c]
                 ds, dl = d[:, :g].copy(), np.concatenate([d[:, g:], np.zeros((len(times), len(self.offsets)))], axis=1)
                 if instrument in self.delays:
-                    ds[:, self.delays[instrument]] -= (high - low) / h
+                    ds[:, self.delays[instrument]] -= np.where(asked == place, (high - low) / h, 0.0)
                 if c in self.offsets:
                     dl[:, ns + self.offsets.index(c)] = 1.0
-                by_shared.append(ds / channel.deviation)
-                by_own.append(dl / channel.deviation)
+                by_shared.append(ds * factor)
+                by_own.append(dl * factor)
             nothing = np.zeros((sum(map(len, rows)), 0))
             out.append(
                 Evaluated(
@@ -285,9 +290,20 @@ class Problem:
                     np.concatenate(by_own) if by_own else nothing,
                     np.concatenate(which),
                     np.concatenate(when),
+                    np.concatenate(errors),
                 )
             )
         return out
+
+
+def _huber(u: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray]:
+    """r with r² = u² for |u| ≤ c and 2 c |u| − c² beyond, and dr/du, shape (m,) each."""
+    size = np.abs(u)
+    far = size > c
+    if not far.any():
+        return u, np.ones_like(u)
+    r = np.where(far, np.sqrt(np.maximum(2.0 * c * size - c * c, 0.0)), size)
+    return np.sign(u) * r, np.where(far, c / np.maximum(r, 1e-300), 1.0)
 
 
 def model_names(plant: Plant) -> list[str]:

@@ -80,6 +80,20 @@ class Sensitivities:
         outputs = (Argument("there", (nv, nv)), Argument("centre", (nv, nv)))
         return Compiled(Recipe("chart_turn", rates, inputs, outputs, None), compiler.native_lanes(), 1)
 
+    def moved(self, q: np.ndarray, u: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Configurations q ⊕ u, and the derivatives of u as those of the chart around them.
+
+        Args:
+            q: Configurations, shape (n, nq).
+            u: Chart coordinates, shape (n, nv).
+            S: ∂u/∂θ, shape (n, nv, k).
+        """
+        (here,) = self._retract([q, u])
+        if not S.shape[2]:
+            return here, S
+        there, centre = self._turn([here, u])
+        return here, centre @ np.linalg.solve(there, S)
+
     @cached_property
     def _retract(self) -> Compiled:
         model = self.plant.model
@@ -112,8 +126,6 @@ class Sensitivities:
         y = y0 + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
         S = at.S + (h / 6.0) * (s1 + 2.0 * (s2 + s3) + s4)
         u = np.ascontiguousarray(y[:, : self.nv])
-        (q,) = self._retract([at.q, u])
-        if k:
-            there, centre = self._turn([q, u])
-            S = np.concatenate([centre @ np.linalg.solve(there, S[:, : self.nv]), S[:, self.nv :]], axis=1)
+        q, turned = self.moved(at.q, u, S[:, : self.nv])
+        S = np.concatenate([turned, S[:, self.nv :]], axis=1)
         return SensitiveState(q, y[:, self.nv :], S)

@@ -81,7 +81,7 @@ def solve(
             if g:
                 new = np.clip(theta + change[:g], problem.lower, problem.upper)
             new_local = local + change[g:].reshape(n, l)
-            tried = problem.evaluate(new, new_local, until=until, derivatives=False)
+            tried = problem.evaluate(new, new_local, until=until)
             value = cost_of(new, new_local, tried)
             if value < cost:
                 improved = True
@@ -93,7 +93,7 @@ def solve(
         gained = (cost - value) / cost
         theta, local, cost = new, new_local, value
         damping = max(damping / 10.0, 1e-9)
-        found = problem.evaluate(theta, local, until=until)
+        found = tried
         if told is not None:
             told(i, cost, damping)
         if gained < gain:

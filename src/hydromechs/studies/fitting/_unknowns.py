@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from hydromechs.equations import parameter_value
 from hydromechs.simulation import Plant
 from hydromechs.values import nearest
 
-__all__ = ["AddedMass", "InertiaOf", "JointOffset", "Number", "Positive", "Unknown", "opened"]
+__all__ = ["AddedMass", "CurrentOf", "InertiaOf", "JointOffset", "Number", "Positive", "Unknown", "opened"]
 
 STEP = 1e-30
 """Of the complex differences by which values are derived: exact to rounding."""
@@ -58,6 +58,10 @@ class Unknown(abc.ABC):
         """Lowest and highest free coordinates, shape (k,) each."""
         none = np.full(len(self.labels()), math.inf)
         return -none, none
+
+    def reported(self) -> list[tuple[int, str]]:
+        """Which of its values are worth a row of a table, and their names; the free coordinates' unless overridden."""
+        return list(enumerate(self.labels()))
 
     @property
     def adds(self) -> bool:
@@ -163,6 +167,40 @@ class Positive(Number):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CurrentOf(Unknown):
+    """A steady horizontal current; the plant's environment must have one, of any speed."""
+
+    deviation: float = 0.02
+    """Standard deviation of each component before any data [m/s]."""
+
+    name = "current"
+
+    def places(self, plant: Plant) -> list[int]:
+        """x and y among the numbers of the flow."""
+        if "flow" not in plant.layout.data:
+            raise KeyError("the plant's environment has no current; give it one of speed 0 to begin with")
+        first = plant.layout.data["flow"][0].start
+        return [first, first + 1]
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """That of the plant."""
+        current = plant.environment.current
+        return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """θ itself."""
+        return theta
+
+    def labels(self) -> list[str]:
+        """In world axes."""
+        return ["current[x]", "current[y]"]
+
+    def deviations(self) -> np.ndarray:
+        """As given."""
+        return np.full(2, self.deviation)
+
+
+@dataclass(frozen=True, kw_only=True)
 class JointOffset(Unknown):
     """A constant that is added to the recorded positions of a joint: the zero of its encoder."""
 
@@ -263,6 +301,11 @@ class InertiaOf(Unknown):
         about = np.trace(central) * np.eye(3) - central
         return np.array([mass, *com, about[0, 0], about[1, 1], about[2, 2], about[0, 1], about[0, 2], about[1, 2]])
 
+    def reported(self) -> list[tuple[int, str]]:
+        """Mass, centre and tensor."""
+        names = ["mass", *(f"com[{k}]" for k in range(3)), *(f"tensor[{k}]" for k in range(6))]
+        return [(k, f"{self.name}.{name}") for k, name in enumerate(names)]
+
     def labels(self) -> list[str]:
         """Of the factors."""
         kinds = ["ln x", "ln y", "ln z", "ln 1", "xy", "xz", "x", "yz", "y", "z"]
@@ -313,6 +356,10 @@ class AddedMass(Unknown):
             L[i, j] = x * L[i, i]
         return (L @ L.T).ravel()
 
+    def reported(self) -> list[tuple[int, str]]:
+        """Its diagonal, and what is below it where that is sought."""
+        return [(6 * i + j, f"{self.name}[{i}][{j}]") for i, j in [*((k, k) for k in range(6)), *self._below()]]
+
     def labels(self) -> list[str]:
         """Of the factors."""
         axes = "uvwpqr"
@@ -331,8 +378,6 @@ def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:
         plant: What is simulated.
         unknowns: What is to be found.
     """
-    from dataclasses import replace
-
     wanted: dict[str, Any] = dict.fromkeys(plant.parameters)
     wanted |= {path: None for u in unknowns for path in u.parameters if path not in plant.layout.held}
     return replace(plant, parameters=tuple(wanted))
