@@ -1,6 +1,7 @@
 """What is unknown of a plant from recordings: exact derivatives, honest error bars, and what the data cannot tell."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_derivatives_agree_with_differences(problem):
         return [e.residual for e in problem.evaluate(shared, own, derivatives=False)]
 
     for k in range(g):
-        h = 1e-5 * problem.deviation[k]
+        h = 2e-4 * problem.deviation[k]
         if problem.labels[k] == "imu.delay":
             h = 1e-7  # the simulated signal is a polygon: differences must stay on one side
         up, down = shared.copy(), shared.copy()
@@ -102,7 +103,7 @@ def test_derivatives_agree_with_differences(problem):
             found, column = (a - b) / (2.0 * h), exact[j].by_shared[:, k]
             np.testing.assert_allclose(column, found, atol=1e-6 * np.abs(found).max(), err_msg=problem.labels[k])
     for k in range(l):
-        h = 1e-5 * problem.own_deviation[k]
+        h = 2e-4 * problem.own_deviation[k]
         up, down = own.copy(), own.copy()
         up[:, k], down[:, k] = own[:, k] + h, own[:, k] - h
         for j, (a, b) in enumerate(zip(residuals(shared, up), residuals(shared, down), strict=True)):
@@ -120,56 +121,69 @@ def test_trajectories_are_those_of_a_simulation(plant, problem):
     np.testing.assert_allclose(values[:191:10, 1, q], run.velocity.sel(body="hull", nu="q").values, atol=2e-4)
 
 
-def test_truth_is_within_the_error_bars(problem):
-    """40 times data from known numbers with noise: 95 % of all estimates lie within two deviations, ±5 % of chance."""
-    rng = np.random.default_rng(7)
-    inside, total, starts = 0, 0, len(problem.free_start)
+@pytest.fixture(scope="module")
+def small(plant):
+    """Short trials with coarse steps, and nothing that makes simulated signals bend at samples."""
+    imu = fitting.Instrument(name="imu", body="hull", channels=IMU.channels[:2], turn=0.1)
+    trials = []
+    for k in range(2):
+        trial = blank(k, arm_motion(k))
+        samples = {name: fitting.Samples(s.times[:40], s.values[:40]) for name, s in trial.samples.items() if name != "imu.x"}
+        trials.append(replace(trial, end=2.0, samples=samples))
+    return fitting.Problem(plant, trials, [imu], UNKNOWNS, start=START, step=0.05)
+
+
+def synthetic(problem, rng):
+    """Known numbers, and trials made with them and with noise."""
     g, l = len(problem.guess), len(problem.own_deviation)
-    clean = problem.trials
+    truth = problem.guess + 0.5 * problem.deviation * rng.normal(size=g)
+    own = 0.5 * rng.normal(size=(len(problem.trials), l)) * problem.own_deviation
+    seen, trials = problem.evaluate(truth, own, derivatives=False), []
+    for trial, e in zip(problem.trials, seen, strict=True):
+        samples = {}
+        for c, name in enumerate(problem.outputs.names):
+            mine = e.channel == c
+            noise = rng.normal(size=mine.sum()) * problem.outputs.channels[c][1].deviation
+            samples[name] = fitting.Samples(e.times[mine], e.error[mine] + noise)  # of samples that are 0
+        trials.append(replace(trial, samples=samples))
+    return truth, trials
+
+
+def test_truth_is_within_the_error_bars(small):
+    """40 times data from known numbers with noise: of 200 estimates 95 % lie within two deviations, ±4 % of chance."""
+    rng, clean, inside, total = np.random.default_rng(7), small.trials, 0, 0
     try:
         for _ in range(40):
-            truth = problem.guess + 0.3 * problem.deviation * rng.normal(size=g) * np.isfinite(problem.deviation)
-            own = 0.3 * rng.normal(size=(2, l)) * problem.own_deviation
-            problem.trials = clean
-            seen = problem.evaluate(truth, own, derivatives=False)
-            trials = []
-            for j, trial in enumerate(clean):
-                samples = {}
-                for c, name in enumerate(problem.outputs.names):
-                    mine = seen[j].channel == c
-                    noise = rng.normal(size=mine.sum()) * IMU.channels[c].deviation
-                    samples[name] = fitting.Samples(seen[j].times[mine], seen[j].error[mine] + noise)
-                trials.append(fitting.Trial(**{**vars(trial), "samples": samples}))
-            problem.trials = trials
-            found = fitting.Identification(problem=problem, solution=fitting.solve(problem, most=20, gain=1e-8))
+            small.trials = clean
+            truth, small.trials = synthetic(small, rng)
+            found = fitting.Identification(problem=small, solution=fitting.solve(small, most=25, gain=1e-6))
             assert found.converged
             off = np.abs(found.solution.shared - truth) / np.sqrt(np.diag(found.covariance))
-            inside, total = inside + int((off < 1.96).sum()), total + g
+            inside, total = inside + int((off < 1.96).sum()), total + len(off)
     finally:
-        problem.trials = clean
-    assert starts == 2 and 0.90 < inside / total <= 1.0
+        small.trials = clean
+    assert total == 200 and 0.91 < inside / total <= 0.99
 
 
 def test_what_the_data_cannot_tell_is_named(plant):
-    """Mass and volume of a hull on a hinge trade against each other; nothing tells a drag along the hinge."""
+    """The drag of a sway that hardly happens is not told by the data, and said so; that of pitch is."""
     unknowns = (
         fitting.Positive(name="hull.hydro.drag.0.linear", index=(4,), deviation=0.5),
         fitting.Positive(name="hull.inertia.mass", deviation=0.1),
-        fitting.Positive(name="hull.hydro.drag.0.quadratic", index=(0,), deviation=0.5)
-        if False
-        else fitting.Number(name="hull.inertia.com", index=(1,), deviation=0.01),
+        fitting.Positive(name="hull.hydro.drag.0.linear", index=(1,), deviation=0.5),
     )
     pitch = fitting.Instrument(name="imu", body="hull", channels=(fitting.Channel(quantity="pitch", deviation=2e-3),))
     problem = fitting.Problem(plant, [blank(0, arm_motion(0))], [pitch], unknowns, start=[0.0] * 4, step=STEP)
     values, _ = problem.simulate(problem.guess, np.zeros((1, 0)), derivatives=False)
     times = np.arange(0.0, 3.9, STEP)
-    samples = {"imu.pitch": fitting.Samples(times, values[: len(times), 0, 0])}
-    trial = fitting.Trial(**{**vars(problem.trials[0]), "samples": samples})
+    trial = replace(problem.trials[0], samples={"imu.pitch": fitting.Samples(times, values[: len(times), 0, 0])})
     found = hm.identify(plant, [trial], [pitch], unknowns, step=STEP)
     assert found.converged and math.isclose(found.solution.cost, 0.0, abs_tol=1e-9)
     names = {f.name: f for f in found.found}
     assert names["hull.hydro.drag.0.linear[4]"].value == pytest.approx(1.0)
     assert names["hull.hydro.drag.0.linear[4]"].deviation < 0.1
+    assert names["hull.hydro.drag.0.linear[1]"].deviation > 0.4
+    assert [d.parts[0][0] for d in found.directions] == ["hull.hydro.drag.0.linear[1]"]
 
 
 def test_inertias_and_added_masses_stay_physical(plant):

@@ -20,6 +20,10 @@ from ._unknowns import JointOffset, Unknown, opened
 __all__ = ["Problem", "Samples", "Trial"]
 
 
+BLOCK = 32
+"""Steps whose channels are found at once."""
+
+
 class Samples(NamedTuple):
     """What a channel measured in a trial."""
 
@@ -217,16 +221,35 @@ class Problem:
         values = np.zeros((most + 1, n, len(self.outputs.names)))
         slopes = np.zeros((most + 1, n, len(self.outputs.names), k)) if k else None
         t0 = np.array([t.start for t in self.trials])
+        waiting: list[SensitiveState] = []
         for i in range(most + 1):
-            seen = self.outputs(at_state.q, at_state.x, own_numbers)
-            values[i] = seen.values
-            if slopes is not None:
-                slopes[i] = seen.by_state @ at_state.S
-                for column, place in self.instrument_places:
-                    slopes[i, :, :, column] += seen.by_own[:, :, place]
+            waiting.append(at_state)
+            if len(waiting) == BLOCK or i == most:
+                self._seen(waiting, own_numbers, values, slopes, i + 1 - len(waiting))
+                waiting = []
             if i < most:
                 at_state = self.dynamics.step(t0 + i * self.h, at_state, inputs[i], P_all, self.h)
         return values, slopes
+
+    def _seen(
+        self,
+        states: Sequence[SensitiveState],
+        own_numbers: np.ndarray,
+        values: np.ndarray,
+        slopes: np.ndarray | None,
+        first: int,
+    ) -> None:
+        """Put the channels of some steps, and their derivatives, into the rows from `first` on."""
+        count, n = len(states), len(self.trials)
+        seen = self.outputs(np.concatenate([s.q for s in states]), np.concatenate([s.x for s in states]), own_numbers)
+        rows = slice(first, first + count)
+        values[rows] = seen.values.reshape(count, n, -1)
+        if slopes is None:
+            return
+        slopes[rows] = (seen.by_state @ np.concatenate([s.S for s in states])).reshape(count, n, len(self.outputs.names), -1)
+        own = seen.by_own.reshape(count, n, len(self.outputs.names), -1)
+        for column, place in self.instrument_places:
+            slopes[rows, :, :, column] += own[..., place]
 
     def evaluate(
         self, shared: np.ndarray, own: np.ndarray, *, until: Sequence[float] | None = None, derivatives: bool = True
