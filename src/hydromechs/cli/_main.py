@@ -16,6 +16,7 @@ from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._stiffness import study_stiffness
 from ._tables import print_report
+from ._validate import validate
 
 __all__ = ["main"]
 
@@ -462,6 +463,7 @@ study = typer.Typer(
 )
 app.add_typer(study, name="study")
 app.command()(convert)
+app.command()(validate)
 bench.command("missions")(bench_missions)
 study.command("missions")(study_missions)
 study.command("imports")(study_imports)

@@ -128,8 +128,8 @@ class Identification:
             for k, name in u.reported():
                 out.append(Found(name, now[k], spread[k], between[k], before[k], known[k]))
         for k in range(problem.slices[-1].stop if problem.slices else 0, len(shared)):
-            spread, between = (math.sqrt(c[k, k]) for c in (self.covariance, self.clustered_covariance))
-            out.append(Found(problem.labels[k], shared[k], spread, between, problem.guess[k], problem.deviation[k]))
+            own, among = (math.sqrt(c[k, k]) for c in (self.covariance, self.clustered_covariance))
+            out.append(Found(problem.labels[k], shared[k], own, among, problem.guess[k], problem.deviation[k]))
         return tuple(out)
 
     @cached_property
@@ -154,13 +154,13 @@ class Identification:
         """What is left in the residuals of each channel, over all trials."""
         out = []
         for c, name in enumerate(self.problem.outputs.names):
-            rows = [e.error[e.channel == c] for e in self.solution.evaluated]
-            times = [e.times[e.channel == c] for e in self.solution.evaluated]
-            rows, times = zip(*[(r, t) for r, t in zip(rows, times, strict=True) if len(r) > LAGS + 1], strict=True) or ((), ())
-            if not rows:
+            kept = [(e.error[e.channel == c], e.times[e.channel == c]) for e in self.solution.evaluated]
+            kept = [(r, t) for r, t in kept if len(r) > LAGS + 1]
+            if not kept:
                 continue
+            rows = [r for r, _ in kept]
             square = sum(float(r @ r) for r in rows)
-            gap = float(np.mean([np.diff(t).mean() for t in times]))
+            gap = float(np.mean([np.diff(t).mean() for _, t in kept]))
             lags = [sum(float(r[k:] @ r[:-k]) for r in rows) / square for k in range(1, LAGS + 1)]
             positive = next((k for k, x in enumerate(lags) if x <= 0.0), LAGS)
             rms = math.sqrt(square / sum(map(len, rows)))

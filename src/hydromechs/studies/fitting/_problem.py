@@ -103,12 +103,22 @@ class Problem:
         self._layout()
         self._inputs = self._given()
 
+    def compile(self) -> None:
+        """Make the machine code now, for other processes to find in the cache."""
+        nothing = np.zeros((len(self.trials), len(self.own_deviation)))
+        self.steps, steps = [1] * len(self.trials), self.steps
+        self.simulate(self.guess, nothing)
+        self.steps = steps
+
     # -- what is unknown ------------------------------------------------------------------------------------------------------
 
     def _layout(self) -> None:
         """Names, guesses and deviations of all free coordinates."""
         self.labels: list[str] = []
-        shared, deviations, lower, upper = [], [], [], []
+        shared: list[float] = []
+        deviations: list[float] = []
+        lower: list[float] = []
+        upper: list[float] = []
         self.slices: list[slice] = []
         for u in self.unknowns:
             theta = u.start(self.plant)
@@ -222,34 +232,41 @@ class Problem:
         slopes = np.zeros((most + 1, n, len(self.outputs.names), k)) if k else None
         t0 = np.array([t.start for t in self.trials])
         waiting: list[SensitiveState] = []
+        steps, live = np.array(self.steps), np.arange(n)
         for i in range(most + 1):
             waiting.append(at_state)
-            if len(waiting) == BLOCK or i == most:
-                self._seen(waiting, own_numbers, values, slopes, i + 1 - len(waiting))
+            goes_on = steps[live] > i
+            if len(waiting) == BLOCK or not goes_on.all():
+                self._seen(waiting, live, own_numbers, values, slopes, i + 1 - len(waiting))
                 waiting = []
-            if i < most:
-                at_state = self.dynamics.step(t0 + i * self.h, at_state, inputs[i], P_all, self.h)
+            if not goes_on.all():  # trials that have ended cost nothing more
+                live, at_state = live[goes_on], SensitiveState(*(x[goes_on] for x in at_state))
+            if len(live):
+                now, given = t0[live] + i * self.h, inputs[i, live]
+                at_state = self.dynamics.step(now, at_state, given, P_all[: len(live)], self.h)
         return values, slopes
 
     def _seen(
         self,
         states: Sequence[SensitiveState],
+        live: np.ndarray,
         own_numbers: np.ndarray,
         values: np.ndarray,
         slopes: np.ndarray | None,
         first: int,
     ) -> None:
-        """Put the channels of some steps, and their derivatives, into the rows from `first` on."""
-        count, n = len(states), len(self.trials)
+        """Put the channels of some steps of the trials that go on, and their derivatives, into the rows from `first` on."""
+        count, n, channels = len(states), len(live), len(self.outputs.names)
         seen = self.outputs(np.concatenate([s.q for s in states]), np.concatenate([s.x for s in states]), own_numbers)
         rows = slice(first, first + count)
-        values[rows] = seen.values.reshape(count, n, -1)
+        values[rows, live] = seen.values.reshape(count, n, channels)
         if slopes is None:
             return
-        slopes[rows] = (seen.by_state @ np.concatenate([s.S for s in states])).reshape(count, n, len(self.outputs.names), -1)
-        own = seen.by_own.reshape(count, n, len(self.outputs.names), -1)
+        found = (seen.by_state @ np.concatenate([s.S for s in states])).reshape(count, n, channels, -1)
+        own = seen.by_own.reshape(count, n, channels, -1)
         for column, place in self.instrument_places:
-            slopes[rows, :, :, column] += own[..., place]
+            found[..., column] += own[..., place]
+        slopes[rows, live] = found
 
     def evaluate(
         self, shared: np.ndarray, own: np.ndarray, *, until: Sequence[float] | None = None, derivatives: bool = True
@@ -306,6 +323,8 @@ class Problem:
                 by_shared.append(ds * factor)
                 by_own.append(dl * factor)
             nothing = np.zeros((sum(map(len, rows)), 0))
+            if not rows:
+                raise ValueError(f"trial {trial.name!r} has no samples of {', '.join(self.outputs.names)}")
             out.append(
                 Evaluated(
                     np.concatenate(rows),

@@ -111,6 +111,8 @@ class Number(Unknown):
     """Lowest value."""
     upper: float = math.inf
     """Highest value."""
+    value: float | None = None
+    """What it is taken for before any data; what the model has unless given."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -125,8 +127,11 @@ class Number(Unknown):
         return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
 
     def start(self, plant: Plant) -> np.ndarray:
-        """The model's value."""
-        return np.array([float(_now(plant, self.name)[self.index])])
+        """What it is taken for."""
+        return np.array([self._before(plant)])
+
+    def _before(self, plant: Plant) -> float:
+        return float(_now(plant, self.name)[self.index]) if self.value is None else float(self.value)
 
     def values(self, theta: np.ndarray) -> np.ndarray:
         """θ itself."""
@@ -150,10 +155,10 @@ class Positive(Number):
     """One number above 0: θ is its logarithm, and `deviation` is relative, 0.5 for ±50 %."""
 
     def start(self, plant: Plant) -> np.ndarray:
-        """ln of the model's value."""
-        value = float(_now(plant, self.name)[self.index])
+        """ln of what it is taken for."""
+        value = self._before(plant)
         if not value > 0.0:
-            raise ValueError(f"{self.labels()[0]} is {value:g} in the model, must be above 0 to be found as a positive number")
+            raise ValueError(f"{self.labels()[0]} is taken for {value:g}, must be above 0 to be found as a positive number")
         return np.log([value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -324,6 +329,8 @@ class AddedMass(Unknown):
     """Path of its matrix, as "vehicle.hydro.added_mass.0.matrix"."""
     deviation: float = 0.3
     """Standard deviation of the entries of L before any data, relative to the diagonal of L."""
+    diagonal: tuple[float, ...] | None = None
+    """Diagonal of what it is taken for before any data; what the model has unless given."""
     coupled: bool = False
     """Whether entries off the diagonal are sought, too."""
 
@@ -341,7 +348,8 @@ class AddedMass(Unknown):
 
     def start(self, plant: Plant) -> np.ndarray:
         """Logarithms of the diagonal of L, then its other entries over the root of the product of their diagonals."""
-        L = np.linalg.cholesky(parameter_value(plant.model, self.name) + 1e-9 * np.eye(6))
+        before = parameter_value(plant.model, self.name) if self.diagonal is None else np.diag(self.diagonal)
+        L = np.linalg.cholesky(before + 1e-9 * np.eye(6))
         diagonal = np.diag(L)
         below = [L[i, j] / diagonal[i] for i, j in self._below()]
         return np.array([*np.log(diagonal), *below])
