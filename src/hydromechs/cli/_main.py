@@ -458,9 +458,7 @@ def bench_trees(
     print_report(measure_trees(quick=quick), print_trees, as_json)
 
 
-study = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
-)
+study = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments: what approximations cost, broken files do.")
 app.add_typer(study, name="study")
 app.command()(convert)
 app.command()(validate)

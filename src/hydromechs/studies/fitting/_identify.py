@@ -207,7 +207,7 @@ def identify(
             where they are exact. All are exact unless given.
         step: Step of the Runge-Kutta method [s].
         most: Highest number of iterations.
-        gain: The search ends when a step gains less than this part of the cost.
+        gain: The search ends where a whole step promises less than this part of the cost.
         before: Times up to which the starts of the trials are sought first with all else as it was taken for [s]; helps where
             starts are not known well.
         told: Called after each iteration with its number, the cost and the damping.

@@ -12,6 +12,10 @@ from ._problem import Evaluated, Problem
 __all__ = ["Solution", "solve"]
 
 
+SLOW = 3
+"""Steps in a row that gain next to nothing after which a search ends."""
+
+
 class Solution(NamedTuple):
     """Where the search ended."""
 
@@ -53,7 +57,8 @@ def solve(
         fixed: Whether what is shared stays as it is.
         until: Time of each trial after which samples do not count [s].
         most: Highest number of iterations.
-        gain: The search ends when a step gains less than this part of the cost.
+        gain: The search ends where a whole step of Gauss and Newton promises less than this part of the cost, or where three
+            steps have gained less than a tenth of it each.
         told: Called after each iteration with its number, the cost and the damping.
     """
     theta = problem.guess.copy() if shared is None else shared.copy()
@@ -70,9 +75,13 @@ def solve(
 
     found = problem.evaluate(theta, local, until=until)
     cost, damping, reason = cost_of(theta, local, found), 1e-3, "the number of iterations is used up"
-    converged, i = False, 0
+    converged, i, slow = False, 0, 0
     for i in range(1, most + 1):
         H, b = _normal(found, theta, local, problem.guess, weight, own_weight, g)
+        promised = 0.5 * float(b @ np.linalg.solve(H, b))
+        if promised <= gain * cost:
+            reason, converged = f"another step promises {promised / max(cost, 1e-300):.1e} of the cost", True
+            break
         improved = False
         while damping < 1e9:
             A = H + damping * np.diag(np.diag(H))
@@ -96,8 +105,9 @@ def solve(
         found = tried
         if told is not None:
             told(i, cost, damping)
-        if gained < gain:
-            reason, converged = f"the last step gained {gained:.1e} of the cost", True
+        slow = slow + 1 if gained < 0.1 * gain else 0
+        if slow == SLOW:
+            reason, converged = f"the last {SLOW} steps gained less than {0.1 * gain:.1e} of the cost", True
             break
     H, _ = _normal(found, theta, local, problem.guess, weight, own_weight, g)
     return Solution(theta, local, cost, found, H, i, reason, converged)

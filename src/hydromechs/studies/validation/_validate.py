@@ -24,8 +24,8 @@ from ._study import Study
 
 __all__ = ["Fitted", "Predicted", "Validation", "validate"]
 
-ITERATIONS, GAIN = 20, 1e-3
-"""Most iterations of a fit, and the part of the cost below which a step of it is the last."""
+ITERATIONS, GAIN = 30, 1e-3
+"""Most iterations of a fit, and the part of the cost that another step must promise."""
 
 
 class Predicted(NamedTuple):
