@@ -17,10 +17,10 @@ FAST_TESTS = $(wildcard \
 	tests/verification/test_thrusters.py tests/verification/test_energy_audit.py tests/scenarios/test_recording.py \
 	tests/cli/test_run_folders.py tests/cli/test_compare.py)
 
-.PHONY: demo check test style lint docs-tables docs-times crosscheck clean
+.PHONY: demo check test style lint docs notebooks docs-tables docs-times crosscheck dist try-wheel clean
 
 demo: $(VENV)/run
-	$(BIN)/hydromechs run station_keeping --show
+	$(BIN)/hydromechs demo
 
 # Before every commit: about a minute on two cores.
 check: lint
@@ -37,6 +37,15 @@ style: $(VENV)/dev
 lint: style
 	$(BIN)/mypy
 
+# The documentation site, in site/: no warnings, no links that lead nowhere, twenty tasks within two clicks.
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/site/check_site.py site
+
+# Runs the notebooks and keeps what they print and draw; their programs are docs/notebooks/*.py.
+notebooks: $(VENV)/docs
+	$(BIN)/python docs/notebooks/make_notebooks.py
+
 # Rewrites the tables of the documentation: counts anew, times from the reports in docs/data.
 docs-tables: $(VENV)/dev
 	$(BIN)/python docs/make_tables.py
@@ -48,8 +57,22 @@ docs-times: $(VENV)/dev
 crosscheck: $(VENV)/dev
 	$(BIN)/hydromechs crosscheck --trees 1000
 
+# Wheel and source distribution, into dist/.
+dist: $(VENV)/run
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --quiet --outdir dist
+
+# The wheel in an empty environment of $(PYTHON), away from the sources: the demo and the Python blocks of the README.
+try-wheel:
+	set -e; folder=$$(mktemp -d); trap "rm -rf $$folder" EXIT; \
+	$(PYTHON) -m venv $$folder/venv; \
+	$$folder/venv/bin/python -m pip install --quiet dist/*.whl; \
+	cp tests/project/run_blocks.py README.md $$folder; \
+	cd $$folder; venv/bin/hydromechs demo; venv/bin/python run_blocks.py README.md
+
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) site dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "HydroMechs needs Python 3.11 or later; give one with make PYTHON=python3.12"; exit 1; }
@@ -66,4 +89,8 @@ $(VENV)/run: pyproject.toml | $(BIN)/python
 
 $(VENV)/dev: pyproject.toml | $(BIN)/python
 	$(call install,.[dev])
+	touch $@ $(VENV)/run
+
+$(VENV)/docs: pyproject.toml | $(BIN)/python
+	$(call install,.[docs])
 	touch $@ $(VENV)/run

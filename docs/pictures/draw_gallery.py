@@ -24,8 +24,12 @@ class Shot(NamedTuple):
     """Times that are drawn over each other [s]."""
     azimuth: float = -38.0
     """Direction that it is seen from [deg]."""
+    elevation: float | None = None
+    """Angle from which it is looked down on [deg]; by default low where there is a water surface."""
     layers: tuple[str, ...] = ()
     """Layers besides the usual ones."""
+    hidden: tuple[str, ...] = ()
+    """Usual layers that would be in the way."""
 
 
 SHOTS = {
@@ -38,6 +42,18 @@ SHOTS = {
     "wave_zone": Shot((40.0,)),
     "underwater_dual_arm": Shot((3.0,)),
     "four_puma_lift": Shot((2.0,)),
+    "hold_in_gusts": Shot((30.0,), -130.0, layers=("current", "force: thrust")),
+    "slow_manipulation": Shot((12.0,), -120.0),
+    "dual_arm_through_singularity": Shot((0.0, 1.0)),
+    "tethered_rov": Shot((30.0,)),
+    "free_decay": Shot((0.0, 3.0, 10.0)),
+    "sinking_chain": Shot((0.0, 3.0, 8.0)),
+    "snake_swim": Shot((4.0, 10.0), elevation=45.0, hidden=("water surface",)),
+    "aquarobot_rubble": Shot((15.0,)),
+    "hexapod_walk": Shot((5.0,)),
+    "dante_step": Shot((20.0,)),
+    "k2t_walk": Shot((20.0,)),
+    "waav_step": Shot((20.0,)),
 }
 
 
@@ -54,10 +70,10 @@ def draw(name: str, scenario: Scenario, recording: xarray.Dataset, shot: Shot) -
         scenario.model, recording, terrain=scenario.terrain, environment=scenario.environment, rate=5.0
     )
     moments = [int(np.abs(scene.times - t).argmin()) for t in shot.times]
-    camera = hm.viewer.camera_for(
-        *scene.bounds(*moments), azimuth=shot.azimuth, elevation=5.0 if scene.surfaces else 20.0, aspect=SIZE[0] / SIZE[1]
-    )
-    layers = (LAYERS | set(shot.layers)) & set(scene.layers)
+    usual = 5.0 if scene.surfaces else 20.0
+    elevation = usual if shot.elevation is None else shot.elevation
+    camera = hm.viewer.camera_for(*scene.bounds(*moments), azimuth=shot.azimuth, elevation=elevation, aspect=SIZE[0] / SIZE[1])
+    layers = (LAYERS - set(shot.hidden) | set(shot.layers)) & set(scene.layers)
     image = hm.viewer.raster(scene, moments, size=SIZE, camera=camera, layers=layers)
     path = Path(__file__).parents[1] / "gallery" / f"{name}.png"
     Image.fromarray(np.round(255.0 * image).astype(np.uint8)).save(path, optimize=True)

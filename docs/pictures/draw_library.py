@@ -1,9 +1,8 @@
-"""What do the library's models look like? Draws eight of them; needs neither a display nor a browser.
+"""What do the library's models look like? Draws all of them, and eight in one picture; needs neither a display nor a browser.
 
-python docs/pictures/draw_library.py            writes docs/pictures/library.jpg
+python docs/pictures/draw_library.py            writes docs/pictures/library.jpg and docs/gallery/models/NAME.jpg
 """
 
-import sys
 from pathlib import Path
 
 import matplotlib.image
@@ -16,6 +15,7 @@ NAMES = (
     *("puma560", "workclass_arm3", "tubular_frame", "valve_panel"),
 )
 SIZE = (400, 300)
+GALLERY = Path(__file__).parents[1] / "gallery" / "models"
 
 
 def tile(name: str) -> np.ndarray:
@@ -25,13 +25,24 @@ def tile(name: str) -> np.ndarray:
     return hm.viewer.raster(scene, size=SIZE, camera=hm.viewer.camera_for(*scene.bounds(0), azimuth=azimuth))
 
 
-def main() -> None:
-    """Draw the models and write the picture."""
-    tiles = [tile(name) for name in NAMES]
-    image = np.concatenate([np.concatenate(tiles[:4], axis=1), np.concatenate(tiles[4:], axis=1)])
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("library.jpg")
+def write(path: Path, image: np.ndarray) -> None:
+    """Write a picture and say where.
+
+    Args:
+        path: The file.
+        image: The picture, shape (height, width, 3).
+    """
     matplotlib.image.imsave(path, image, pil_kwargs={"quality": 85})
     print(path)
+
+
+def main() -> None:
+    """Draw the models and write the pictures."""
+    tiles = {name: tile(name) for name in hm.library.names()}
+    for name, image in tiles.items():
+        write(GALLERY / f"{name}.jpg", image)
+    rows = [np.concatenate([tiles[name] for name in names], axis=1) for names in (NAMES[:4], NAMES[4:])]
+    write(Path(__file__).with_name("library.jpg"), np.concatenate(rows))
 
 
 if __name__ == "__main__":

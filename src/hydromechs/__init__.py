@@ -54,7 +54,7 @@ from .model import (
     visual,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.5.0"
 
 _LATER = {
     # compile with CasADi and LLVM
@@ -85,6 +85,12 @@ _LATER = {
     "drives": ".actuation",
     "motions": ".actuation",
     "JointMotion": ".actuation",
+    # other programs
+    "to_casadi": ".equations",
+    "to_mujoco": ".bridges",
+    "to_pandas": ".recording",
+    "to_pinocchio": ".bridges",
+    "to_state_space": ".bridges",
     # recordings
     "load_recording": ".recording",
     "load_state": ".simulation",
@@ -177,6 +183,11 @@ __all__ = [
     "save_scenario",
     "save_state",
     "shapes",
+    "to_casadi",
+    "to_mujoco",
+    "to_pandas",
+    "to_pinocchio",
+    "to_state_space",
     "trim",
     "visual",
 ]
@@ -184,6 +195,7 @@ __all__ = [
 
 _PACKAGES = (
     "actuation",
+    "bridges",
     "compiler",
     "contact",
     "dynamics",

@@ -55,7 +55,7 @@ def test_dynamics_without_other_codes(run, monkeypatch):
     def absent(*arguments):
         raise ModuleNotFoundError("no such peer")
 
-    monkeypatch.setattr(_bench, "FastPinocchio", absent)
+    monkeypatch.setattr(_bench, "PinocchioPeer", absent)
     monkeypatch.setattr(_bench, "FastMujoco", absent)
     seconds = dict.fromkeys(("single_s", "batch_s", "import_compiler_s", "load_model_s"), 0.1)
     monkeypatch.setattr(_bench, "_compile_times", lambda source, repeats: {"cold": seconds, "cached": seconds})

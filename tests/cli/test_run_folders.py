@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +72,25 @@ def test_a_folder_is_claimed_once_and_not_left_behind_empty(tmp_path):
             assert other.path == tmp_path / "a-2"
         assert folder.path.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_locks_the_file_is_closed_before_it_is_removed(tmp_path, monkeypatch):
+    """Verify the order that Windows needs, which has no fcntl and keeps files that are open."""
+    monkeypatch.setattr("hydromechs.recording._folder.fcntl", None)
+    opened, closed, close = [], [], os.close
+    monkeypatch.setattr("hydromechs.recording._folder.os.close", lambda handle: (closed.append(handle), close(handle)))
+    unlink = Path.unlink
+
+    def remove(path, **options):
+        opened.append(not closed)
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", remove)
+    folder = RunFolder(tmp_path / "a")
+    with folder.claimed(), pytest.raises(FolderInUse, match="in use by another run"), folder.claimed():
+        pass
+    assert opened == [False]
+    assert not folder.path.exists()
 
 
 def test_a_scenario_that_does_not_compile_leaves_the_earlier_run(run, scenario, tmp_path, monkeypatch):

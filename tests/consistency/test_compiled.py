@@ -553,8 +553,36 @@ def test_functions_outlive_what_made_them():
     single = Compiled(recipe, 1, 1).single()
     gc.collect()
     y = np.empty(3)
-    assert single(np.arange(3.0), y) == 0
+    assert single(np.arange(3.0), y) is True
     np.testing.assert_array_equal(y, [0, 2, 4])
+
+
+def test_single_calls_refuse_what_they_cannot_read():
+    """Anything but writeable float64 arrays of the exact shape and number is refused, and no reference is lost or kept."""
+    recipe = Recipe("twice", lambda x: 2.0 * x, (Argument("x", (3,)),), (Argument("y", (3,)),), "twice")
+    single = Compiled(recipe, 1, 1).single()
+    x, y, frozen = np.arange(3.0), np.full(3, 7.0), np.full(3, 7.0)
+    frozen.flags.writeable = False
+    before = [sys.getrefcount(thing) for thing in (True, False, x, y, np.ndarray)]
+    wrong = [
+        (),
+        (x,),
+        (x, y, y),
+        (None, y),
+        ([0.0, 1.0, 2.0], y),
+        (x.astype(np.float32), y),
+        (x, frozen),
+        (np.arange(6.0)[::2], y),
+    ]
+    for arguments in wrong * 1000:
+        assert single(*arguments) is False
+    with pytest.raises(TypeError):
+        single(x=x)
+    assert (y == 7).all() and (frozen == 7).all()
+    for _ in range(1000):
+        single(x, y)
+    after = [sys.getrefcount(thing) for thing in (True, False, x, y, np.ndarray)]
+    assert max(abs(b - a) for a, b in zip(before, after, strict=True)) < 100
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 8])

@@ -295,3 +295,25 @@ def test_no_worlds(compiled):
     """An empty batch gives empty arrays."""
     r = hm.rollout(compiled[8, 2], np.zeros((0, MODEL.nq)), np.zeros((0, MODEL.nv)), np.zeros(MODEL.nv), H, 3)
     assert r.q.shape == (0, 4, MODEL.nq) and r.good.shape == (0,)
+
+
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "b2pc5"])
+def test_currents_that_bend_within_a_step(method):
+    """A table's time, gusts and a start off the grid: each step ends its parts where the slope changes, as in `Simulation`."""
+    ball = hm.Body(
+        name="ball",
+        inertia=hm.Inertia(mass=10.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
+        hydro=hm.Hydro(
+            volume=10.0 / 1025.0,
+            added_mass=hm.added_mass.Diagonal((5, 5, 5, 0, 0, 0)),
+            drag=hm.drag.Damping(linear=(3, 3, 3, 1, 1, 1), quadratic=(9, 9, 9, 1, 1, 1)),
+        ),
+    )
+    model = hm.Model(bodies=[ball])
+    table = hm.hydro.Current(times=(0.0, 0.1013, 0.1027, 0.5), velocities=((0, 0, 0), (0.5, 0, 0), (0.2, 0.4, 0), (0, 0, 0.1)))
+    plant = hm.Plant(model=model, environment=hm.hydro.Environment(current=table))
+    got = hm.rollout(plant, model.initial().q, np.zeros(6), {}, 0.01, 30, method=method)
+    fine = hm.Simulation(plant, step=1e-4, integrator="rk4").run(0.3).state
+    allowed = 3e-4 if method == "semi_implicit_euler" else 3e-6
+    np.testing.assert_allclose(got.v[-1], fine.v, atol=allowed)
+    assert got.good == 30

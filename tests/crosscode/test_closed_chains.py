@@ -77,10 +77,9 @@ def pinocchio(held: Held):
     four = int(pin.__version__.split(".")[0]) >= 4
     pin.initConstraintDynamics(model, data, contacts, *((datas,) if four else ()))
     settings = pin.ProximalSettings(1e-13, 0.0, 200)
-    at = peer.v_of
-    given = (peer._to(held.q, peer.q_of), peer._to(held.v, at), peer._to(held.tau, at))
-    vdot = np.asarray(pin.constraintDynamics(model, data, *given, contacts, datas, settings))[at]
-    return vdot, [np.array(d.contact_force.vector) for d in datas]
+    given = (peer.at.q(held.q), peer.at.v(held.q, held.v), peer.at.tau(held.q, held.tau))
+    vdot = pin.constraintDynamics(model, data, *given, contacts, datas, settings)
+    return peer.at.our_vdot(held.q, held.v, vdot), [np.array(d.contact_force.vector) for d in datas]
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])

@@ -43,11 +43,12 @@ MAY_IMPORT = {
     "scenario": SCENARIO,
     "worlds": SCENARIO,
     "formats": SCENARIO,
+    "bridges": {*SCENARIO, "formats"},
     "library": {*SCENARIO, "formats"},
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
     "station": {*SCENARIO, "worlds", "viewer"},
-    "studies": {*SCENARIO, "formats", "library", "worlds", "viewer", "station"},
-    "cli": {*SCENARIO, "formats", "library", "worlds", "viewer", "station", "studies", "naval"},
+    "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station"},
+    "cli": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "studies", "naval"},
 }
 """DESIGN section 3: which packages a package may import, besides `EVERYONE` and itself."""
 

@@ -124,6 +124,16 @@ def test_a_fault_has_the_line_of_what_is_to_blame(told, added, at, words):
     assert found[0].startswith(f"line {line_of(text, at)}: ")
 
 
+def test_code_that_a_file_names_does_not_hide_what_is_too_stiff(told, read):
+    """The rest is judged without running the code."""
+    read.file.with_name("own.py").write_text("raise RuntimeError('this must not run')\n")
+    stiff = "joints:\n  arm: {stops: {lower: -1, upper: 1, stiffness: 1.0e+9}}\n"
+    own = "components:\n  - {type: 'own.py:Tank'}\n"
+    event = "events:\n  - {name: full, quantity: internal_state.tank.mass, level: 1}\n"
+    text = SCENARIO + stiff + own + event
+    assert any("too stiff for a step of 0.001 s" in fault for fault in told(text)), told(text)
+
+
 def test_what_a_model_brings_has_the_line_of_the_model(read):
     """Soft stops at the model's limits are not in the file; a vehicle's actuators are neither."""
     text = SCENARIO + "joints: {arm: {friction: {viscous: 1}}}\n"

@@ -55,6 +55,12 @@ def test_gravity_of_waves_must_stay_a_number():
     hm.Simulation(vehicle(), environment=sea, parameters=["world.water_density"])
 
 
+@pytest.mark.parametrize("name", ["hull.hydro.volume", "hull.hydro.buoyancy_center"])
+def test_what_shapes_the_wet_part_must_stay_a_number(name):
+    with pytest.raises(ValueError, match=f"{name}' cannot stay open with a free surface"):
+        hm.Simulation(vehicle(), environment=hm.Environment(surface=hm.hydro.FreeSurface()), parameters=[name])
+
+
 def test_values_at_construction_are_part_of_the_state(tmp_path):
     """A run that is saved and resumed has them; a plant's open ones are given beside it; names alone have the model's."""
     plant = hm.Plant(model=vehicle(), parameters=(MASS, "hull.hydro.buoyancy_center"))

@@ -8,6 +8,8 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.contact import Grasp
+from hydromechs.gnc import HoldPose, JointMotion, LqrHoldPose, Navigated, Navigation
+from hydromechs.gnc.sensors import DepthGauge, Imu
 from hydromechs.model import joints
 from hydromechs.model.component import Action, Output
 from hydromechs.recording import summarise
@@ -245,3 +247,67 @@ def test_friction_needs_a_joint():
     friction = hm.actuation.drives.Friction(viscous=1.0)
     with pytest.raises(ValueError, match="joint of body 'load' is free; friction needs a joint of another kind"):
         hm.Simulation(pendulum(), friction={"load": friction})
+
+
+@pytest.mark.parametrize("where", ["origin", "base", "cart"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: HoldPose(position=(0, 0, 5)),
+        lambda: LqrHoldPose(position=(0, 0, 5), controlled=["surge"]),
+        lambda: Navigated(
+            None,
+            sensors=[Imu(name="imu", frame="hull", rate=100.0), DepthGauge(name="depth", frame="hull", rate=10.0)],
+            navigation=Navigation(),
+        ),
+    ],
+)
+def test_poses_of_free_joints_that_are_not_those_in_the_world_are_refused(where, make):
+    """A joint with an origin of its own, on a fixed base beside the origin, or on something that moves."""
+    away, inertia = hm.Origin((0.0, 0.0, 5.0)), hm.Inertia(mass=10.0, tensor=(1, 1, 1, 0, 0, 0))
+    hull = dict(name="hull", inertia=inertia, frames=(hm.Frame("t1"),))
+    bodies = {
+        "origin": [hm.Body(joint=hm.joints.Free(placement=away), **hull)],
+        "base": [
+            hm.Body(name="base", joint=hm.joints.Fixed(placement=away), inertia=inertia),
+            hm.Body(parent="base", joint=hm.joints.Free(), **hull),
+        ],
+        "cart": [
+            hm.Body(name="cart", joint=hm.joints.Prismatic(axis=(1, 0, 0)), inertia=inertia),
+            hm.Body(parent="cart", joint=hm.joints.Free(), **hull),
+        ],
+    }[where]
+    thruster = hm.Thruster(name="t", frame="t1", curve=hm.actuation.linear_curve(50.0, 40.0))
+    words = (
+        "the free joint of 'hull' is on 'cart', which moves"
+        if where == "cart"
+        else r"'hull' has an origin of its own, \(0, 0, 5\) m"
+    )
+    words += "|'hull', which is not free in the world"  # as sensors call a body on another one
+    with pytest.raises(ValueError, match=words):
+        hm.Simulation(hm.Model(bodies=bodies), thrusters=[thruster], controller=make())
+
+
+def jaw(drive, **options):
+    inertia = hm.Inertia(mass=1.0, com=(0.1, 0.0, 0.0), tensor=(0.003, 0.003, 0.003, 0, 0, 0))
+    body = hm.Body(name="jaw", joint=joints.Revolute(axis=(0, 0, 1), limits=(-0.5, 0.5)), inertia=inertia)
+    return hm.Simulation(hm.Model(bodies=[body]), drives={"jaw": drive}, **options)
+
+
+@pytest.mark.parametrize(
+    "drive", [hm.drives.Torque(limit=5.0), hm.drives.Motor(resistance=1.0, torque_constant=0.05, gear_ratio=50.0)]
+)
+def test_controllers_of_positions_need_drives_that_take_them(drive):
+    """Radians are not sent as torques or volts."""
+    motion = JointMotion(waypoints=[{"t": 0.0, "jaw": 0.0}, {"t": 1.0, "jaw": 0.4}])
+    with pytest.raises(
+        ValueError, match=f"joint 'jaw' has the drive {type(drive).__name__}; this controller needs drives.Servo"
+    ):
+        jaw(drive, controller=motion)
+
+
+def test_a_joint_that_is_pushed_far_beyond_its_limits_is_named_once():
+    run = jaw(hm.drives.Torque(limit=50.0), commands={"jaw": 30.0}).run(2.0)
+    said = [m for m in run.messages if "beyond its limit of 0.5 rad" in m]
+    assert len(said) == 1 and "joint 'jaw' is" in said[0] and "give it stops" in said[0], run.messages
+    assert not jaw(hm.drives.Torque(limit=50.0), commands={"jaw": 0.05}).run(2.0).messages

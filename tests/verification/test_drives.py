@@ -28,6 +28,37 @@ def test_ideal_torque_is_cut_at_its_limit():
     assert [Torque(limit=5.0).saturated(c, 0.1, 0.2, ()) for c in (-6.0, 4.9, 5.0)] == [1.0, 0.0, 1.0]
 
 
+def test_torque_with_a_speed_limit():
+    """Full torque up to 9/10 of the speed, none at it in the direction of motion, all of it against the motion; odd in both."""
+    drive = Torque(limit=5.0, speed=2.0)
+    assert drive.force(4.0, 0.0, 1.8 * (1 - 1e-12), ()) == 4.0
+    np.testing.assert_allclose(
+        [drive.force(9.0, 0.0, v, ()) for v in (1.7, 1.85, 1.9, 1.95, 2.0, 5.0)], [5, 3.75, 2.5, 1.25, 0, 0], atol=1e-14
+    )
+    assert [drive.force(-9.0, 0.0, v, ()) for v in (0.0, 2.0, 5.0)] == [-5.0, -5.0, -5.0]
+    for command, speed in ((9.0, 1.9), (3.0, 1.95), (-4.0, 1.0), (-6.0, 3.0)):
+        assert drive.force(-command, 0.0, -speed, ()) == -drive.force(command, 0.0, speed, ())
+    assert [drive.saturated(c, 0.0, v, ()) for c, v in ((4.0, 1.0), (5.0, 1.0), (4.0, 1.95), (-4.0, 1.95))] == [
+        0.0,
+        1.0,
+        1.0,
+        0.0,
+    ]
+    with pytest.raises(ValueError, match="Torque.speed is 2.*needs a limit of the torque"):
+        Torque(speed=2.0)
+
+
+def test_a_joint_settles_at_the_speed_limit():
+    """A joint with viscous friction c, driven with more than c times its speed limit, turns where the fading torque is c ω."""
+    hub = hm.Body(name="hub", joint=hm.joints.Revolute(damping=0.5), inertia=hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)))
+    sim = hm.Simulation(hm.Model(bodies=[hub]), drives={"hub": Torque(limit=5.0, speed=2.0)}, commands={"hub": 5.0})
+    run = sim.run(3.0)
+    # 5 (2 − ω)/0.2 = 0.5 ω, reached with a time constant of 1/25.5 s
+    np.testing.assert_allclose(run.recording.v[-1, 0], 50.0 / 25.5, rtol=1e-10)
+    assert float(run.recording.v.max()) < 2.0
+    assert float(abs(run.recording.energy_residual).max()) < 1e-6
+
+
 def test_servo():
     """k (c − q) − d q̇, cut at the limit."""
     servo = Servo(stiffness=50.0, damping=4.0, limit=10.0)

@@ -181,3 +181,22 @@ def test_a_grip_that_is_closed_at_the_start_holds_something():
     far, near = (hm.Simulation(plant, state=hm.State(q=x, v=state.v), step=0.01) for x in (q, state.q))
     assert far.step(duration=0.1).internal[0] == 0.0 and far.state.v[0] == 0.01  # it closes on nothing
     assert near.step(duration=0.1).internal[0] == 1.0 and near.state.v[0] < 0.01
+
+
+def test_jaws_that_close_on_nothing_stay_empty_until_they_open():
+    """A load that drifts past jaws which have closed is not caught, and a message says so; after opening it can be."""
+    grip = Grip(name="g", **{**SOFT, "reach": 0.1, "closing_time": 0.05})
+    plant, state = pair(grip)
+    q, v = state.q.copy(), state.v.copy()
+    q[:3] = q[7:10] - np.array([0.5, 0.0, 0.0])
+    v[:6] = (0.3, 0, 0, 0, 0, 0)
+    start = hm.State(q=q, v=v)
+    close = hm.Event(name="early", quantity="time", level=0.1, grasp=("g",))
+    sim = hm.Simulation(plant, state=start, step=0.01, events=[close])
+    run = sim.run(3.0)
+    assert any("'g' closes on nothing: 'other' is 0.47 m off, its reach is 0.1 m" in m for m in run.messages)
+    assert run.recording.grip_strength.max() == 0.0 and run.state.v[0] == pytest.approx(0.3)
+    open_again = hm.Event(name="open", quantity="time", level=0.5, release=("g",))
+    in_time = hm.Event(name="in time", quantity="time", level=1.6, grasp=("g",))
+    run = hm.Simulation(plant, state=start, step=0.01, events=[close, open_again, in_time]).run(3.0)
+    assert any("'g' closes on 'other'" in m for m in run.messages) and run.recording.grip_strength.values[-1] > 0.99

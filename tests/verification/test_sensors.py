@@ -302,6 +302,46 @@ def test_force_torque_carries_all_that_hangs_on_it(closed):
     np.testing.assert_allclose(turns[0] @ y[:3], p, atol=1e3 * EPS * 50.0)
 
 
+@pytest.mark.parametrize("wet", [False, True])
+def test_force_torque_on_a_fixed_tool_in_motion(wet):
+    """The same reading through a fixed joint as through a hinge that the motion does not turn, dry and in water."""
+    J, readings = hm.joints, []
+    place = hm.Origin((1.0, 0.0, 0.0))
+    water = (
+        hm.Hydro(volume=0.001, buoyancy_center=(0.4, 0, 0), added_mass=hm.added_mass.Diagonal((1, 3, 2, 0, 0.1, 0)))
+        if wet
+        else None
+    )
+    for joint in (J.Fixed(placement=place), J.Revolute(axis=(0, 0, 1), placement=place)):
+        arm = hm.Body(
+            name="arm",
+            joint=J.Revolute(axis=(0, 1, 0), velocity=3.0),
+            inertia=hm.Inertia(mass=3.0, com=(0.5, 0, 0.1), tensor=(0.01, 0.02, 0.03, 0, 0, 0)),
+        )
+        tool = hm.Body(
+            name="tool",
+            parent="arm",
+            joint=joint,
+            inertia=hm.Inertia(mass=2.0, com=(0.5, 0, 0.2), tensor=(0.015, 0.02, 0.03, 0, 0.002, 0)),
+            hydro=water,
+        )
+        tip = hm.Body(
+            name="tip",
+            parent="tool",
+            joint=J.Fixed(placement=hm.Origin((0.3, 0, 0))),
+            inertia=hm.Inertia(mass=0.5, com=(0.1, 0, 0), tensor=(0.01,) * 3 + (0,) * 3),
+        )
+        readings.append(
+            now(
+                hm.Model(bodies=[arm, tool, tip], world=hm.World(gravity=9.81 if wet else 0.0)),
+                [ForceTorque(name="ft", frame="tool", rate=10.0)],
+            )
+        )
+    np.testing.assert_allclose(readings[0], readings[1], atol=1e-12 * np.abs(readings[1]).max())
+    if not wet:  # no weight, and it turns steadily
+        assert readings[0][0] == pytest.approx(-9.0 * (2.0 * 1.5 + 0.5 * 1.4), rel=1e-12)
+
+
 def test_encoders_tachometer_and_switch():
     rov = hm.load("bluerov2_heavy_alpha5")
     thruster = hm.Thruster(name="t", frame="thruster_1", curve=hm.actuation.linear_curve(50.0, 40.0))

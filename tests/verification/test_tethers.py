@@ -1,6 +1,7 @@
 """Tethers against closed forms: the catenary, strings, the energy and momentum of a line that is paid out, stiff lines."""
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -212,8 +213,29 @@ def test_a_hanging_line_pulls_as_the_catenary():
     np.testing.assert_allclose(tension, [math.hypot(shorter.H, V) for V in shorter[1:]], rtol=0.01)  # it has moved by mm
 
 
+def test_lengths_of_a_hanging_line_stay_in_their_range():
+    """A command beyond the range acts as its limit does, and the step is judged at the shortest length."""
+    line = lines.HangingLine(
+        name="pull", frame="shackle", top=lines.SwayingPoint(position=(0.0, 0.0, 0.0)), cable=CABLE, length=60.0, shortest=45.0
+    )
+    start = hm.State(q=np.array([0.0, 0.0, 50.0, 1.0, 0, 0, 0]), v=np.zeros(6))
+    ends = []
+    for length in (45.0, 20.0, -1.0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a command out of range is said
+            options = dict(controller=lambda s, length=length: {"pull.length": length}, period=0.02)
+            sim = hm.Simulation(vehicle(), components=[line], step=0.01, state=start, **options)
+            ends.append(sim.run(0.2).state.q)
+    np.testing.assert_array_equal(ends[1], ends[0])
+    np.testing.assert_array_equal(ends[2], ends[0])
+    with pytest.raises(ValueError, match="hanging line 'pull': shortest is 61.*must not exceed its length, 60 m"):
+        replace(line, shortest=61.0)
+    with pytest.raises(ValueError, match="tether 'line': ground is .*must be .*terrain"):
+        replace(tether(), ground=("bed",))
+
+
 def test_steps_are_judged_by_bodies_at_both_ends_of_a_hanging_line():
-    """ω = √(EA/L (1/m_A + 1/m_B)): the same whichever end is called the top."""
+    """ω = √(EA/L (1/m_A + 1/m_B)) at the shortest length: the same whichever end is called the top."""
     inertia = hm.Inertia(mass=4.0, tensor=(1.0, 1.0, 1.0, 0, 0, 0))
     bodies = [
         hm.Body(name=n, joint=hm.joints.Free(position=(0, 0, z)), inertia=inertia) for n, z in (("deep", 9.0), ("buoy", 0.0))
@@ -222,9 +244,11 @@ def test_steps_are_judged_by_bodies_at_both_ends_of_a_hanging_line():
     model = hm.Model(name="two", bodies=[*bodies, post])
     rk4 = hm.integrators.method_named("rk4")
     for ends, mass in ((("deep", "buoy"), 2.0), (("post", "buoy"), 4.0), (("buoy", "post"), 4.0)):
-        line = lines.HangingLine(name="pull", frame=ends[0], top=lines.FramePoint(name=ends[1]), cable=CABLE, length=10.0)
+        line = lines.HangingLine(
+            name="pull", frame=ends[0], top=lines.FramePoint(name=ends[1]), cable=CABLE, length=10.0, shortest=4.0
+        )
         plant = Plant(model=model, components=(line,))
-        omega = math.sqrt(1e5 / 10.0 / mass)
+        omega = math.sqrt(1e5 / 4.0 / mass)
         assert step_faults(plant, model.initial().q, rk4, 2.0 / omega) == []
         assert "hanging line 'pull'" in step_faults(plant, model.initial().q, rk4, 3.5 / omega)[0]
 

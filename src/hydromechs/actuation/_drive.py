@@ -12,11 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hydromechs.errors import FieldError
 from hydromechs.model.component import Mode, mode_of
-from hydromechs.spatial import clamp, where
+from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Limit, NotNegative, Scalar, check_fields
 
 __all__ = ["Drive", "Servo", "Torque", "bounded", "outside"]
+
+FADE = 0.1
+"""Part of a speed limit over which the torque fades below it."""
 
 
 def bounded(x: Scalar, lower: float, upper: float) -> Scalar:
@@ -99,13 +103,25 @@ class Drive(abc.ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Torque(Drive):
-    """Ideal source of torque; the command is the torque [N·m]."""
+    """Source of torque; the command is the torque [N·m].
+
+    With a speed limit the torque in the direction of motion fades over the last tenth below it, and is 0 beyond it:
+
+        τ ≤ limit · clamp((speed − q̇)/(speed/10), 0, 1),   and likewise the other way
+
+    Nothing brakes: a load can drive the joint faster. Where the limit speeds the joint up by more than that tenth within one
+    step, the speed hunts about its limit by as much.
+    """
 
     limit: Limit = math.inf
     """Highest torque, either way [N·m]."""
+    speed: Limit = math.inf
+    """Speed from which on it does not drive the joint any faster, either way; needs a finite `limit` [rad/s]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if math.isinf(self.limit) and math.isfinite(self.speed):
+            raise FieldError("Torque.speed", self.speed, "needs a limit of the torque, too, which fades there")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -113,8 +129,21 @@ class Torque(Drive):
         return -self.limit, self.limit
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """τ = the command, within the limit."""
-        return bounded(command, *self.limits)
+        """τ = the command, within the limit and, at high speeds, below."""
+        if math.isinf(self.speed):
+            return bounded(command, *self.limits)
+        most, least = self._at(qd), -self._at(-qd)
+        return minimum(maximum(command, least), most)
+
+    def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
+        """1 at the limit of the torque at this speed."""
+        if math.isinf(self.speed):
+            return outside(command, *self.limits)
+        return where(command >= self._at(qd), 1.0, where(command <= -self._at(-qd), 1.0, 0.0))
+
+    def _at(self, qd: Scalar) -> Scalar:
+        """Highest torque at a speed in its direction [N·m]."""
+        return self.limit * clamp((self.speed - qd) / (FADE * self.speed), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

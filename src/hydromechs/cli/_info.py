@@ -19,7 +19,7 @@ from hydromechs.simulation import Beginning, Plant
 from ._convert import print_notes
 from ._tables import table_of
 
-__all__ = ["info", "print_commands", "print_info", "print_scenario_info", "print_water"]
+__all__ = ["info", "print_commands", "print_info", "print_models", "print_scenario_info", "print_water"]
 
 
 def info(source: str, console: Console, *, sources: bool = False, water: bool = False) -> None:
@@ -40,14 +40,18 @@ def info(source: str, console: Console, *, sources: bool = False, water: bool = 
         print_commands(scenario.known_plant, scenario.known_start.q, console)
     elif is_robot_file(source):
         imported = import_file(source)
-        print_info(imported.model, console, sources=sources)
+        print_info(_in_water(imported.model, source, console) if water else imported.model, console, sources=sources)
         print_notes(imported, console)
     else:
         model = load(source)
-        if water:
-            model, report = add_water(model, folder=Path(source).parent)
-            print_water(report, console)
-        print_info(model, console, sources=sources)
+        print_info(_in_water(model, source, console) if water else model, console, sources=sources)
+
+
+def _in_water(model: Model, source: str, console: Console) -> Model:
+    """A model with water on its dry bodies, after what was guessed is printed."""
+    model, report = add_water(model, folder=Path(source).parent)
+    print_water(report, console)
+    return model
 
 
 def print_info(model: Model, console: Console, *, sources: bool = False) -> None:
@@ -209,3 +213,21 @@ def _drag(data: Hydro | HydroModel | None) -> str:
 
 def _vector(a: np.ndarray) -> str:
     return "–" if np.isnan(a).any() else "(" + ", ".join(f"{x:.4g}" for x in a + 0.0) + ") m"
+
+
+def print_models(console: Console) -> None:
+    """List the models of the library.
+
+    Args:
+        console: Where to print.
+    """
+    from hydromechs.library import load, names
+
+    table = Table(box=None)
+    for column in ("model", "bodies", "dof", "what it is"):
+        table.add_column(column, overflow="fold")
+    for name in names():
+        model = load(name)
+        cells = (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())
+        table.add_row(*map(Text, cells))
+    console.print(table)

@@ -12,6 +12,8 @@ from rich.text import Text
 from hydromechs.errors import ModelError, words_of
 
 from ._convert import convert
+from ._demo import demo
+from ._files import study_files
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._stiffness import study_stiffness
@@ -42,6 +44,9 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
         print(f"hydromechs {__version__}")
         raise typer.Exit
+
+
+app.command()(demo)
 
 
 @app.command()
@@ -276,18 +281,9 @@ def compare(
 @app.command()
 def models() -> None:
     """List the models of the library."""
-    from rich.table import Table
+    from ._info import print_models
 
-    from hydromechs.library import load, names
-
-    table = Table(box=None)
-    for column in ("model", "bodies", "dof", "what it is"):
-        table.add_column(column, overflow="fold")
-    for name in names():
-        model = load(name)
-        cells = (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())
-        table.add_row(*map(Text, cells))
-    Console().print(table)
+    print_models(Console())
 
 
 @app.command()
@@ -465,6 +461,7 @@ app.command()(validate)
 bench.command("missions")(bench_missions)
 study.command("missions")(study_missions)
 study.command("imports")(study_imports)
+study.command("files")(study_files)
 study.command("stiffness")(study_stiffness)
 
 
@@ -528,36 +525,8 @@ def study_navigation(
     if out:
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "navigation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        (folder / "navigation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         plot_navigation(report, folder / "navigation.png")
-
-
-@study.command("files")
-def study_files(
-    count: Annotated[int, typer.Option(min=1, help="How many files.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the changes.")] = 0,
-    processes: Annotated[int, typer.Option(min=1, help="How many files are tried at the same time.")] = 2,
-    out: Annotated[str, typer.Option(help="Folder for files that fail, with their traceback.")] = "failed_files",
-) -> None:
-    """Change model and scenario files at random; load, build and run each for 0.2 s. Status 1 unless all end as they should.
-
-    A file should run, or be refused with an error that says what is wrong.
-    """
-    from pathlib import Path
-
-    from rich.progress import Progress
-
-    from hydromechs.studies import study_files as try_files
-
-    from ._print_studies import print_files
-
-    console = Console()
-    with Progress(console=console) as bar:
-        task = bar.add_task("trying", total=count)
-        result = try_files(count, seed, Path(out), processes=processes, progress=lambda done: bar.update(task, completed=done))
-    print_files(result, console)
-    if not result.passed:
-        raise typer.Exit(1)
 
 
 def _progress(what: str, console: Console) -> Callable[[list], Iterable]:

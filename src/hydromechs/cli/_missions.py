@@ -53,7 +53,7 @@ def study_missions(
     with flying() as said:
         report = measure_missions(_names(missions), _names(engines), seeds=seeds, duration=duration, out=folder, said=said)
     if folder is not None and not as_json:
-        (folder / "missions.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        (folder / "missions.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print_report(report, print_missions, as_json)
     if not report["passed"]:
         raise typer.Exit(1)

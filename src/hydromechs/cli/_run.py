@@ -82,7 +82,7 @@ def run(
             result = run_scenario(
                 scenario,
                 folder,
-                text=Path(scenario_file(source)).read_text(),
+                text=Path(scenario_file(source)).read_text(encoding="utf-8"),
                 file=Path(scenario_file(source)),
                 duration=duration,
                 resume=resume or None,

@@ -39,7 +39,8 @@ def print_stiffness(report: dict[str, Any], console: Console) -> None:
         report: What `measure_stiffness` returns.
         console: Where to print.
     """
-    console.print(Text(f"{report['scenario']}, {report['duration']:g} s, load {report['load']:.1f}", "bold"))
+    load = "unknown" if report["load"] is None else f"{report['load']:.1f}"
+    console.print(Text(f"{report['scenario']}, {report['duration']:g} s, load {load}", "bold"))
     table = table_of(
         ">stiffness\nN/m", "method", ">step\nms", ">simulated over\nprocessor time", ">energy residual\nover exchanged"
     )

@@ -87,7 +87,7 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
             import fcntl  # not on Windows
 
             lock.parent.mkdir(parents=True, exist_ok=True)
-            handle = stack.enter_context(lock.open("w"))
+            handle = stack.enter_context(lock.open("wb"))
             fcntl.flock(handle, fcntl.LOCK_EX)
             stack.callback(lock.unlink, missing_ok=True)
         yield

@@ -187,9 +187,9 @@ class Compiled(MachineCode):
     def _text(self, lanes: int) -> str:
         return llvm_text(self.program_on(lanes), lanes)
 
-    def single(self) -> Callable[..., int]:
-        """The fastest call: float64 arrays of exact shape, results last; returns 0, or does nothing and returns 1."""
-        return self.code(1).objects or (lambda *arrays: 1)
+    def single(self) -> Callable[..., bool]:
+        """The fastest call: float64 arrays of exact shape, results last; returns True, or does nothing and returns False."""
+        return self.code(1).objects or (lambda *arrays: False)
 
     def single_results(self, *arrays: Array) -> list[Array]:
         """Results for one state, straight into machine code if all arrays are as it needs them.
@@ -198,7 +198,7 @@ class Compiled(MachineCode):
             arrays: One array per input.
         """
         results = [np.empty(a.shape) for a in self.recipe.outputs]
-        return results if self.single()(*arrays, *results) == 0 else self(list(arrays))
+        return results if self.single()(*arrays, *results) else self(list(arrays))
 
     def __call__(self, arrays: Sequence[ArrayLike], outs: Sequence[Array] | None = None) -> list[Array]:
         """Results for arrays with any leading batch dimensions, which broadcast.

@@ -14,7 +14,7 @@ from ._program import Argument, Program
 from ._symbol import Site, Symbol, applied, column, symbols
 from ._trace import program_of, program_with_calls
 
-__all__ = ["jacobian_program", "jvp_program", "linearized", "vjp_program", "with_jacobians"]
+__all__ = ["expressions", "jacobian_program", "jvp_program", "linearized", "vjp_program", "with_jacobians"]
 
 
 TINY = 1e-300
@@ -22,7 +22,7 @@ TINY = 1e-300
 x = 0 and not 0 · ∞. It vanishes beside any square of a number above 1e-142."""
 
 
-def _expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
+def expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
     """Symbols of the inputs and expressions of the outputs, whose square roots have a slope at 0, and the calls in them."""
     inputs = [casadi.SX.sym(f"x{k}", a.size) for k, a in enumerate(program.inputs)]
     sites: list[Site] = []
@@ -91,7 +91,7 @@ def jacobian_program(program: Program, wrt: tuple[str, ...], *, output: str | No
         wrt: Names of inputs.
         output: Name of the output; the first unless given.
     """
-    inputs, outputs, sites = _expressions(program)
+    inputs, outputs, sites = expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     at = [_index(program.inputs, name, "input") for name in wrt]
     jacobians = [casadi.jacobian(outputs[o], inputs[k]) for k in at]
@@ -110,7 +110,7 @@ def with_jacobians(program: Program, wrt: tuple[str, ...], *, output: str | None
         wrt: Names of inputs.
         output: Name of the output; the first unless given.
     """
-    inputs, outputs, sites = _expressions(program)
+    inputs, outputs, sites = expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     at = [_index(program.inputs, name, "input") for name in wrt]
     value, size = program.outputs[o], program.outputs[o].size
@@ -127,7 +127,7 @@ def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
         wrt: Name of an input.
         output: Name of the output; the first unless given.
     """
-    inputs, outputs, sites = _expressions(program)
+    inputs, outputs, sites = expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     k = _index(program.inputs, wrt, "input")
     direction = casadi.SX.sym("direction", program.inputs[k].size)
@@ -145,7 +145,7 @@ def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
         wrt: Name of an input.
         output: Name of the output; the first unless given.
     """
-    inputs, outputs, sites = _expressions(program)
+    inputs, outputs, sites = expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     k = _index(program.inputs, wrt, "input")
     weight = casadi.SX.sym("weight", program.outputs[o].size)

@@ -9,10 +9,9 @@ from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
-import numpy as np
 
 from ._llvm_near import with_constants
-from ._llvm_objects import layout_is_known
+from ._llvm_objects import built_in, layout_is_known
 from ._operations import KINDS, Library
 
 __all__ = ["LIBRARY", "LoadedCode", "native_lanes", "object_code", "target"]
@@ -96,9 +95,6 @@ class LoadedCode:
         self.loop = _holding(loop(address("loop")), self.engine)
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects: Any = None
-        """Evaluates NumPy arrays and returns 0 if they are as they should be; None where their layout is unknown."""
+        """Evaluates NumPy arrays and returns True if they are as they should be; None where their layout is unknown."""
         if lanes == 1 and n_arguments and layout_is_known():
-            for name, thing in (("array_type", np.ndarray), ("float_type", np.dtype(np.float64))):
-                ctypes.c_int64.from_address(self.engine.get_global_value_address(name)).value = id(thing)
-            objects = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.py_object] * n_arguments)
-            self.objects = _holding(objects(address("objects")), self.engine)
+            self.objects = built_in(address("objects"), self.engine)

@@ -1,26 +1,63 @@
-"""Single calls with Python objects: LLVM IR that reads NumPy's array structs, and a check of their layout in memory."""
+"""Single calls with Python objects: a built-in function of Python in machine code that reads NumPy's array structs.
+
+Python calls it as it calls its own built-in functions (METH_FASTCALL): a pointer to the arguments and their number. Its `self`
+is an array of the addresses that it needs, so that the code refers to nothing outside itself.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from ._program import Argument
 
-__all__ = ["layout_is_known", "objects_text"]
+__all__ = ["built_in", "layout_is_known", "objects_text"]
 
 # offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
 TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 8, 16, 24, 32, 40, 56, 64
 ALIGNED, WRITEABLE = 0x0100, 0x0400
+FASTCALL = 0x0080  # METH_FASTCALL of Python's stable interface
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef: what Python knows of a built-in function."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+class _Bound(np.ndarray):
+    """The function's `self`: addresses of two types, of the two answers and of the function that counts a reference."""
+
+    keep: tuple[Any, ...]
+    """What must live as long as the function."""
+
+
+def built_in(address: int, keep: object) -> Any:
+    """A function of Python from the machine code of `objects`.
+
+    Args:
+        address: Where the code is.
+        keep: What owns it.
+    """
+    hold = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
+    things = (np.ndarray, np.dtype(np.float64), True, False)
+    bound = np.array([*map(id, things), hold], dtype=np.int64).view(_Bound)
+    method = _Method(b"evaluate", address, FASTCALL, None)
+    bound.keep = (keep, method)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
+    return make(method, bound, None)
 
 
 @cache
 def layout_is_known() -> bool:
     """Whether NumPy lays out its arrays in memory as the compiled code expects; looked up, not assumed."""
-    if ctypes.sizeof(ctypes.c_void_p) != 8:
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.implementation.name != "cpython":
         return False
     array = np.arange(6.0).reshape(2, 3)
 
@@ -44,19 +81,20 @@ def layout_is_known() -> bool:
 
 
 def objects_text(arguments: Sequence[Argument], n_inputs: int) -> str:
-    """`objects`: calls `eval` with the data of NumPy arrays if all are as they should be.
+    """`objects`: calls `eval` with the data of NumPy arrays and returns True if all are as they should be, else False.
 
     Args:
         arguments: What the arrays must be, inputs first.
         n_inputs: Number of inputs; the others must be writeable.
     """
     lines = [
-        "@array_type = global i64 0",
-        "@float_type = global i64 0",
-        f"define i32 @objects({', '.join(f'ptr %o{k}' for k in range(len(arguments)))}) nounwind {{",
-        "  %array = load i64, ptr @array_type, align 8",
-        "  %float = load i64, ptr @float_type, align 8",
+        "define ptr @objects(ptr %self, ptr %arguments, i64 %n) nounwind {",
+        f"  %boundp = getelementptr inbounds i8, ptr %self, i64 {DATA}",
+        "  %bound = load ptr, ptr %boundp, align 8",
     ]
+    for k, (name, type_) in enumerate([("array", "i64"), ("float", "i64"), ("true", "ptr"), ("false", "ptr"), ("hold", "ptr")]):
+        lines.append(f"  %{name}p = getelementptr inbounds i64, ptr %bound, i64 {k}")
+        lines.append(f"  %{name} = load {type_}, ptr %{name}p, align 8")
 
     def field(k: int, name: str, offset: int, type_: str) -> str:
         lines.append(f"  %{name}p{k} = getelementptr inbounds i8, ptr %o{k}, i64 {offset}")
@@ -68,8 +106,11 @@ def objects_text(arguments: Sequence[Argument], n_inputs: int) -> str:
         lines.append(f"  br i1 %{what}ok{k}, label %{what}next{k}, label %bad")
         lines.append(f"{what}next{k}:")
 
+    require(0, "count", f"i64 %n, {len(arguments)}")
     data = []
     for k, argument in enumerate(arguments):
+        lines.append(f"  %op{k} = getelementptr inbounds ptr, ptr %arguments, i64 {k}")
+        lines.append(f"  %o{k} = load ptr, ptr %op{k}, align 8")
         require(k, "type", f"i64 {field(k, 'type', TYPE, 'i64')}, %array")
         require(k, "float", f"i64 {field(k, 'float', DTYPE, 'i64')}, %float")
         wanted = ALIGNED if k < n_inputs else ALIGNED | WRITEABLE
@@ -89,9 +130,11 @@ def objects_text(arguments: Sequence[Argument], n_inputs: int) -> str:
         data.append(field(k, "data", DATA, "ptr"))
     lines += [
         f"  call void @eval({', '.join(f'ptr {d}' for d in data)})",
-        "  ret i32 0",
+        "  call void %hold(ptr %true)",
+        "  ret ptr %true",
         "bad:",
-        "  ret i32 1",
+        "  call void %hold(ptr %false)",
+        "  ret ptr %false",
         "}",
     ]
     return "\n".join(lines) + "\n"

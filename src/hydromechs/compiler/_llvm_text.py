@@ -5,8 +5,8 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 * `eval(in..., out...)` (one lane only): pointers to the entries of each argument;
 * `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A last
   block that is not full repeats its last world, which stores the same results twice and needs no mask;
-* `objects(in..., out...)` (one lane only): pointers to NumPy arrays as Python holds them. It checks that each is a contiguous
-  array of float64 of the right shape and returns 0; else it does nothing and returns 1.
+* `objects(self, arguments, n)` (one lane only): a built-in function of Python. It checks that each argument is a contiguous
+  NumPy array of float64 of the right shape and returns True; else it does nothing and returns False.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ._operations import KINDS
 from ._program import Argument, Call, Callee, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
-__all__ = ["program_between", "program_of", "program_with_calls", "trace"]
+__all__ = ["identifiers", "program_between", "program_of", "program_with_calls", "trace"]
 
 Rows: TypeAlias = Sequence[tuple[int, ...]]
 """Places of the entries of several arrays."""
@@ -62,9 +62,8 @@ def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, 
     """
     columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in outputs.values()]
     given, wanted = (tuple(Argument(k, np.shape(x)) for k, x in arrays.items()) for arrays in (inputs, outputs))
-    identifiers = _identifiers([*inputs, *outputs])
-    n = len(inputs)
-    compiled = casadi.Function(name, columns, casadi.cse(expressions), identifiers[:n], identifiers[n:])
+    names, n = identifiers([*inputs, *outputs]), len(inputs)
+    compiled = casadi.Function(name, columns, casadi.cse(expressions), names[:n], names[n:])
     return program_of(compiled, given, wanted)
 
 
@@ -91,8 +90,12 @@ def program_with_calls(
     return program_of(casadi.Function(name, given, wanted), inputs, outputs, sites)
 
 
-def _identifiers(names: list[str]) -> list[str]:
-    """Names as CasADi wants them: letters, digits and single underscores, all different."""
+def identifiers(names: list[str]) -> list[str]:
+    """Names as CasADi wants them: letters, digits and single underscores, all different.
+
+    Args:
+        names: The names.
+    """
     out: list[str] = []
     for name in names:
         plain = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_") or "x"

@@ -3,7 +3,8 @@
     F = −s (k e + c ė),    M = −s (∂E_r/∂θ + c_r ω),    E_r = ½ Σ_k k_r,k θ_k² for small angles θ_k
 
 in the axes of the holder, where e is the place of the held frame seen from the holder's, ω its angular velocity relative to the
-holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing time.
+holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing time if there is something
+in reach while the jaws close. Jaws that have closed on nothing stay empty until they have opened again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ __all__ = ["Grip", "Holding"]
 
 HOLDS = 0.05
 """Strength above which what is held stays held, also out of reach."""
+TOO_LATE = 0.5
+"""Share of the way to closed after which the jaws find nothing more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class Grip(Component):
     turning_damping: Vector3 = (0.0, 0.0, 0.0)
     """c_r about x, y, z [N·m·s/rad]."""
     reach: Positive = 0.1
-    """Distance within which the jaws find what they close on [m]; farther off they close on nothing."""
+    """Distance within which the jaws find what they close on [m]; farther off they close on nothing, until they open again."""
     closing_time: Positive = 0.1
     """Time constant of closing and opening [s]."""
     closed: bool = False
@@ -71,8 +74,8 @@ class Grip(Component):
         check_frames(model, f"grip {self.name!r}", self.holder, self.held)
 
     def states(self, model: Model) -> list[Slot]:
-        """Its strength."""
-        return [Slot("strength", self._start)]
+        """Its strength, and how far its jaws have closed, from 0 to 1."""
+        return [Slot("strength", self._start), Slot("jaws", 1.0 if self.closed else 0.0)]
 
     def _start(self, now: Now) -> float:
         """Its strength at the start: 1 if it is closed and finds what it holds."""
@@ -88,6 +91,20 @@ class Grip(Component):
         a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
         return float(norm(b - a)) / self.reach
 
+    def closing(self, model: Model, kin: Any) -> str:
+        """What to say when it is told to close.
+
+        Args:
+            model: The mechanism.
+            kin: Its kinematics.
+        """
+        apart = self.apart(model, kin)
+        if apart < 1.0:
+            return f"{self.name!r} closes on {self.held!r}"
+        return (
+            f"{self.name!r} closes on nothing: {self.held!r} is {apart * self.reach:.3g} m off, its reach is {self.reach:g} m"
+        )
+
     def inputs(self, model: Model) -> list[Slot]:
         """1 to close, 0 to open."""
         return [Slot("closed", 1.0 if self.closed else 0.0, held=True, limits=(0.0, 1.0))]
@@ -102,12 +119,13 @@ class Grip(Component):
         k, c, c_r = np.array(self.stiffness), np.array(self.damping), np.array(self.turning_damping)
         force, torque = -s * (k * e + c * e_rate), -s * (turning + c_r * w)
         stored = 0.5 * (k * e) @ e + turned
-        found = where(s > HOLDS, 1.0, where(norm(e) < self.reach, 1.0, 0.0))
+        in_time = where(z["jaws"] < TOO_LATE, 1.0, 0.0)
+        found = where(s > HOLDS, 1.0, where(norm(e) < self.reach, in_time, 0.0))
         rate = (u["closed"] * found - s) / self.closing_time
         f, m = a.R @ force, a.R @ torque
         return Action(
             forces=[b.force(f, m), a.force(-f, -m - cross(b.p - a.p, f))],
-            rates={"strength": rate},
+            rates={"strength": rate, "jaws": (u["closed"] - z["jaws"]) / self.closing_time},
             energy=s * stored,
             power=rate * stored - s * ((c * e_rate) @ e_rate + (c_r * w) @ w),
             record={

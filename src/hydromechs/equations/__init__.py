@@ -52,6 +52,7 @@ _LATER = {  # compile with CasADi and LLVM
     "operation_count": "._dynamics",
     "parameter_value": "._parameters",
     "shape_of": "._table",
+    "to_casadi": "._casadi",
     "with_parameters": "._parameters",
 }
 
@@ -108,6 +109,7 @@ __all__ = [
     "shape_of",
     "singular_chain_dynamics",
     "star_dynamics",
+    "to_casadi",
     "with_parameters",
 ]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import compiler
-from hydromechs.compiler import OperationCount
+from hydromechs.compiler import Compiled, OperationCount, Program
 from hydromechs.model import Model
 from hydromechs.values import Array
 
@@ -57,7 +57,7 @@ class Dynamics(CompiledEquations):
         form: As in `hm.compile`.
     """
 
-    _fast: Callable[..., int] | None = None
+    _fast: Callable[..., bool] | None = None
 
     # -- equations of motion ------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Dynamics(CompiledEquations):
             if self._fast is None:
                 self._fast = self._compiled("forward_dynamics").single()
             result = np.empty(self.model.nv) if out is None else out
-            if self._fast(q, v, tau, result) == 0:
+            if self._fast(q, v, tau, result):
                 return result
         flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
         return self._run("forward_dynamics", (q, v, tau), flow, parameters, out)[0]
@@ -357,12 +357,23 @@ class Dynamics(CompiledEquations):
             parameters: As in `forward_dynamics`.
             out: Array for the result.
         """
+        return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], parameters, out)[0]
+
+    def jacobian_program(self, name: str) -> Program:
+        """The traced program of `jacobian` for a body or frame, of q and the point.
+
+        Args:
+            name: Name of a body or frame.
+        """
+        return self._jacobian(name).traced
+
+    def _jacobian(self, name: str) -> Compiled:
         made = self._made.get(("jacobian", (), name))
         if made is None:
             self.model.locate(name)  # an unknown name is an error now, not in the trace
             equation = Equation(lambda m, q, point: equations.jacobian(m, q, name, point), ("q", "point"), ("J",), "")
             made = self._compiled("jacobian", equation, variant=name)
-        return self._call(made, [q, np.asarray(point, dtype=float)], parameters, out)[0]
+        return made
 
     def energy(
         self, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None, parameters: Parameters | None = None

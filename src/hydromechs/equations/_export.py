@@ -133,10 +133,10 @@ def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in paths:
-            if path.exists() and MARK not in path.read_text(errors="replace")[:300]:
+            if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace")[:300]:
                 raise FileExistsError(f"{path} is there and was not written by HydroMechs; choose another folder")
         for path, text in zip(paths, texts.values(), strict=True):
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         if error.strerror is None:
             raise

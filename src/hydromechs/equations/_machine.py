@@ -178,7 +178,7 @@ class CompiledEquations:
         recipe = compiled.recipe
         if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # one state, most likely
             results = outs or [np.empty(a.shape) for a in recipe.outputs]
-            if len(results) == len(recipe.outputs) and compiled.single()(*arrays, *results) == 0:
+            if len(results) == len(recipe.outputs) and compiled.single()(*arrays, *results):
                 return results
         return compiled(arrays, outs)
 

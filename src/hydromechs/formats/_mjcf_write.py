@@ -13,12 +13,12 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
-from hydromechs.spatial import quaternion_from_matrix
+from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._mjcf_pose import HERE, Pose
-from ._xml_write import Tag, numbers, plain_origin, xml_text
+from ._xml_write import Tag, lost_details, numbers, plain_origin, xml_text
 
-__all__ = ["write_mjcf"]
+__all__ = ["mjcf_of", "write_mjcf"]
 
 
 def write_mjcf(model: Model) -> str:
@@ -27,7 +27,17 @@ def write_mjcf(model: Model) -> str:
     Args:
         model: The model; helical joints, those of a user's own class and free joints on a body cannot be written.
     """
-    return _Writer(model).text()
+    return mjcf_of(model)[0]
+
+
+def mjcf_of(model: Model) -> tuple[str, tuple[str, ...]]:
+    """The text of an MJCF, and what it does not carry, a line each.
+
+    Args:
+        model: As of `write_mjcf`.
+    """
+    writer = _Writer(model)
+    return writer.text(), tuple(dict.fromkeys(writer.lost))
 
 
 class _Writer:
@@ -59,17 +69,18 @@ class _Writer:
             )
         elif model.nq:
             key = self.root.add("keyframe").add(
-                "key", name="start", qpos=numbers(start.q), qvel=numbers(self._their(start.q, start.v))
+                "key", name="start", qpos=numbers(self._their_q(start.q)), qvel=numbers(self._their(start.q, start.v))
             )
             if not start.v.any():
                 del key.attributes["qvel"]
+        self.lost += lost_details(model, shape_colors=True)
         if world.axes == "NED":
             self.lost.append("axes NED: gravity points along z of this file")
+        self.lost.insert(0, f"water of {world.water_density:g} kg/m^3")
         head = [
             f"{model.name}, written by HydroMechs",
             *([model.description.strip()] if model.description.strip() else []),
             "What an MJCF does not carry:",
-            f"  water of {world.water_density:g} kg/m^3",
         ]
         return xml_text(self.root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
 
@@ -77,14 +88,21 @@ class _Writer:
         """Names of the bodies in the order of the file."""
         return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
 
+    def _their_q(self, q: np.ndarray) -> np.ndarray:
+        """Configuration as MuJoCo has it: that of free joints in the world."""
+        out = q.copy()
+        for part in self.model.joint_parts.values():
+            if isinstance(part.joint, joints.Free):
+                out[part.q] = _in_world(part.joint, q[part.q])
+        return out
+
     def _their(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Velocities as MuJoCo has them: those of free joints with their linear part in world axes."""
         out = v.copy()
         for part in self.model.joint_parts.values():
             if isinstance(part.joint, joints.Free):
-                w, x, y, z = q[part.q][3:]
-                c, u = np.array([x, y, z]), v[part.v][:3]
-                out[part.v.start : part.v.start + 3] = u + 2.0 * np.cross(c, w * u + np.cross(c, u))
+                turn = quaternion_matrix(_in_world(part.joint, q[part.q])[3:])
+                out[part.v.start : part.v.start + 3] = turn @ v[part.v][:3]
         return out
 
     def _body(self, parent: Tag, body: Body) -> Tag:
@@ -156,7 +174,8 @@ class _Writer:
         assert isinstance(part, joints.Free)
         if plain_origin(part.placement) != Origin():
             self.lost.append(f"body {body.name!r}: the place of its free joint; positions are from the origin of the world")
-        tag.attributes |= {"pos": numbers(part.position), "quat": numbers(part.orientation)}
+        start = _in_world(part, np.array(part.initial_q))
+        tag.attributes |= {"pos": numbers(start[:3]), "quat": numbers(start[3:])}
         tag.add("freejoint", name=body.name)
 
     def _geom(self, tag: Tag, body: Body, thing: Any, what: str, *, touches: bool) -> None:
@@ -181,6 +200,15 @@ class _Writer:
             case _:
                 fields |= {"type": "sphere", "size": numbers((thing.radius,))}
         tag.add("geom", **fields)
+
+
+def _in_world(joint: joints.Free, q: np.ndarray) -> np.ndarray:
+    """Position and quaternion of a free joint on the world as seen from there, shape (7,)."""
+    frame = plain_origin(joint.placement)
+    if frame == Origin():
+        return q
+    turn = quaternion_product(quaternion_from_matrix(frame.R), q[3:])
+    return np.concatenate([np.array(frame.xyz) + frame.R @ q[:3], turn])
 
 
 def _pose(origin: Origin) -> Pose:

@@ -6,6 +6,7 @@ A URDF does not say how its root moves in the world: it is free where it has mas
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -75,7 +76,8 @@ class _Urdf:
         links = self._on_the_world(links, base)
         at = {link: self.joints[joint] for link, joint in self.carried_by.items()}
         links = hold_empty_joints(f, links, at, self.carried_by)
-        model = assembled(f, links, name=root.attributes.get("name", "").strip() or "robot", world=World(axes="ENU"))
+        name = root.attributes.get("name", "").strip() or "robot"
+        model = assembled(f, links, at=root, name=name, world=World(axes="ENU"))
         units_note(f, model, root)
         moving = {b.name for b in model.bodies if b.joint.nv}
         return f.finish(
@@ -377,13 +379,17 @@ class _Urdf:
             f.number(limit.attributes.get(key), limit, f"{owner}: limit {key}", 0.0)
             for key in ("lower", "upper", "effort", "velocity")
         )
-        if effort > 0.0:
-            drive = drives.Torque(limit=effort) if effort < NONE else drives.Torque()
-            self.components.append(JointDrive(joint=link, drive=drive))
+        fast = abs(velocity) if 0.0 < abs(velocity) < NONE else math.inf
+        if 0.0 < effort < NONE:
+            self.components.append(JointDrive(joint=link, drive=drives.Torque(limit=effort, speed=fast)))
+        elif effort >= NONE:
+            self.components.append(JointDrive(joint=link, drive=drives.Torque()))
         elif "effort" in limit.attributes:
             f.left_out(limit, owner, f"effort limit {plain(effort)}", "the joint has no drive")
-        if 0.0 < abs(velocity) < NONE:
-            f.left_out(limit, owner, f"velocity limit {plain(velocity)} {'m/s' if kind == 'prismatic' else 'rad/s'}")
+        if math.isfinite(fast) and not 0.0 < effort < NONE:
+            unit = "m/s" if kind == "prismatic" else "rad/s"
+            done = "its drive has no limit of the force that could fade there" if effort > 0.0 else "the joint has no drive"
+            f.left_out(limit, owner, f"velocity limit {plain(velocity)} {unit}", done)
         given = "lower" in limit.attributes or "upper" in limit.attributes
         if kind == "continuous":
             if given and (lower or upper):

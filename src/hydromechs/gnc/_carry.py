@@ -10,11 +10,12 @@ import numpy as np
 from hydromechs import compiler, contact, dynamics
 from hydromechs.actuation import JointDrive, drives
 from hydromechs.equations import inverse_dynamics
-from hydromechs.model import Model, State
+from hydromechs.model import Model, State, joints
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import cross, ldl, quaternion_matrix
 from hydromechs.values import Array, Scalar, positive
 
+from ._free_root import check_free_in_world
 from ._pose_control import POSE, pose_error, pose_waypoints
 
 __all__ = ["CarryLoad"]
@@ -112,6 +113,8 @@ class CarryLoad(Controller):
         """
         model, plant = simulation.model, simulation.plant
         load = model.body_index(self.load)
+        if isinstance(model.bodies[load].joint, joints.Free):
+            check_free_in_world(model, load)
         driven = {
             c.joint: model.joint_part(c.joint).v.start
             for c in plant.components

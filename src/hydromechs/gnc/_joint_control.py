@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, drives
+from hydromechs.actuation import drives
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.equations import inverse_dynamics, mass_matrix, restoring_force
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
-from hydromechs.values import Array, nearest, positive
+from hydromechs.values import Array, positive
 
 from ._reference import JointMotion, Servos
 
@@ -59,13 +59,7 @@ class TorqueControl(Controller):
             simulation: The simulation that it will control.
         """
         model = simulation.model
-        driven = [
-            c.joint for c in simulation.plant.components if isinstance(c, JointDrive) and isinstance(c.drive, drives.Torque)
-        ]
-        for name in self.names:
-            if name not in driven:
-                raise ValueError(f"joint {name!r} is not driven by a torque{nearest(name, driven)}")
-        self._servos = Servos(simulation, self.names)
+        self._servos = Servos(simulation, self.names, drives.Torque)
         dofs = [model.joint_part(name).v.start for name in self.names]
         n = len(dofs)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.actuation import JointDrive, drives
 from hydromechs.errors import FieldError
 from hydromechs.model import State
 from hydromechs.simulation import Controller, Simulation
@@ -119,18 +120,25 @@ class JointMotion(Controller):
 
 
 class Servos:
-    """The servos of some joints: the commands that they take, the positions that they hold.
+    """The drives of some joints: the commands that they take, the positions that they hold.
 
     Args:
         simulation: The simulation that they are in.
         names: Names of the joints.
+        drive: The kind of drive that they must have; any that is led by positions unless given.
     """
 
-    def __init__(self, simulation: Simulation, names: Sequence[str]) -> None:
+    def __init__(self, simulation: Simulation, names: Sequence[str], drive: type[drives.Drive] | None = None) -> None:
         for name in names:
             if name not in simulation.actuators:
                 raise ValueError(f"joint {name!r} is not driven{nearest(name, simulation.actuators)}")
         parts = [simulation.model.joint_part(name) for name in names]
+        for c in simulation.plant.components:
+            if not isinstance(c, JointDrive) or c.joint not in names:
+                continue
+            if not (isinstance(c.drive, drive) if drive else c.drive.commands_position):
+                wanted = f"drives.{drive.__name__}" if drive else "drives.Servo, which is led by positions"
+                raise ValueError(f"joint {c.joint!r} has the drive {type(c.drive).__name__}; this controller needs {wanted}")
         self.names = tuple(names)
         self.units = {p.name: p.joint.unit for p in parts}
         """Unit of each joint's position."""

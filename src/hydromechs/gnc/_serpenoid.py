@@ -14,6 +14,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array, finite, not_negative, positive
 
+from ._free_root import check_free_in_world
 from ._reference import Servos
 
 __all__ = ["Serpenoid"]
@@ -93,6 +94,7 @@ class Serpenoid(Controller):
         head = model.parent[model.body_index(parts[0].name)]
         if head < 0 or not isinstance(model.bodies[head].joint, joints.Free):
             raise ValueError(f"joint {self.joints[0]!r} must be on the head, a body with a free joint")
+        check_free_in_world(model, head)
         X = np.array(kinematics(model, neutral, v).X_WB, dtype=float)
         way = [X[model.body_index(p.name)] for p in parts]
         axes = np.array(

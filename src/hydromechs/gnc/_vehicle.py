@@ -11,6 +11,8 @@ from hydromechs.actuation import Allocator, Thruster, allocation_matrix
 from hydromechs.model import Model, joints
 from hydromechs.simulation import Simulation
 
+from ._free_root import check_free_in_world
+
 __all__ = ["Push", "Vehicle", "pose_notes"]
 
 WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
@@ -56,6 +58,7 @@ class Vehicle:
         """Its name."""
         self.body = model.body_index(name)
         """Index of its body."""
+        check_free_in_world(model, self.body)
         self.q, self.v = model.q_slices[self.body], model.v_slices[self.body]
         """Its places in q and v."""
         rigid = fixed_to(model, self.body)

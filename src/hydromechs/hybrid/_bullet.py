@@ -110,7 +110,7 @@ class BulletEngine(Engine):
                 members.append(i)
         free = isinstance(model.bodies[root].joint, joints.Free)
         text = self._urdf(root, members, free, carried)
-        with tempfile.NamedTemporaryFile("w", suffix=".urdf", delete=False) as file:
+        with tempfile.NamedTemporaryFile("w", suffix=".urdf", delete=False, encoding="utf-8") as file:
             file.write(text)
         try:
             flags = p.URDF_USE_INERTIA_FROM_FILE | p.URDF_USE_SELF_COLLISION

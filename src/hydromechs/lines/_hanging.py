@@ -13,7 +13,7 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
-from hydromechs.spatial import maximum, norm, where
+from hydromechs.spatial import clamp, maximum, norm, where
 from hydromechs.values import Positive, check_fields
 
 from ._cable import Cable
@@ -46,6 +46,8 @@ class HangingLine(Component):
     """What it is made of; its mass, diameter and axial stiffness count."""
     length: Positive
     """Unstretched length at the start [m]."""
+    shortest: Positive | None = None
+    """Unstretched length at which hauling in stops [m], half of that at the start unless given; the step is judged there."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"hanging line {self.name!r}: HangingLine")
@@ -53,6 +55,11 @@ class HangingLine(Component):
         for key, (kind, example) in kinds.items():
             if not isinstance(getattr(self, key), kind):
                 raise FieldError(f"hanging line {self.name!r}: {key}", getattr(self, key), f"must be as lines.{example}")
+
+        if self.lengths[0] > self.length:
+            raise FieldError(
+                f"hanging line {self.name!r}: shortest", self.shortest, f"must not exceed its length, {self.length:g} m"
+            )
 
     def check(self, model: Model) -> None:
         """Its frames must be there, and it must have a weight in water."""
@@ -74,7 +81,12 @@ class HangingLine(Component):
 
     def inputs(self, model: Model) -> list[Slot]:
         """Its unstretched length [m], to pay it out and haul it in."""
-        return [Slot("length", self.length, "m", limits=(1e-3 * self.length, 1e3 * self.length))]
+        return [Slot("length", self.length, "m", limits=self.lengths)]
+
+    @property
+    def lengths(self) -> tuple[float, float]:
+        """Least and greatest unstretched length [m]."""
+        return self.length / 2.0 if self.shortest is None else self.shortest, 1e3 * self.length
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The catenary's pull at both ends."""
@@ -87,7 +99,7 @@ class HangingLine(Component):
         across = r - height * up
         far = norm(across)
         e = across / maximum(far, 1e-9 * self.length)
-        H, V_A, V_B = catenary_pull(far, height, u["length"], weight, self.cable.axial_stiffness)
+        H, V_A, V_B = catenary_pull(far, height, clamp(u["length"], *self.lengths), weight, self.cable.axial_stiffness)
         pull, back = H * e + V_A * up, -H * e - V_B * up
         return Action(
             forces=[bottom.force(pull), *([top.frame.force(back)] if top.frame else [])],
@@ -95,6 +107,6 @@ class HangingLine(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
-        """Its stiffness when it is taut, EA/L, between what is at its ends."""
+        """Its stiffness when it is taut and shortest, EA/L, between what is at its ends."""
         moves = point_mobility(model, mobility, self.frame) + self.top.mobility(model, mobility)
-        return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.length, 0.0, moves)]
+        return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.lengths[0], 0.0, moves)]

@@ -113,6 +113,10 @@ class Tether(Component):
             must = f"must be within the winch's limits, {self.winch.shortest:g} to {self.winch.longest:g} m"
             raise FieldError(f"tether {self.name!r}: length", self.length, must)
         object.__setattr__(self, "ground", tuple(self.ground))
+        for solid in self.ground:
+            if not isinstance(solid, terrain.Terrain):
+                must = "must be terrain, as contact.terrain.Plane(...); names stand for it in scenario files alone"
+                raise FieldError(f"tether {self.name!r}: ground", solid, must)
 
     # -- what it is in a plant ----------------------------------------------------------------------------------------------
 

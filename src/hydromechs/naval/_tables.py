@@ -95,7 +95,7 @@ def tabled_cylinder(radius: float, length: float) -> Array:
 
 @cache
 def _tables() -> dict:
-    return json.loads(Path(__file__).with_name("tables.json").read_text())
+    return json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
 
 def _between(grid: Array, x: float) -> tuple[int, float]:

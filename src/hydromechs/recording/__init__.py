@@ -3,6 +3,7 @@
 from ._checks import STATISTICS, Check, CheckResult
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
 from ._folder import FolderInUse, RunFolder
+from ._pandas import to_pandas
 from ._quantities import find_quantity, find_terms, samples_of
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
 from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
@@ -34,4 +35,5 @@ __all__ = [
     "samples_of",
     "save_recording",
     "summarise",
+    "to_pandas",
 ]

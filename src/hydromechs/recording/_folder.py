@@ -93,8 +93,7 @@ class RunFolder:
                 )
             yield self
         finally:
-            (self.path / LOCK).unlink(missing_ok=True)
-            os.close(handle)
+            self._unlock(handle)
             with contextlib.suppress(OSError):
                 self.path.rmdir()
 
@@ -113,6 +112,15 @@ class RunFolder:
                     stack.enter_context(folder.claimed())
                     break
             yield folder
+
+    def _unlock(self, handle: int) -> None:
+        """Remove the lock file: while it is locked, so that nobody else has it; where there are no locks, after closing it."""
+        if fcntl is None:  # Windows does not remove a file that is open
+            os.close(handle)
+            (self.path / LOCK).unlink(missing_ok=True)
+        else:
+            (self.path / LOCK).unlink(missing_ok=True)
+            os.close(handle)
 
     def _lock(self) -> int:
         """Lock the folder and return the handle of the lock file.

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._pandas import to_pandas
+
 if TYPE_CHECKING:
     import xarray
 
@@ -372,7 +374,7 @@ def _remove(path: Path) -> None:
 def is_recording(path: Path) -> bool:
     """Whether a folder is a HydroMechs recording."""
     try:
-        return MARK in json.loads((path / ".zattrs").read_text())
+        return MARK in json.loads((path / ".zattrs").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
 
@@ -491,17 +493,4 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
 
 def _save_csv(ds: xarray.Dataset, path: Path) -> None:
     """One row per sample, one column per entry; numbers with all digits."""
-    import pandas
-
-    columns = {"time": ds["time"].values}
-    for name, variable in ds.data_vars.items():
-        if variable.dims[:1] != ("time",):
-            continue
-        labels = [[str(c) for c in ds[d].values] if d in ds.coords else map(str, range(ds.sizes[d])) for d in variable.dims[1:]]
-        names = [str(name)]
-        for axis in labels:
-            entries = list(axis)
-            names = [f"{before}.{entry}" for before in names for entry in entries]
-        values = variable.values.reshape(ds.sizes["time"], len(names))
-        columns.update({column: values[:, k] for k, column in enumerate(names)})
-    pandas.DataFrame(columns).to_csv(path, index=False)
+    to_pandas(ds).reset_index().to_csv(path, index=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,8 +103,10 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
         if not scenario.code:
             sim = scenario.simulation()
             plant, method = sim.plant, sim.method
-        elif scenario.engine is None and not named and not any(isinstance(c, ComponentSpec) for c in scenario.components):
-            plant, method = scenario.plant, method_named(scenario.integrator)
+        elif scenario.engine is None and not named:
+            known = tuple(c for c in scenario.components if not isinstance(c, ComponentSpec))
+            rest = replace(scenario, components=known, commands=(), events=(), checks=())  # these may name what code brings
+            plant, method = rest.plant, method_named(scenario.integrator)
         else:
             return []
         usual = scenario.step == type(scenario).step  # as where a file leaves it out

@@ -299,7 +299,7 @@ def state_file(path: str | os.PathLike[str]) -> Path:
 
 def _check_layout(path: Path, sim: Simulation) -> None:
     """Refuse the state of a simulation with other joints, actuators, internal states or another controller."""
-    layout = json.loads(path.read_text()).get("layout")
+    layout = json.loads(path.read_text(encoding="utf-8")).get("layout")
     if layout and layout != sim.layout_names:
         raise ValueError(
             f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order, "

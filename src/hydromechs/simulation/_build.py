@@ -184,13 +184,26 @@ def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
 
 
 def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
-    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²]."""
-    inverse = np.linalg.inv(_geared_mass_matrix(model, rotors))
-    return {
-        name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
-        for name, part in model.joint_parts.items()
-        if not isinstance(part.joint, joints.Free)
-    }
+    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²].
+
+    It is refused where it is lost in rounding beside other inertias, or beside lengths.
+    """
+    M = _geared_mass_matrix(model, rotors)
+    try:
+        inverse = np.linalg.inv(M)
+        found = {
+            name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
+            for name, part in model.joint_parts.items()
+            if not isinstance(part.joint, joints.Free)
+        }
+    except (np.linalg.LinAlgError, ZeroDivisionError):
+        found = {}
+    if not found or not all(inertia > 0.0 for inertia in found.values()):
+        diagonal = np.diag(M)
+        ends = [f"{diagonal[k]:.6g} ({model.coordinate_names[1][k]})" for k in (np.argmin(diagonal), np.argmax(diagonal))]
+        words = f"the velocities move inertias from {ends[0]} to {ends[1]}, too far apart to compute what each joint feels"
+        raise ValueError(f"{words}; is a mass, a tensor or a length mistyped?")
+    return found
 
 
 def _stops(model: Model, given: Mapping, rotors: Mapping[str, float]) -> list[JointStops]:

@@ -6,6 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import numpy as np
+
+from hydromechs.contact import Grip
+from hydromechs.dynamics import kinematics
 from hydromechs.errors import FieldError, words_of
 from hydromechs.integrators import Point, rounding
 from hydromechs.recording import find_quantity
@@ -83,14 +87,21 @@ class Event:
         """What opens (0) and closes (1), by name."""
         return dict.fromkeys(self.release, 0.0) | dict.fromkeys(self.grasp, 1.0)
 
-    def closing(self, lost: float) -> list[str]:
+    def closing(self, lost: float, plant: Plant, q: np.ndarray) -> list[str]:
         """What to say of what it closes; nothing if that is nothing.
 
         Args:
             lost: Energy lost in the impact [J].
+            plant: What is simulated.
+            q: Its configuration, shape (nq,).
         """
-        names = ", ".join(map(repr, self.grasp))
-        return [f"{names} closes; {lost:.3g} J are lost in the impact"] if names else []
+        soft = {c.name: c for c in plant.components if isinstance(c, Grip)}
+        firm = ", ".join(repr(name) for name in self.grasp if name not in soft)
+        said = [f"{firm} closes; {lost:.3g} J are lost in the impact"] if firm else []
+        if soft:
+            kin = kinematics(plant.model, q, np.zeros(plant.model.nv))
+            said += [soft[name].closing(plant.model, kin) for name in self.grasp if name in soft]
+        return said
 
 
 def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:

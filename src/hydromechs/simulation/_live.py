@@ -16,6 +16,7 @@ from ._clock import Clock
 from ._events import Watched, first_crossings
 from ._recorder import Recorder
 from ._results import Log, Run
+from ._soft_stops import SoftStops
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
@@ -64,6 +65,7 @@ class LiveRun:
         periods = [x for x in (sim.period, sim.record if often else None) if x] or [100.0 * sim.record]
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
         """When it looks up from compiled code."""
+        self._stops = SoftStops(sim.plant)
         self._finished: tuple[float, float] | None = None
 
     @property
@@ -102,6 +104,8 @@ class LiveRun:
             before = sim._at
             sim._at = sim._advance(before, self.clock.next(before.t, until), None if watch else recording)
             self.clock.look(sim._at.t)
+            for text in self._stops.look(sim._at.q):
+                self.log.say(f"t = {self.t:g} s: {text}")
             stopped = self._handle_events(before)
             if watch and (stopped or is_multiple(sim._at.t, sim.record, sim.step_size)):
                 recording.sample(sim._at, self._inputs)
@@ -141,7 +145,7 @@ class LiveRun:
                 sim.set_wrench(body, wrench)
             if event.switches:
                 lost = sim._switch(event.switches)
-                for text in event.closing(lost):
+                for text in event.closing(lost, sim.plant, sim._at.q):
                     log.say(f"t = {at.t:.6f} s: {text}")
             sim._controlled = event.control == "on" if event.control else sim._controlled
             if event.control == "off" and sim.controller is not None:  # until it is asked again, or measures

@@ -78,6 +78,12 @@ class Plant:
                 "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
                 "leave the waves out"
             )
+        shaping = [name for name in named if name.endswith((".hydro.volume", ".hydro.buoyancy_center"))]
+        if shaping and self.environment.surface is not None:
+            raise ValueError(
+                f"parameter {shaping[0]!r} cannot stay open with a free surface: the shape that gets wet follows from it; set "
+                "it in the model, or leave the surface out"
+            )
         for c in self.components:
             if not isinstance(c.name, str) or not c.name:
                 raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import (
     Integrator,
+    Paths,
     Point,
     Stepper,
     chart_rate_loop,
@@ -499,7 +501,7 @@ class _PlantRollout:
             x = np.where(told[:, None], x, math.nan)
             if law is not None and n % period == 0:
                 command, memory = law.code([np.full(worlds, now), q, x[:, :nv], command, memory])
-            data, until = plant.data(flow, now + max(1e-9 * dt, rounding(now)), {})
+            data, until = self._flow_from(flow, now, dt)
             last = min(steps, n + max(1, int((until - now + slack(now, dt)) / dt)) if np.isfinite(until) else steps)
             last = min([last, (n // period + 1) * period, *(k for k in switches if k > n)])
             commanded = command if law is not None else None
@@ -512,9 +514,12 @@ class _PlantRollout:
                 if n % record == 0:
                     rows_x[-1][:, -1] = x
             some = last - n
-            inputs = self._inputs(given, commanded, data, opened, n, last)
             stride = record if n % record == 0 and some % record == 0 else 1
-            path = self.propagator.march(t, n, q, x, [inputs], dt, some, stride)
+            inputs_with = partial(self._inputs, given, commanded, opened=opened, n=n, last=last)
+            if until < now + dt - slack(now, dt):  # the current's slope changes within this step
+                path = self._in_parts(now, dt, flow, q, x, inputs_with)
+            else:
+                path = self.propagator.march(t, n, q, x, [inputs_with(data)], dt, some, stride)
             numbers = n + stride * np.arange(1, path.q.shape[1] + 1)
             due = numbers % record == 0
             rows_q.append(path.q[:, due])
@@ -532,6 +537,22 @@ class _PlantRollout:
             "command": command,
             "memory": memory,
         }
+
+    def _flow_from(self, flow: UniformFlow, t: float, dt: float) -> tuple[np.ndarray, float]:
+        """Inputs that are data, from a time on, and until when they hold [s]."""
+        return self.plant.data(flow, t + max(1e-9 * dt, rounding(t)), {})
+
+    def _in_parts(
+        self, t: float, dt: float, flow: UniformFlow, q: np.ndarray, x: np.ndarray, inputs_with: Callable[[Array], Array]
+    ) -> Paths:
+        """One step of all worlds from a time on, in parts that end where the current's slope changes."""
+        good, end = np.ones(len(q)), t + dt
+        while t < end - slack(end, dt):
+            data, until = self._flow_from(flow, t, dt)
+            until = min(until, end)
+            path = self.propagator.march(t, 0, q, x, [inputs_with(data)], until - t, 1, 1)
+            q, x, t, good = path.q[:, -1], path.x[:, -1], until, np.minimum(good, path.good)
+        return path._replace(good=good)
 
     def _switches(self, given: np.ndarray) -> list[int]:
         """Steps at which any world switches constraints."""

@@ -28,7 +28,7 @@ def save_state(state: State, path: str | os.PathLike, layout: str = "") -> Path:
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps({"hydromechs_state": VERSION, "layout": layout, **content}))
+    part.write_text(json.dumps({"hydromechs_state": VERSION, "layout": layout, **content}), encoding="utf-8")
     part.replace(path)
     return path
 
@@ -40,7 +40,7 @@ def load_state(path: str | os.PathLike) -> State:
         path: The file.
     """
     try:
-        content = json.loads(Path(path).read_text())
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
         version = content.pop("hydromechs_state", None)
         if version == VERSION:
             content.pop("layout", None)

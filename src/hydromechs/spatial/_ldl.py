@@ -18,7 +18,7 @@ class Ldl(NamedTuple):
     """Factors of A = L D Lᵀ, L unit lower triangular."""
 
     lower: tuple[tuple[Scalar, ...], ...]
-    """Row i holds L[i][0..i-1]."""
+    """Row i holds the entries of row i of L left of its diagonal."""
     inverse_diagonal: tuple[Scalar, ...]
     """1 / D[i]."""
 

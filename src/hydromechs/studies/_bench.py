@@ -25,14 +25,14 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs import compiler
-from hydromechs.hybrid import MujocoTree, axis_of, placement_pose
+from hydromechs.hybrid import MujocoTree, placement_pose
 from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
 from ._machine import dry_model, machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
 
-__all__ = ["FastMujoco", "FastPinocchio", "Row", "measure", "measure_dynamics", "relative_difference"]
+__all__ = ["FastMujoco", "Row", "measure", "measure_dynamics", "relative_difference"]
 
 # -- timing ---------------------------------------------------------------------------------------------------------------
 
@@ -133,22 +133,9 @@ def _each_fresh(call: Callable[..., object], states: list[tuple[np.ndarray, ...]
 # -- others ---------------------------------------------------------------------------------------------------------------
 
 
-class FastPinocchio(PinocchioPeer):
-    """With the joint types for coordinate axes, which are faster than those for any axis."""
-
-    def _joint(self, part: joints.Joint) -> Any:
-        if isinstance(part, joints.Revolute | joints.Prismatic):
-            axis = axis_of(part)
-            letter = "R" if isinstance(part, joints.Revolute) else "P"
-            for k, name in enumerate("XYZ"):
-                if axis[k] == 1.0:
-                    return getattr(self.pin, f"JointModel{letter}{name}")()
-        return super()._joint(part)
-
-
 def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row], float]:
     """Pinocchio's `aba` from Python and in its own C++ loop, and its difference from ours."""
-    peer = FastPinocchio(dry)
+    peer = PinocchioPeer(dry)
     pin, model, data = peer.pin, peer.model, peer.data
     q, v, tau = random_states(dry, max(n, calls))
     ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])

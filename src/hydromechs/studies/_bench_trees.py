@@ -19,8 +19,9 @@ from hydromechs.equations import Form
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.model import Model
 
-from ._bench import FastMujoco, FastPinocchio, Row, measure, relative_difference
+from ._bench import FastMujoco, Row, measure, relative_difference
 from ._machine import dry_model, machine, random_states, target, versions
+from .peers import PinocchioPeer
 
 __all__ = ["measure_trees"]
 
@@ -138,7 +139,7 @@ def _repeat(run: Callable[[], object], n: int) -> None:
 
 def _pinocchio(dry: Model) -> tuple[Callable[[], object], float]:
     """Pinocchio's `aba` called from Python, and its difference from ours."""
-    peer = FastPinocchio(dry)
+    peer = PinocchioPeer(dry)
     q, v, tau = (x[0] for x in random_states(dry, 1))
     v *= 0.01
     difference = relative_difference(peer.forward_dynamics(q, v, tau), hm.Dynamics(dry).forward_dynamics(q, v, tau))

@@ -9,7 +9,6 @@ with which the energy audit closes.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,6 +22,8 @@ from hydromechs.errors import SimulationDiverged, UnreachableFoothold
 from hydromechs.library import load_scenario
 from hydromechs.scenario import Scenario
 from hydromechs.values import positive
+
+from ._machine import machine
 
 __all__ = ["FULL_STIFFNESS", "QUICK_STIFFNESS", "StiffnessCases", "measure_stiffness", "plot_stiffness", "with_stiffness"]
 
@@ -89,7 +90,7 @@ def measure_stiffness(cases: StiffnessCases, progress: Callable[[int], None] = l
             scenario = replace(with_stiffness(first, stiffness), integrator=method)
             rows.append({"stiffness": stiffness, "method": method, **_longest(scenario, cases.duration)})
             progress(len(rows))
-    head = {"scenario": cases.scenario, "duration": cases.duration, "closes": CLOSES, "load": os.getloadavg()[0]}
+    head = {"scenario": cases.scenario, "duration": cases.duration, "closes": CLOSES, "load": machine()["load"]}
     return {**head, "rows": rows}
 
 

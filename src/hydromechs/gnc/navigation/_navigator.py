@@ -14,6 +14,7 @@ from hydromechs.model import Model, State, joints
 from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array, Scalar
 
+from .._free_root import check_free_in_world
 from .._pack import Pack
 from ..sensors import Aid, Imu, Noise, Reading, Sensor
 from ._equations import ERRORS, STATES, Believed, difference, moved, of_body, plus
@@ -488,6 +489,7 @@ def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
             f"sensor {imu.name!r}: frame {imu.frame!r} is on body {model.body_names[i]!r}, which is not free in the world; "
             "mount the Imu on the vehicle"
         )
+    check_free_in_world(model, i)
     for s in sensors:
         if isinstance(s, Aid):
             _on_body(model, i, s.frame, s.name)

@@ -149,8 +149,8 @@ class Instant:
         f_i = I_i V̇_i + V_i ×* I_i V_i − F_i + Σ Xᵀ f_j over its children j; F_i are all other forces on the body.
         """
         e, model = self._e, self.model
-        own = [np.zeros(6) if r is None else r.matrix @ e.acceleration[i] - dynamics.velocity_force(r.matrix, self.now.V[i])
-               for i, r in enumerate(model.rigid)]  # fmt: skip
+        inertia = [body.inertia.matrix for body in model.bodies]  # each its own, also of those that are fixed to others
+        own = [I @ e.acceleration[i] - dynamics.velocity_force(I, self.now.V[i]) for i, I in enumerate(inertia)]
         total = [f - sum((F[i] for F in e.forces.values()), e.constraint_wrench[i]) for i, f in enumerate(own)]
         for i in range(model.nb - 1, body, -1):
             parent = model.parent[i]

@@ -15,6 +15,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rotation_between
 from hydromechs.values import Array, not_negative, positive
 
+from .._free_root import check_free_in_world
 from .._pack import Pack
 from ._course import Course
 from ._drives import JointServos
@@ -248,6 +249,8 @@ def _modules(model: Model, given: Mapping[str, Sequence[str]]) -> list[_Module]:
         if not isinstance(joint, wanted) or (name != first and model.parent[i] != root):
             how = "have a free joint" if name == first else f"hang on {first!r} by a ball joint"
             raise ValueError(f"module {name!r} must {how}")
+        if name == first:
+            check_free_in_world(model, i)
         if not np.allclose(np.asarray(kin.R_WB[i], dtype=float), np.eye(3)):
             raise ValueError(f"axes of module {name!r} must be those of {first!r} at rest")
         centres = np.array([places[model.body_index(wheel)] for wheel in wheels]) - places[i]

@@ -14,6 +14,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array, nearest, not_negative, positive
 
+from .._free_root import check_free_in_world
 from .._pack import Pack
 from ._drives import JointServos, smooth
 from ._frames import FlatPose, FrameWalker
@@ -119,6 +120,7 @@ class AlternatingSupport(Controller):
         first = next(iter(self.halves))
         if first not in free:
             raise ValueError(f"the first half must have a free joint, {first!r} has none{nearest(first, free)}")
+        check_free_in_world(model, model.body_index(first))
         self._at = model.q_slices[model.body_index(first)]
         self._walker = walker = FrameWalker(model, self.halves)
         self._servos = JointServos(simulation, walker.joints, self.bandwidth)

@@ -14,6 +14,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array, nearest, not_negative, number, positive
 
+from .._free_root import check_free_in_world
 from .._pack import Pack
 from ._course import Course
 from ._drives import JointServos, smooth
@@ -116,6 +117,7 @@ class Walk(Controller):
         name = self.body or (free[0] if free else "")
         if name not in free:
             raise ValueError(f"walking needs a body with a free joint, got {name!r}{nearest(name, free)}")
+        check_free_in_world(model, model.body_index(name))
         self._at = model.q_slices[model.body_index(name)]
         self._legs = Legs(model, self.feet, name)
         self._servos = JointServos(simulation, self._legs.names, self.bandwidth)

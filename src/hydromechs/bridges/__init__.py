@@ -1,0 +1,16 @@
+"""A model in other programs: MuJoCo, Pinocchio, python-control. CasADi functions are made by `hydromechs.equations`."""
+
+from ._coordinates import Coordinates, FreeJoint
+from ._mujoco import InMujoco, to_mujoco
+from ._pinocchio import InPinocchio, to_pinocchio
+from ._state_space import to_state_space
+
+__all__ = [
+    "Coordinates",
+    "FreeJoint",
+    "InMujoco",
+    "InPinocchio",
+    "to_mujoco",
+    "to_pinocchio",
+    "to_state_space",
+]

@@ -1,0 +1,187 @@
+"""The way between our coordinates and those of another program.
+
+Three things can differ: the order of the joints (other programs want every subtree in a row), the order of a quaternion's
+numbers, and the axes of a free joint's linear velocity. With P the permutation of degrees of freedom and R(q) the rotation of
+a free joint in the world,
+
+    v' = P B(q) v,    τ' = P B(q) τ,    v̇' = P (B(q) v̇ + Ḃ v)
+
+where B is 1 but for the linear velocity of free joints that the other program has in world axes; there it is R, and Ḃ v = R
+(ω × u).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.model import Model
+from hydromechs.spatial import quaternion_matrix, quaternion_product
+from hydromechs.values import Array
+
+__all__ = ["Coordinates", "FreeJoint"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeJoint:
+    """A free joint whose position and velocity the other program has in the world."""
+
+    q: slice
+    """Its place in our q."""
+    v: slice
+    """Its place in our v."""
+    p: Array
+    """Origin of its joint frame in the world [m], shape (3,)."""
+    quaternion: Array
+    """Axes of its joint frame in the world, as (w, x, y, z), shape (4,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coordinates:
+    """Where our coordinates stand in another program's, and how to turn one into the other.
+
+    Methods whose name begins with `our_` lead back. All take single states.
+    """
+
+    model: Model
+    """Our model."""
+    q_of: Array
+    """Place of each entry of our q in theirs, quaternions entry by entry, shape (nq,)."""
+    v_of: Array
+    """Place of each entry of our v and tau in theirs, shape (nv,)."""
+    in_world: tuple[FreeJoint, ...] = ()
+    """Free joints whose linear velocity they have in world axes."""
+
+    def q(self, q: ArrayLike) -> Array:
+        """Their configuration, shape (nq,).
+
+        Args:
+            q: Ours, shape (nq,).
+        """
+        ours = _row(q, self.model.nq, "q").copy()
+        for joint in self.in_world:
+            p, turn = ours[joint.q][:3], ours[joint.q][3:]
+            place = joint.p + quaternion_matrix(joint.quaternion) @ p
+            ours[joint.q] = np.concatenate([place, quaternion_product(joint.quaternion, turn)])
+        return _put(ours, self.q_of)
+
+    def v(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Their velocity, shape (nv,).
+
+        Args:
+            q: Our configuration, shape (nq,).
+            v: Our velocity, shape (nv,).
+        """
+        return _put(self._turned(_row(q, self.model.nq, "q"), _row(v, self.model.nv, "v")), self.v_of)
+
+    def tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
+        """Their generalised force, dual to their velocity, shape (nv,).
+
+        Args:
+            q: Our configuration, shape (nq,).
+            tau: Our generalised force, shape (nv,).
+        """
+        return _put(self._turned(_row(q, self.model.nq, "q"), _row(tau, self.model.nv, "tau")), self.v_of)
+
+    def vdot(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> Array:
+        """The time derivative of their velocity, shape (nv,).
+
+        Args:
+            q: Our configuration, shape (nq,).
+            v: Our velocity, shape (nv,).
+            vdot: The time derivative of the numbers in `v`, shape (nv,).
+        """
+        q, v, vdot = _row(q, self.model.nq, "q"), _row(v, self.model.nv, "v"), _row(vdot, self.model.nv, "vdot")
+        return _put(self._turned(q, vdot + self._drift(v)), self.v_of)
+
+    def our_q(self, theirs: ArrayLike) -> Array:
+        """Our configuration, shape (nq,).
+
+        Args:
+            theirs: Their configuration, shape (nq,).
+        """
+        q = _row(theirs, self.model.nq, "q")[self.q_of]
+        for joint in self.in_world:
+            back = joint.quaternion * np.array([1.0, -1.0, -1.0, -1.0])
+            place = quaternion_matrix(back) @ (q[joint.q][:3] - joint.p)
+            q[joint.q] = np.concatenate([place, quaternion_product(back, q[joint.q][3:])])
+        return q
+
+    def our_v(self, q: ArrayLike, theirs: ArrayLike) -> Array:
+        """Our velocity, shape (nv,).
+
+        Args:
+            q: Our configuration, shape (nq,).
+            theirs: Their velocity, shape (nv,).
+        """
+        return self._turned_back(_row(q, self.model.nq, "q"), _row(theirs, self.model.nv, "v"))
+
+    def our_tau(self, q: ArrayLike, theirs: ArrayLike) -> Array:
+        """Our generalised force, shape (nv,).
+
+        Args:
+            q: Our configuration, shape (nq,).
+            theirs: Their generalised force, shape (nv,).
+        """
+        return self._turned_back(_row(q, self.model.nq, "q"), _row(theirs, self.model.nv, "tau"))
+
+    def our_vdot(self, q: ArrayLike, v: ArrayLike, theirs: ArrayLike) -> Array:
+        """The time derivative of the numbers in our velocity, shape (nv,).
+
+        Args:
+            q: Our configuration, shape (nq,).
+            v: Our velocity, shape (nv,).
+            theirs: The time derivative of their velocity, shape (nv,).
+        """
+        q, v = _row(q, self.model.nq, "q"), _row(v, self.model.nv, "v")
+        return self._turned_back(q, _row(theirs, self.model.nv, "vdot")) - self._drift(v)
+
+    def matrix(self, q: ArrayLike) -> Array:
+        """T with v' = T v and τ' = T τ; orthogonal, so that their mass matrix is T M Tᵀ, shape (nv, nv).
+
+        Args:
+            q: Our configuration, shape (nq,).
+        """
+        return np.stack([self.v(q, unit) for unit in np.eye(self.model.nv)], axis=1) if self.model.nv else np.zeros((0, 0))
+
+    def _rotation(self, joint: FreeJoint, q: Array) -> Array:
+        return quaternion_matrix(joint.quaternion) @ quaternion_matrix(q[joint.q][3:])
+
+    def _turned(self, q: Array, x: Array) -> Array:
+        """B x, shape (nv,)."""
+        out = x.copy()
+        for joint in self.in_world:
+            at = slice(joint.v.start, joint.v.start + 3)
+            out[at] = self._rotation(joint, q) @ x[at]
+        return out
+
+    def _turned_back(self, q: Array, theirs: Array) -> Array:
+        """B⁻¹ Pᵀ of their numbers, shape (nv,)."""
+        out = theirs[self.v_of]
+        for joint in self.in_world:
+            at = slice(joint.v.start, joint.v.start + 3)
+            out[at] = self._rotation(joint, q).T @ out[at]
+        return out
+
+    def _drift(self, v: Array) -> Array:
+        """B⁻¹ Ḃ v = ω × u of free joints, shape (nv,)."""
+        out = np.zeros(len(v))
+        for joint in self.in_world:
+            out[joint.v.start : joint.v.start + 3] = np.cross(v[joint.v][3:], v[joint.v][:3])
+        return out
+
+
+def _row(values: ArrayLike, n: int, name: str) -> Array:
+    """Numbers in a row of the length that they must have."""
+    row = np.asarray(values, dtype=float)
+    if row.shape != (n,):
+        raise ValueError(f"{name} has shape {row.shape}, must be ({n},)")
+    return row
+
+
+def _put(ours: Array, places: Array) -> Array:
+    out = np.empty(len(places))
+    out[places] = ours
+    return out

@@ -1,0 +1,64 @@
+"""A model in MuJoCo, through MJCF."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.formats import mjcf_of
+from hydromechs.hybrid import placement_pose
+from hydromechs.model import Model, joints
+from hydromechs.spatial import quaternion_from_matrix
+
+from ._coordinates import Coordinates, FreeJoint
+from ._import import import_extra
+
+__all__ = ["InMujoco", "to_mujoco"]
+
+
+class InMujoco(NamedTuple):
+    """A model in MuJoCo."""
+
+    model: Any
+    """The `mujoco.MjModel`."""
+    coordinates: Coordinates
+    """The way between our q, v, tau and MuJoCo's qpos, qvel, qfrc."""
+    lost: tuple[str, ...]
+    """What MuJoCo's model does not have, in words: the water first of all."""
+
+
+def to_mujoco(model: Model) -> InMujoco:
+    """The mechanism as an `mujoco.MjModel`, with what an MJCF can carry.
+
+    Bodies, joints with their damping, friction and limits, shapes to collide with, looks, frames as sites, gravity and the
+    start as the key frame "start" where the order of bodies allows it. The inertia is dry: MuJoCo has no added mass. Joints
+    are named after the body that they carry, as `model.joint_parts` names them.
+
+    MuJoCo has every subtree in a row, and the velocity of a free joint with its linear part in world axes; quaternions are
+    (w, x, y, z) as here. `coordinates` turns one into the other.
+
+    Args:
+        model: The mechanism; it can have no helical joints, no joints of a user's own and no free joints on a body.
+
+    Raises:
+        ModuleNotFoundError: MuJoCo is not installed; it comes with the extra `mujoco`.
+        UnsupportedFeature: The model has something that MuJoCo refuses.
+    """
+    mujoco = import_extra("mujoco", "mujoco", "to_mujoco")
+    text, lost = mjcf_of(model)
+    try:
+        there = mujoco.MjModel.from_xml_string(text)
+    except ValueError as error:
+        raise UnsupportedFeature(f"MuJoCo refuses {model.name!r}: {str(error).strip()}") from error
+    q_of, v_of, free = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int), []
+    for part in model.joint_parts.values():
+        joint = there.joint(part.name)
+        q_of[part.q] = joint.qposadr[0] + np.arange(part.joint.nq)
+        v_of[part.v] = joint.dofadr[0] + np.arange(part.joint.nv)
+        if isinstance(part.joint, joints.Free):
+            place = placement_pose(part.joint)
+            turn = quaternion_from_matrix(place[:3, :3])
+            free.append(FreeJoint(q=part.q, v=part.v, p=place[:3, 3], quaternion=turn))
+    return InMujoco(there, Coordinates(model=model, q_of=q_of, v_of=v_of, in_world=tuple(free)), lost)

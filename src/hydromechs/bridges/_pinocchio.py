@@ -1,0 +1,142 @@
+"""A model in Pinocchio, joint by joint."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.hybrid import axis_of, depth_first, joint_parts, placement_pose
+from hydromechs.model import Model, joints
+from hydromechs.spatial import tensor_matrix
+
+from ._coordinates import Coordinates
+from ._import import import_extra
+
+__all__ = ["InPinocchio", "to_pinocchio"]
+
+
+class InPinocchio(NamedTuple):
+    """A model in Pinocchio."""
+
+    model: Any
+    """The `pinocchio.Model`."""
+    coordinates: Coordinates
+    """The way between our q, v, tau and Pinocchio's."""
+    lost: tuple[str, ...]
+    """What Pinocchio's model does not have, in words: the water first of all."""
+
+
+def to_pinocchio(model: Model) -> InPinocchio:
+    """The mechanism as a `pinocchio.Model`.
+
+    Bodies, joints with their damping, friction and limits, gravity, and a frame for each body and each named frame. The
+    inertia is dry: Pinocchio has no added mass. Joints are named after the body that they carry, also those of a composite
+    joint, which is one `JointModelComposite`. A body that is fixed to another has its mass in the joint that carries both,
+    and a frame; one that is fixed to the world likewise.
+
+    Pinocchio has every subtree in a row, and quaternions are (x, y, z, w) there. Velocities, forces and accelerations are the
+    same numbers as here, in another order: linear first, those of a free joint in axes of its body. `coordinates` turns one
+    into the other.
+
+    Args:
+        model: The mechanism; it can have no joints of a user's own.
+
+    Raises:
+        ModuleNotFoundError: Pinocchio is not installed; it comes with the extra `pinocchio`.
+        UnsupportedFeature: A joint is of a user's own class.
+    """
+    pin = import_extra("pinocchio", "pinocchio", "to_pinocchio")
+    there = pin.Model()
+    there.name = model.name
+    there.gravity = pin.Motion(np.concatenate([model.world.gravity_vector, np.zeros(3)]))
+    carrier: dict[int, tuple[int, Any, int]] = {-1: (0, pin.SE3.Identity(), 0)}  # joint, pose on it and frame of each body
+    numbers: dict[int, int] = {}
+    for i in depth_first(model):
+        body, parts = model.bodies[i], joint_parts(model.bodies[i].joint)
+        joint, pose, frame = carrier[model.parent[i]]
+        pose = pose * pin.SE3(placement_pose(parts[0]))
+        if not isinstance(parts[0], joints.Fixed):
+            kind = _joint(pin, parts[0], body.name)
+            if len(parts) > 1:
+                kind = pin.JointModelComposite(kind)
+                for part in parts[1:]:
+                    kind.addJoint(_joint(pin, part, body.name), pin.SE3(placement_pose(part)))
+            joint, pose = there.addJoint(joint, kind, pose, body.name), pin.SE3.Identity()
+            numbers[i] = joint
+            frame = there.addJointFrame(joint, frame)
+        m = body.inertia
+        there.appendBodyToJoint(joint, pin.Inertia(m.mass, np.array(m.com), tensor_matrix(m.tensor)), pose)
+        frame = there.addBodyFrame(body.name, joint, pose, frame)
+        carrier[i] = (joint, pose, frame)
+        for own in body.frames:
+            place = pin.SE3(own.origin.R, np.array(own.origin.xyz))
+            there.addFrame(pin.Frame(own.name, joint, frame, pose * place, pin.FrameType.OP_FRAME))
+    coordinates = _coordinates(model, there, numbers)
+    _properties(model, there, coordinates)
+    return InPinocchio(there, coordinates, tuple(_lost(model)))
+
+
+def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
+    match part:
+        case joints.Free():
+            return pin.JointModelFreeFlyer()
+        case joints.Ball():
+            return pin.JointModelSpherical()
+        case joints.Revolute() | joints.Prismatic():
+            axis, word = axis_of(part), part.kind.capitalize()
+            for letter, value in zip("XYZ", axis, strict=True):
+                if value == 1.0:  # the types for coordinate axes are faster
+                    return getattr(pin, f"JointModel{word[0]}{letter}")()
+            return getattr(pin, f"JointModel{word}Unaligned")(axis)
+        case joints.Helical():
+            return pin.JointModelHelicalUnaligned(axis_of(part), part.advance)
+    raise UnsupportedFeature(f"body {name!r}: Pinocchio has no joint {type(part).__name__}; compute with hydromechs itself")
+
+
+def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> Coordinates:
+    """Places of our coordinates in theirs.
+
+    Args:
+        model: Our model.
+        there: Theirs.
+        numbers: Number of the joint there of each body that moves on its parent.
+    """
+    q_of, v_of = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
+    for part in model.joint_parts.values():
+        joint = there.joints[numbers[part.body]]
+        where = np.arange(part.joint.nq)
+        if isinstance(part.joint, joints.Free | joints.Ball):  # quaternions are (x, y, z, w) there
+            where[-4:] = where[-4:][[3, 0, 1, 2]]
+        q_of[part.q] = joint.idx_q + part.q.start - model.q_slices[part.body].start + where
+        v_of[part.v] = joint.idx_v + part.v.start - model.v_slices[part.body].start + np.arange(part.joint.nv)
+    return Coordinates(model=model, q_of=q_of, v_of=v_of)
+
+
+def _properties(model: Model, there: Any, at: Coordinates) -> None:
+    """Limits, damping and friction of the joints."""
+    lower, upper = there.lowerPositionLimit.copy(), there.upperPositionLimit.copy()
+    damping, friction = np.zeros(model.nv), np.zeros(model.nv)
+    for part in model.joint_parts.values():
+        match part.joint:
+            case joints.Revolute() | joints.Prismatic() | joints.Helical() as joint:
+                if joint.limits is not None:
+                    lower[at.q_of[part.q]], upper[at.q_of[part.q]] = joint.limits
+                damping[at.v_of[part.v]], friction[at.v_of[part.v]] = joint.damping, joint.friction
+            case joints.Ball() as joint:
+                damping[at.v_of[part.v]], friction[at.v_of[part.v]] = joint.damping, joint.friction
+    there.lowerPositionLimit, there.upperPositionLimit = lower, upper
+    there.damping, there.friction = damping, friction
+
+
+def _lost(model: Model) -> list[str]:
+    """What is left out, a line each."""
+    wet = [body.name for body in model.bodies if body.hydro is not None]
+    out = [f"water of {model.world.water_density:g} kg/m³, and the hydrodynamics of {', '.join(wet)}"] if wet else []
+    for part in model.joint_parts.values():
+        if isinstance(part.joint, joints.Ball) and (part.joint.limit is not None or any(part.joint.stiffness)):
+            out.append(f"joint {part.name!r}: limit and stiffness of a ball joint")
+    seen = [body.name for body in model.bodies if body.shapes or body.visual]
+    return [*out, *([f"shapes and looks of {', '.join(seen)}"] if seen else [])]

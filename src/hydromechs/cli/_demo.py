@@ -1,0 +1,28 @@
+"""`hydromechs demo`: the first thing to run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+__all__ = ["DEMO", "demo"]
+
+DEMO = "station_keeping"
+"""The scenario of the demo."""
+
+
+def demo(
+    out: Annotated[str, typer.Option(help=f"Folder for the run; by default runs/{DEMO}, or runs/{DEMO}-2, ...")] = "",
+) -> None:
+    """Simulate a 3.8 t vehicle that keeps its place in a current while its arm moves: report, plots, replay in the browser."""
+    from ._run import run
+    from ._show import own_command
+
+    console = Console()
+    if not run(DEMO, console, out=out, show=True):
+        raise typer.Exit(1)
+    command = own_command()
+    console.print(Text(f"next: {command} scenarios, or fly it yourself: {command} pilot pick_and_release"), soft_wrap=True)

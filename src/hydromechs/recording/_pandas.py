@@ -1,0 +1,66 @@
+"""A recording as a table: a row per sample, a column per quantity."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from hydromechs.values import nearest
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+__all__ = ["to_pandas"]
+
+UNITS_OF = {"command": "command_units", "signal": "signal_units"}
+"""Variables whose entries have units of their own, and the attribute of the recording that has them."""
+
+
+def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pandas.DataFrame:
+    """A recording as a `pandas.DataFrame`: a row per sample, a column per quantity, the time in seconds as index.
+
+    Columns are named as checks and plots name quantities, `position.vehicle.z`; `frame.attrs["units"]` has the unit of each
+    where it is known. What does not change with time is left out.
+
+    Args:
+        recording: What a run recorded, as `run.recording` or `hm.load_recording(folder)`.
+        quantities: Names of variables, or beginnings of quantities up to a dot, as "position" or "position.vehicle"; all
+            unless given.
+    """
+    import pandas
+
+    wanted = (quantities,) if isinstance(quantities, str) else tuple(quantities)
+    columns: dict[str, Any] = {}
+    units: dict[str, str] = {}
+    for name, variable in recording.data_vars.items():
+        if variable.dims[:1] != ("time",):
+            continue
+        names = ["".join(f".{x}" for x in entry) for entry in itertools.product(*_labels(recording, variable.dims[1:]))]
+        values = variable.values.reshape(recording.sizes["time"], len(names))
+        own = recording.attrs.get(UNITS_OF.get(str(name), ""), {})
+        for k, entry in enumerate(names):
+            columns[f"{name}{entry}"] = values[:, k]
+            unit = own.get(entry[1:], "") if own else variable.attrs.get("units", "")
+            units |= {f"{name}{entry}": unit} if unit else {}
+    for start in wanted:
+        if not any(_begins(column, start) for column in columns):
+            raise KeyError(f"no quantity {start!r}{nearest(start, [*columns, *map(str, recording.data_vars)])}")
+    if wanted:
+        columns = {column: x for column, x in columns.items() if any(_begins(column, start) for start in wanted)}
+    frame = pandas.DataFrame(columns, index=pandas.Index(recording["time"].values, name="time"))
+    frame.attrs["units"] = {"time": "s"} | {column: unit for column, unit in units.items() if column in columns}
+    return frame
+
+
+def _begins(column: str, start: str) -> bool:
+    return column == start or column.startswith(f"{start}.")
+
+
+def _labels(recording: xarray.Dataset, dims: Iterable[Any]) -> list[list[str]]:
+    """Names of the entries along each dimension; numbers where there are none."""
+    return [
+        [str(x) for x in recording[d].values] if d in recording.coords else [str(k) for k in range(recording.sizes[d])]
+        for d in dims
+    ]

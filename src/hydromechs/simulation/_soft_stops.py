@@ -1,0 +1,51 @@
+"""Joints that stand far beyond their limits, because stops that were assumed yield to what pushes: a run says so once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hydromechs.actuation import JointStops
+
+from ._plant import Plant
+
+__all__ = ["SoftStops"]
+
+FAR = 0.05
+"""Share of its travel by which a joint goes beyond a limit before that is said."""
+
+
+class SoftStops:
+    """Looks at the joints of a plant whose stops have numbers from the model's limits and inertia, as none were given.
+
+    Args:
+        plant: What is simulated.
+    """
+
+    def __init__(self, plant: Plant) -> None:
+        parts = [(c, plant.model.joint_part(c.joint)) for c in plant.components if isinstance(c, JointStops) and c.assumed]
+        self._joints = [(c, part) for c, part in parts if part.joint.nv == 1]
+        self._at = [part.q.start for _, part in self._joints]
+        self._lower = np.array([c.stops.lower for c, _ in self._joints])
+        self._upper = np.array([c.stops.upper for c, _ in self._joints])
+        travel = self._upper - self._lower
+        self._allowed = FAR * np.where(np.isfinite(travel), travel, 1.0)
+
+    def look(self, q: np.ndarray) -> list[str]:
+        """What to say at a configuration, shape (nq,); of each joint once."""
+        if not self._joints:
+            return []
+        beyond = np.maximum(self._lower - q[self._at], q[self._at] - self._upper)
+        said = []
+        for k in np.flatnonzero(beyond > self._allowed):
+            c, part = self._joints[k]
+            unit = part.joint.unit
+            limit = self._upper[k] if q[self._at[k]] > self._upper[k] else self._lower[k]
+            stiff = f"{c.stops.stiffness:.3g} {'N m' if unit == 'rad' else 'N'}/{unit}"
+            said.append(
+                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the stop that limits "
+                f"have by default, {stiff}, yields; give it stops"
+            )
+            self._allowed[k] = math.inf
+        return said
