@@ -114,9 +114,9 @@ def with_jacobians(program: Program, wrt: tuple[str, ...], *, output: str | None
     o = 0 if output is None else _index(program.outputs, output, "output")
     at = [_index(program.inputs, name, "input") for name in wrt]
     value, size = program.outputs[o], program.outputs[o].size
-    expressions = [outputs[o], *(casadi.jacobian(outputs[o], inputs[k]) for k in at)]
+    wanted = [outputs[o], *(casadi.jacobian(outputs[o], inputs[k]) for k in at)]
     results = [value, *(Argument(f"d_{value.name}_d_{program.inputs[k].name}", (size, program.inputs[k].size)) for k in at)]
-    return _program(f"{program.name}_and_jacobian", inputs, expressions, program.inputs, tuple(results), sites)
+    return _program(f"{program.name}_and_jacobian", inputs, wanted, program.inputs, tuple(results), sites)
 
 
 def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
