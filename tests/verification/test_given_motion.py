@@ -255,3 +255,60 @@ def test_parts_of_a_composite_are_given_together():
     assert isinstance(plant, Plant) and plant.given_dofs == (0, 1)
     with pytest.raises(ValueError, match="the motion of a part of it is given, but not that of"):
         hm.Simulation(model, motions={names[0]: heave})
+
+
+def test_a_load_in_the_hand_of_a_given_arm():
+    """A load that is held by a constraint moves as one that is part of the arm, and the joint needs the same force."""
+    bar = hm.Inertia(mass=3.0, com=(0.2, 0.0, 0.02), tensor=(0.01, 0.05, 0.05, 0, 0, 0))
+    block = hm.Inertia(mass=2.0, com=(0.05, 0.0, 0.0), tensor=(0.02, 0.03, 0.03, 0, 0, 0))
+    hull = hm.Body(name="hull", joint=hm.joints.Free(), inertia=hm.Inertia(mass=10.0, tensor=(0.4, 0.5, 0.6, 0, 0, 0)))
+    hand = (hm.Frame("hand", hm.Origin((0.4, 0.0, 0.0))),)
+    arm = hm.Body(name="arm", parent="hull", joint=hm.joints.Revolute(axis=(0.3, 0.2, 1)), inertia=bar, frames=hand)
+    load = hm.Body(name="load", joint=hm.joints.Free(position=(0.4, 0.0, 0.0)), inertia=block)
+    still = hm.World(gravity=0.0)
+    motion = motions.Sine(amplitude=0.8, period=2.0, phase=-0.5 * math.pi, offset=0.8)  # begins at rest
+    model = hm.Model(name="holding", world=still, bodies=[hull, arm, load])
+    grasp = hm.contact.Grasp(name="grip", holder="hand", held="load")
+    held = hm.Simulation(model, motions={"arm": motion}, grasps=[grasp], step=2e-3).run(1.0).recording
+    merged = hm.Body(name="load", parent="arm", joint=hm.joints.Fixed(placement=hm.Origin((0.4, 0.0, 0.0))), inertia=block)
+    whole = (
+        hm.Simulation(hm.Model(name="whole", world=still, bodies=[hull, arm, merged]), motions={"arm": motion}, step=2e-3)
+        .run(1.0)
+        .recording
+    )
+    np.testing.assert_allclose(held.velocity.sel(body="hull").values[1:], whole.velocity.sel(body="hull").values[1:], atol=1e-5)
+    expected = whole.motion_force.sel(joint_motion="arm").values
+    np.testing.assert_allclose(held.motion_force.sel(joint_motion="arm").values, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_a_scenario_file_gives_motions(tmp_path):
+    """Sines, locked joints, files and splines; what is saved reads back as the same."""
+    times = np.linspace(0.0, 2.0, 41)
+    rows = [f"{t},{1.5 + 0.3 * math.sin(t)}" for t in times]
+    (tmp_path / "arm.csv").write_text("\n".join(["t,x", *rows]), encoding="utf-8")
+    text = """
+hydromechs_scenario: 1
+name: given
+duration: 0.5
+step: 0.005
+models: [{model: bluerov2_alpha5_hinsdale}]
+joints:
+  shoulder: {motion: {sine: {amplitude: 0.5, period: 3.0}}}
+  upper_arm: {motion: {steady: {offset: 0.5}}}
+  elbow: {motion: {recorded_file: {file: arm.csv, time: t, position: x}}}
+  wrist: {motion: {recorded: {pieces: [[0, 0.1, 0, 0, 0]], end: 1}}}
+"""
+    (tmp_path / "given.yaml").write_text(text, encoding="utf-8")
+    scenario = hm.load_scenario(str(tmp_path / "given.yaml"))
+    hm.save_scenario(scenario, tmp_path / "again.yaml")
+    assert hm.load_scenario(str(tmp_path / "again.yaml")).motions == scenario.motions
+    run = scenario.simulation().run(0.5).recording
+    expected = [0.5 * math.sin(2.0 * math.pi * 0.5 / 3.0), 0.5, 1.5 + 0.3 * math.sin(0.5), 0.1]
+    last = run.q.sel(coordinate=["shoulder", "upper_arm", "elbow", "wrist"]).values[-1]
+    np.testing.assert_allclose(last, expected, atol=1e-5)
+    bad = text.replace("position: x", "position: y").replace("period: 3.0", "period: -3.0")
+    (tmp_path / "bad.yaml").write_text(bad, encoding="utf-8")
+    with pytest.raises(hm.ScenarioError) as error:
+        hm.load_scenario(str(tmp_path / "bad.yaml"))
+    said = str(error.value)
+    assert "joints.shoulder.motion.sine.period" in said
