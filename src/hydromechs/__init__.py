@@ -66,7 +66,8 @@ _LATER = {
     "Plant": ".simulation",
     "Simulation": ".simulation",
     "TracedController": ".simulation",
-    "rollout": ".simulation",
+    "Worlds": ".worlds",
+    "rollout": ".worlds",
     "trim": ".simulation",
     "identify": ".studies.fitting",
     # what acts on a mechanism

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hydromechs.errors import ModelError, words_of
 
+from ._bench import bench_gpu, bench_worlds
 from ._convert import convert
 from ._demo import demo
 from ._files import study_files
@@ -413,21 +414,6 @@ def bench_dynamics(
     print_report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
 
 
-@bench.command("gpu")
-def bench_gpu(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Time forward dynamics in water on a GPU (needs CuPy)."""
-    from hydromechs.library import load
-    from hydromechs.studies import measure_gpu
-
-    from ._print_bench import print_gpu
-
-    print_report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
-
-
 @bench.command("simulation")
 def bench_simulation(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
@@ -459,6 +445,8 @@ app.add_typer(study, name="study")
 app.command()(convert)
 app.command()(validate)
 bench.command("missions")(bench_missions)
+bench.command("gpu")(bench_gpu)
+bench.command("worlds")(bench_worlds)
 study.command("missions")(study_missions)
 study.command("imports")(study_imports)
 study.command("files")(study_files)

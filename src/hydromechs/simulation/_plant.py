@@ -257,13 +257,16 @@ class Plant:
         out += [Data(f"timed.{c.name}", (len(c.timed),)) for c in self.components if c.timed]
         return out + [Data(f"parameter.{name}", parameter_value(self.model, name).shape) for name in self.parameters]
 
-    def data(self, flow: UniformFlow, t: float, parameters: Mapping[str, Array]) -> tuple[Array, float]:
+    def data(
+        self, flow: UniformFlow, t: float, parameters: Mapping[str, Array], waves: WaveComponents | None = None
+    ) -> tuple[Array, float]:
         """The run's data from a time on, shape (n,), and until when they hold [s].
 
         Args:
             flow: Current and gusts over time.
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
+            waves: Those of another seed; its own unless given.
         """
         parts, until = [], np.inf
         if self.streams:
@@ -271,7 +274,7 @@ class Plant:
             parts.append([*segment.velocity, *segment.slope, segment.t_begin])
             until = segment.t_end
         if self.waves is not None:
-            w, current = self.waves, self.environment.current
+            w, current = self.waves if waves is None else waves, self.environment.current
             parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))

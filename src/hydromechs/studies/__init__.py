@@ -53,6 +53,7 @@ _LATER = {
     "measure_simulation": "._bench_simulation",
     "measure_stiffness": "._stiffness_study",
     "measure_trees": "._bench_trees",
+    "measure_worlds": "._bench_worlds",
     "model_counts": "._count",
     "papers_pair": "._count",
     "peers": ".peers:",
