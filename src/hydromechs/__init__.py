@@ -69,6 +69,7 @@ _LATER = {
     "Worlds": ".worlds",
     "rollout": ".worlds",
     "trim": ".simulation",
+    "identify": ".studies.fitting",
     # what acts on a mechanism
     "Action": ".model.component",
     "Component": ".model.component",
@@ -83,6 +84,8 @@ _LATER = {
     "Environment": ".hydro",
     "Thruster": ".actuation",
     "drives": ".actuation",
+    "motions": ".actuation",
+    "JointMotion": ".actuation",
     # other programs
     "to_casadi": ".equations",
     "to_mujoco": ".bridges",

@@ -19,6 +19,7 @@ from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._stiffness import study_stiffness
 from ._tables import print_report
+from ._validate import validate
 
 __all__ = ["main"]
 
@@ -439,11 +440,10 @@ def bench_trees(
     print_report(measure_trees(quick=quick), print_trees, as_json)
 
 
-study = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
-)
+study = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments: what approximations cost, broken files do.")
 app.add_typer(study, name="study")
 app.command()(convert)
+app.command()(validate)
 bench.command("missions")(bench_missions)
 bench.command("gpu")(bench_gpu)
 bench.command("worlds")(bench_worlds)

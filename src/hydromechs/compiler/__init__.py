@@ -44,6 +44,7 @@ _LATER = {  # each back end alone: machine code from the cache needs no CasADi, 
     "symbols": "._symbol",
     "trace": "._trace",
     "vjp_program": "._derivative",
+    "with_jacobians": "._derivative",
     "Whole": "._whole",
     "scattered": "._whole",
     "trace_whole": "._whole",
@@ -96,6 +97,7 @@ __all__ = [
     "trace",
     "trace_whole",
     "vjp_program",
+    "with_jacobians",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _LATER)

@@ -16,10 +16,12 @@ from hydromechs.actuation import (
     ExternalWrench,
     JointDrive,
     JointFriction,
+    JointMotion,
     JointRotor,
     JointStops,
     Thruster,
     drives,
+    motions,
 )
 from hydromechs.contact import Material, contact_pairs, terrain
 from hydromechs.errors import FieldError
@@ -47,6 +49,7 @@ def components_of(
     *,
     thrusters: Iterable[Thruster] = (),
     drives: Mapping[str, drives.Drive] | None = None,
+    motions: Mapping[str, motions.Motion] | None = None,
     friction: Mapping[str, drives.Friction | None] | None = None,
     stops: Mapping[str, drives.Stops | None] | None = None,
     terrain: Iterable[terrain.Terrain] = (),
@@ -62,6 +65,8 @@ def components_of(
         model: The mechanism.
         thrusters: Thrusters.
         drives: Drive of each driven joint, by its name.
+        motions: Motion of joints that is given as a function of time, by name; they have no friction and no stops unless
+            these are given.
         friction: Friction of joints by name; what the model says unless given. None leaves a joint without.
         stops: Stops of joints by name; soft ones at the model's limits unless given. None leaves a joint without.
         terrain: What stands still and can be touched.
@@ -72,10 +77,13 @@ def components_of(
         components: Others, a user's own too.
     """
     given: dict[str, dict[str, Any]] = {}
-    for what, values in (("drives", drives), ("friction", friction), ("stops", stops)):
+    for what, values in (("drives", drives), ("motions", motions), ("friction", friction), ("stops", stops)):
         if values is not None and not isinstance(values, Mapping):
             raise FieldError(what, values, "must map names of joints to what acts there, as {'elbow': drives.Servo(...)}")
         given[what] = dict(values or {})
+    twice = [name for name in given["drives"] if name in given["motions"]]
+    if twice:
+        raise ValueError(f"joint {twice[0]!r} has a drive and a given motion; leave one of them out")
     for what, mapping in given.items():
         for name in mapping:
             if name not in model.joint_parts:
@@ -98,6 +106,9 @@ def components_of(
                 f"nothing can touch terrain {solid.name!r}: give a body a shape with contact, or name frames in touching",
                 stacklevel=3,
             )
+    for name in given["motions"]:
+        for what in ("friction", "stops"):
+            given[what].setdefault(name, None)
     springs = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
     rotors = _rotors(given["drives"])
     for c in components:
@@ -108,6 +119,7 @@ def components_of(
     return (
         *thrusters,
         *(JointDrive(joint=name, drive=drive) for name, drive in _ordered(model, given["drives"])),
+        *(JointMotion(joint=name, motion=motion) for name, motion in _ordered(model, given["motions"])),
         *resisting,
         *([ElasticJoints(joints=springs)] if springs else []),
         *_stops(model, given["stops"], rotors),

@@ -38,6 +38,8 @@ _LATER = {
     "crosscheck": "._crosscheck",
     "decoupled_parts": "._decoupled",
     "error_text": "._decoupled",
+    "fitting": ".fitting:",
+    "validation": ".validation:",
     "measure_blocks": "._block_study",
     "measure_decoupled": "._decoupled",
     "measure_dynamics": "._bench",

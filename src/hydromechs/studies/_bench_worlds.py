@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def _operations(model: Model) -> dict[str, int]:
     """Multiplications, additions, divisions, roots, sines and cosines of one step."""
     out = {}
     for method in METHODS:
-        count = hm.Worlds(model, 0, method=method).source.stepper.march.traced.count()
+        count = hm.Worlds(model, 0, method=method, lanes=1).source.stepper.march.traced.count()
         out[method] = sum(count.papers) + count.sines_cosines
     return out
 
@@ -302,8 +303,10 @@ def _gpu_times(cupy: Any, worlds: hm.Worlds, steps: int, quick: bool) -> list[fl
     return times
 
 
-def _difference(model: Model, method: str, precision: str, steps: int) -> float:
-    """Largest difference of the GPU from the CPU after some steps, over the size of each number or 1."""
+def _difference(model: Model, method: str, precision: str, steps: int) -> float | None:
+    """Largest difference of the GPU from the CPU after some steps, over the size of each number or 1; None without LLVM."""
+    if find_spec("llvmlite") is None:
+        return None
     ends = []
     for where, numbers in (("cpu", "float64"), ("cuda", precision)):
         worlds = hm.Worlds(model, 64, step=STEP, method=method, target=where, precision=numbers)

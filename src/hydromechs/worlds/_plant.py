@@ -199,16 +199,27 @@ class PlantRun(Run):
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
         """See `Run.ready`: the run's data, constraints that close, then the law, which sees what has closed."""
         if self._first_until < np.inf:
-            now = self.offset + self.step * self._clock
-            near = slack(float(now.max(initial=0.0)), self.step)
-            self._renew(now, near)
-            left = ((self._until - now + near) / self.step).min(initial=np.inf)
-            steps = min(steps, max(1, int(left)) if np.isfinite(left) else steps)
-            self._bent = np.flatnonzero(self._until < now + self.step - near)
+            steps = min(steps, self._steps_alike(steps))
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
         return steps if self._law is None else min(steps, self._controlled(self._law))
+
+    def _steps_alike(self, steps: int) -> int:
+        """Steps, of these at most, until the slope of a current changes; the run's data are those of the present time."""
+        clock = self._base[:1] + self._ahead if self._together else self._clock
+        now = self.offset + self.step * clock
+        latest = float(now.max(initial=0.0))
+        near = slack(latest, self.step)
+        if not self._together or not self._first_until > latest + self.step - near:  # else nothing is due in any world
+            now = self.offset + self.step * self._clock
+            self._renew(now, near)
+            self._bent = np.flatnonzero(self._until < now + self.step - near)
+            left = ((self._until - now + near) / self.step).min(initial=np.inf)
+        else:
+            self._bent = np.zeros(0, dtype=int)
+            left = (self._first_until - latest + near) / self.step
+        return max(1, int(left)) if np.isfinite(left) else steps
 
     @property
     def bent(self) -> np.ndarray:
@@ -262,7 +273,7 @@ class PlantRun(Run):
     def _controlled(self, law: Compiled) -> int:
         """Ask the law in worlds whose time has come; steps until the next time."""
         target, nv = self.target, self.plant.model.nv
-        clock = self._clock[:1] if self._together else self._clock
+        clock = self._base[:1] + self._ahead if self._together else self._clock
         since = clock % self.period
         due = since == 0.0
         if due.any():

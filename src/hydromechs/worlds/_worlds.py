@@ -96,6 +96,8 @@ class Worlds:
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
             raise ValueError(f"worlds take steps of one length; {RATE}")
+        if target == "cuda" and lanes is None and not isinstance(what, Dynamics):
+            lanes = 1  # of no use there, and what this machine has need not be known
         self.source = _source(what, self.method, controller, inputs, parameters, lanes, threads)
         if target == "cuda":
             _check_cuda(self.source)
