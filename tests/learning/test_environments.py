@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
 import hydromechs as hm  # noqa: E402
 from hydromechs import learning  # noqa: E402
 from hydromechs.errors import ScenarioError  # noqa: E402
-from hydromechs.hydro import Environment, Gusts  # noqa: E402
+from hydromechs.hydro import Current, Environment, Gusts  # noqa: E402
 from hydromechs.library import load_vehicle  # noqa: E402
 
 SMALL = {
@@ -221,3 +221,42 @@ def test_bad_actions():
         env.step(np.full(8, np.nan))
     with pytest.raises(ValueError, match="one for each of 2 worlds"):
         vector.reset(seed=[1])
+
+
+def test_worlds_feel_their_own_current():
+    """A current that is added to worlds moves them as one of the plant's own does; reset keeps it."""
+    vehicle = load_vehicle("bluerov2_heavy_alpha5")
+    steady = np.array([[0.2, -0.1, 0.05], [-0.3, 0.0, 0.0]])
+    plants = [
+        replace(vehicle.plant, environment=Environment(current=Current(velocity=c)))
+        for c in ((0.1, 0, 0), *steady + (0.1, 0, 0))
+    ]
+    ours, *theirs = (hm.Worlds(p, n, step=0.01) for p, n in zip(plants, (2, 1, 1), strict=True))
+    ours.add_current(steady)
+    for _ in range(2):
+        ours.reset()
+        ours.step(None, 20)
+        for k, one in enumerate(theirs):
+            one.reset()
+            one.step(None, 20)
+            np.testing.assert_allclose(ours.q[k], one.q[0], rtol=0, atol=1e-13)
+    ours.add_current((0.0, 0.0, 0.0), [1])
+    assert ours.added_current.tolist() == [[0.2, -0.1, 0.05], [0.0, 0.0, 0.0]]
+    with pytest.raises(ValueError, match="was built without a current"):
+        hm.Worlds(vehicle.plant, 1, step=0.01).add_current((0.1, 0, 0))
+    with pytest.raises(ValueError, match=r"velocity must be finite, of shape \(3,\) or \(2, 3\)"):
+        ours.add_current([0.1, 0.2])
+
+
+def test_stable_baselines_sees_the_ends_of_episodes():
+    """Its checks of a vector environment hold: last observations, cut-off episodes, seeds."""
+    pytest.importorskip("stable_baselines3", reason="needs Stable-Baselines3: pip install 'hydromechs[learn]'")
+    env = learning.StableBaselinesEnv(learning.make_vector("StationKeeping", 2, duration=0.2))
+    env.seed(3)
+    first = env.reset()
+    env.step(np.zeros((2, 8)))
+    seen, reward, done, infos = env.step(np.zeros((2, 8)))
+    assert done.all() and all(info["TimeLimit.truncated"] for info in infos)
+    assert (infos[0]["terminal_observation"] != seen[0]).any() and reward.dtype == np.float32
+    env.seed(3)
+    np.testing.assert_array_equal(env.reset(), first)

@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "bridges": {*SCENARIO, "formats"},
     "library": {*SCENARIO, "formats"},
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
-    "learning": {*SCENARIO, "library", "worlds", "viewer"},
+    "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
     "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station"},
     "cli": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "studies", "naval"},

@@ -3,12 +3,12 @@
 Importing this package registers them: `gymnasium.make("HydroMechs/StationKeeping-v0")`.
 """
 
-try:
-    import gymnasium as _gymnasium
-except ImportError as e:
-    raise ImportError("hydromechs.learning needs Gymnasium: pip install 'hydromechs[learn]'") from e
+from importlib.util import find_spec as _find_spec
 
 from hydromechs._lazy import lazy_names as _lazy_names
+
+if _find_spec("gymnasium") is None:
+    raise ImportError("hydromechs.learning needs Gymnasium: pip install 'hydromechs[learn]'")
 
 from ._arena import Arena, mission
 from ._environments import WorldEnv, WorldsVectorEnv

@@ -71,7 +71,7 @@ class Actions:
                 self.stride[k] = RATES[slot.unit] * period
             else:
                 raise ValueError(
-                    f"command {name!r} has no range, from {low:g} to {high:g} {slot.unit}; give one, ranges={{{name!r}: (low, high)}}"
+                    f"command {name!r} [{slot.unit}] has no range that ends; give one, ranges={{{name!r}: (low, high)}}"
                 )
 
     def __len__(self) -> int:

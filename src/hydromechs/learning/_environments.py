@@ -78,14 +78,14 @@ class WorldsVectorEnv(VectorEnv):
     """Many worlds as one Gymnasium vector environment, on `hydromechs.Worlds`.
 
     A world whose episode ends begins a new one in the same step (`AutoresetMode.SAME_STEP`): the observation is that of the new
-    episode, the last one of the old is in `infos["final_obs"]`. With `reset(seed=5)` world k draws from the seed 5 + k, and does
+    episode, the last one of the old is in `infos["final_obs"]`. With `reset(seed=5)` world k draws from the seed 5 + k and does
     what a single environment with that seed does.
 
     Args:
         task: What is to be done.
         num_envs: Number of worlds.
-        scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`; the task's own unless
-            given. Its controller, sensors and events have no part.
+        scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`; the task's own
+            unless given. Its controller, sensors and events have no part.
         period: Time of one action [s]; the task's unless given.
         duration: Time of an episode [s]; the task's unless given.
         randomisation: What differs from episode to episode besides the task.
@@ -140,7 +140,7 @@ class WorldsVectorEnv(VectorEnv):
         """Begin new episodes.
 
         Args:
-            seed: A whole number, from which world k draws from seed + k, or one for each world; unless given worlds go on drawing.
+            seed: A whole number, world k draws from seed + k, or one for each world; unless given worlds go on drawing.
             options: With "reset_mask", booleans of shape (num_envs,), only some worlds begin anew; they keep going otherwise.
         """
         which = _masked(options, self.num_envs)

@@ -108,8 +108,9 @@ class PickAndPlace(Task):
 
     reward = 0.3/(1 + (d/`scale`)²) + 0.7 h/(1 + (e/`scale`)²) − 0.05 mean(a²)
 
-    with the distance d of the jaws from what they are to hold, 1 for h while they hold it, and its distance e from the goal. The last
-    action closes the jaws where it is above 0 and opens them elsewhere; jaws that close on nothing stay empty until they open.
+    with the distance d of the jaws from what they are to hold, 1 for h while they hold it, and its distance e from the goal.
+    The last action closes the jaws where it is above 0 and opens them elsewhere; jaws that close on nothing stay empty until
+    they open.
     """
 
     grip: str = ""

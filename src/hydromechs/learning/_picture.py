@@ -38,9 +38,10 @@ class Picture:
     def _scene(self, world: int) -> Scene:
         arena = self.arena
         position, wxyz = self._bodies(world)
-        scene = live_scene(
-            arena.plant.model, position, wxyz, terrain=arena.scenario.terrain, environment=arena.plant.environment
-        )
+        water = arena.plant.environment
+        ends = water.surface is not None or water.waves  # elsewhere there is water without end
+        shown = water if ends else None
+        scene = live_scene(arena.plant.model, position, wxyz, terrain=arena.scenario.terrain, environment=shown)
         low, high = scene.bounds(0)
         ball = _octahedron(0.04 * float(np.linalg.norm(high - low)))
         goal = MovingFrame(name="goal", position=arena.task.goals()[world][None], wxyz=np.array([[1.0, 0.0, 0.0, 0.0]]))

@@ -221,7 +221,7 @@ class Worlds:
     def add_current(self, velocity: Any, mask: Any = None) -> None:
         """Add a steady velocity to the current and gusts of worlds of a plant, times its profile over depth.
 
-        It stays through `reset`; that of earlier calls is replaced. The plant must have been built with a current, if only of 0.
+        It stays through `reset`; that of earlier calls is replaced. The plant must have a current, if only of 0.
 
         Args:
             velocity: In world axes [m/s], shape (3,), or of each world named, shape (n, 3).
