@@ -5,7 +5,8 @@
 
 Each world flies with its own network, the mean one changed at random, once one way and once the other (Salimans et al. 2017);
 the mean then moves towards those that did well. States go to PyTorch and commands come back by DLPack: the same memory, no
-copy, no array on the CPU between the start of an episode and its return. With `--target cpu` the same program runs without a GPU.
+copy, no array on the CPU between the start of an episode and its return.
+With `--target cpu` the same program runs without a GPU.
 """
 
 import argparse
@@ -46,7 +47,7 @@ def episode(torch, worlds, weights, home):
     return total
 
 
-def run(target="cpu", worlds=256, generations=8, seed=0):
+def run(target="cpu", worlds=256, generations=5, seed=0):
     """Mean returns of all worlds, generation by generation."""
     import torch
 

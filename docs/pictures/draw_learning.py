@@ -18,9 +18,13 @@ def main() -> None:
         top, bottom = fig.subplots(2, 1, sharex=True)
         top.plot(rows["steps"] / 1000, rows["mean_return"], color="#0072b2")
         top.axhline(200, color="#5b6770", linestyle="--", linewidth=0.8)
-        top.set(ylabel="return", title="Station keeping, mean of the last hundred episodes", ylim=(0, 210))
+        top.set(
+            ylabel="return",
+            title="Station keeping: return, and distance at the end, of the last hundred episodes",
+            ylim=(0, 210),
+        )
         bottom.plot(rows["steps"] / 1000, rows["distance_m"], color="#d55e00")
-        bottom.set(ylabel="distance at the end [m]", xlabel="thousand actions, in 64 worlds together", yscale="log")
+        bottom.set(ylabel="distance [m]", xlabel="thousand actions, in 64 worlds together", yscale="log")
 
 
 if __name__ == "__main__":

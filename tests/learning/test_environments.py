@@ -226,10 +226,10 @@ def test_bad_actions():
 def test_worlds_feel_their_own_current():
     """A current that is added to worlds moves them as one of the plant's own does; reset keeps it."""
     vehicle = load_vehicle("bluerov2_heavy_alpha5")
+    always = np.array([0.1, 0.0, 0.0])
     steady = np.array([[0.2, -0.1, 0.05], [-0.3, 0.0, 0.0]])
     plants = [
-        replace(vehicle.plant, environment=Environment(current=Current(velocity=c)))
-        for c in ((0.1, 0, 0), *steady + (0.1, 0, 0))
+        replace(vehicle.plant, environment=Environment(current=Current(velocity=c))) for c in (always, *(steady + always))
     ]
     ours, *theirs = (hm.Worlds(p, n, step=0.01) for p, n in zip(plants, (2, 1, 1), strict=True))
     ours.add_current(steady)
