@@ -14,7 +14,7 @@ import hydromechs as hm  # noqa: E402
 from hydromechs import learning  # noqa: E402
 from hydromechs.errors import ScenarioError  # noqa: E402
 from hydromechs.hydro import Current, Environment, Gusts  # noqa: E402
-from hydromechs.library import load_vehicle  # noqa: E402
+from hydromechs.library import load_scenario, load_vehicle  # noqa: E402
 
 SMALL = {
     "StationKeeping": {},
@@ -193,7 +193,7 @@ def test_a_page_in_a_browser(capsys):
         (lambda: learning.make_single("StationKeeping", render_mode="ascii"), ValueError, "render_mode is 'ascii'"),
         (lambda: learning.make_single("StationKeeping", ranges={"thruster_9": (0, 1)}), ValueError, "no command 'thruster_9'"),
         (lambda: learning.make_vector("StationKeeping", 0), ValueError, "num_envs"),
-        (lambda: learning.Randomisation(mass=1.0), ValueError, "mass is 1, must be below 1"),
+        (lambda: learning.Randomisation(mass=1.0), ValueError, "mass is 1.*must be below 1"),
         (lambda: learning.Randomisation(noise={"depth": 1.0}), ValueError, "noise has 'depth'"),
         (
             lambda: learning.make_single("StationKeeping", randomisation=learning.Randomisation(mass=0.1, bodies=("hull",))),
@@ -260,3 +260,19 @@ def test_stable_baselines_sees_the_ends_of_episodes():
     assert (infos[0]["terminal_observation"] != seen[0]).any() and reward.dtype == np.float32
     env.seed(3)
     np.testing.assert_array_equal(env.reset(), first)
+
+
+def test_a_scenario_declares_what_varies(tmp_path):
+    """The randomisation of a scenario file reaches the worlds; one that is given takes its place; a wrong body is a fault of the file."""
+    text = "hydromechs_scenario: 1\nname: x\nduration: 10\nmodels: [{plant: bluerov2_heavy_alpha5}]\n"
+    file = tmp_path / "x.yaml"
+    file.write_text(text + "randomisation: {mass: 0.1, bodies: [vehicle], noise: {position: 0.5}}\n")
+    env = learning.make_vector("StationKeeping", 8, scenario=str(file), step=0.01)
+    env.reset(seed=0)
+    assert np.ptp(env.arena.worlds.parameters["vehicle.inertia.mass"]) > 0.1
+    assert env.arena._sigma[:3].tolist() == [0.5] * 3 and not env.arena._sigma[3:].any()
+    other = learning.make_vector("StationKeeping", 8, scenario=str(file), step=0.01, randomisation=learning.Randomisation())
+    assert not other.arena.worlds.parameters
+    file.write_text(text + "randomisation: {bodies: [hull], parameters: {vehicle.hydro.volum: [1, 2]}}\n")
+    with pytest.raises(ScenarioError, match="no body 'hull'(.|\n)*has no 'volum'"):
+        load_scenario(file)

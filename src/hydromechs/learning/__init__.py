@@ -6,6 +6,7 @@ Importing this package registers them: `gymnasium.make("HydroMechs/StationKeepin
 from importlib.util import find_spec as _find_spec
 
 from hydromechs._lazy import lazy_names as _lazy_names
+from hydromechs.scenario import ObservationNoise, Randomisation
 
 if _find_spec("gymnasium") is None:
     raise ImportError("hydromechs.learning needs Gymnasium: pip install 'hydromechs[learn]'")
@@ -13,17 +14,16 @@ if _find_spec("gymnasium") is None:
 from ._arena import Arena, mission
 from ._environments import WorldEnv, WorldsVectorEnv
 from ._manipulation import PickAndPlace, Reach
-from ._randomisation import NOISES, Randomisation
 from ._registration import TASKS, make_single, make_vector, register
 from ._task import Judgement, Task
 from ._tracking import StationKeeping, TrajectoryTracking
 from ._walking import Walk
 
 __all__ = [
-    "NOISES",
     "TASKS",
     "Arena",
     "Judgement",
+    "ObservationNoise",
     "PickAndPlace",
     "Randomisation",
     "Reach",

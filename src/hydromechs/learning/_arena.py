@@ -18,14 +18,14 @@ from hydromechs.hydro import Current
 from hydromechs.integrators import Integrator, whole_steps
 from hydromechs.library import load_scenario, load_vehicle, names, plant_names
 from hydromechs.model import joints
-from hydromechs.scenario import Scenario
+from hydromechs.scenario import Randomisation, Scenario
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, is_path, positive
 from hydromechs.worlds import Worlds
 
 from ._actions import Actions
 from ._arrays import rotate, rotate_back
-from ._randomisation import Randomisation, drawn_parameters, opened, with_matrices
+from ._randomisation import drawn_parameters, opened, with_matrices
 
 if TYPE_CHECKING:
     from ._task import Task
@@ -67,7 +67,7 @@ class Arena:
         worlds: How many.
         period: Time of one action [s], a whole number of steps.
         duration: Time of an episode [s].
-        randomisation: What differs from episode to episode besides the task.
+        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
         ranges: Lowest and highest of commands by name, where they are not to be the plant's.
         step: Step of the simulation [s]; the scenario's unless given.
         method: Integrator; the scenario's unless given.
@@ -89,7 +89,7 @@ class Arena:
         threads: int = 1,
     ) -> None:
         self.scenario = mission(scenario)
-        self.varied = Randomisation() if randomisation is None else randomisation
+        self.varied = randomisation or self.scenario.randomisation or Randomisation()
         if not isinstance(self.varied, Randomisation):
             raise TypeError(f"randomisation is {randomisation!r}, must be a hydromechs.learning.Randomisation(...)")
         step_size = positive(self.scenario.step if step is None else step, "step")
@@ -126,7 +126,7 @@ class Arena:
         self.task = task
         task.join(self)
         kinds = [(kind, np.shape(x)[1]) for kind, x in self._parts()]
-        sigma = [np.full(width, self.varied.noise.get(kind, 0.0)) for kind, width in kinds]
+        sigma = [np.full(width, getattr(self.varied.noise, kind, 0.0)) for kind, width in kinds]
         self._sigma = np.concatenate(sigma)
         self.labels = tuple(f"{kind}" for kind, width in kinds for _ in range(width))
         """What each number of an observation is."""

@@ -11,11 +11,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hydromechs.integrators import Integrator
+from hydromechs.scenario import Randomisation
 from hydromechs.values import Array, whole
 
 from ._arena import LIMIT, Arena, Source, generators
 from ._picture import Picture
-from ._randomisation import Randomisation
 from ._task import Task
 
 __all__ = ["WorldEnv", "WorldsVectorEnv"]
@@ -88,7 +88,7 @@ class WorldsVectorEnv(VectorEnv):
             unless given. Its controller, sensors and events have no part.
         period: Time of one action [s]; the task's unless given.
         duration: Time of an episode [s]; the task's unless given.
-        randomisation: What differs from episode to episode besides the task.
+        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
         ranges: Lowest and highest of commands by name, where they are not to be the plant's.
         step: Step of the simulation [s]; the scenario's unless given.
         method: Integrator; the scenario's unless given.
@@ -212,7 +212,7 @@ class WorldEnv(gymnasium.Env):
         scenario: See `WorldsVectorEnv`, as all below.
         period: Time of one action [s].
         duration: Time of an episode [s].
-        randomisation: What differs from episode to episode besides the task.
+        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
         ranges: Lowest and highest of commands by name.
         step: Step of the simulation [s].
         method: Integrator.

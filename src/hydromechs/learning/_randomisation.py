@@ -1,71 +1,22 @@
-"""What differs from episode to episode besides the goal: masses, water, delays, noise."""
+"""Open parameters of the worlds, and their values in each episode."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hydromechs.equations import parameter_value
 from hydromechs.model import Hydro, Model, added_mass_matrix
 from hydromechs.model import added_mass as kinds
-from hydromechs.values import Array, NotNegative, check_fields
+from hydromechs.scenario import Randomisation
+from hydromechs.values import Array
 
-__all__ = ["NOISES", "Randomisation", "drawn_parameters", "opened", "with_matrices"]
+__all__ = ["drawn_parameters", "opened", "with_matrices"]
 
-NOISES = {
-    "position": "m",
-    "attitude": "rad",
-    "velocity": "m/s",
-    "rate": "rad/s",
-    "joint": "rad or m",
-    "joint_rate": "rad/s or m/s",
-}
-"""What is measured, and its unit."""
 DRAG = ("coefficient", "coefficients", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
 """Numbers of drag elements that a factor scales."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Randomisation:
-    """What is drawn anew in each world at the start of each episode; nothing unless it is given.
-
-    Shares are half widths: `mass=0.1` multiplies by a factor drawn evenly from 0.9 to 1.1, one for each body.
-    """
-
-    mass: NotNegative = 0.0
-    """Share by which masses and moments of inertia vary, below 1; buoyancy stays, so weight in water varies too."""
-    added_mass: NotNegative = 0.0
-    """Share by which added mass varies, below 1."""
-    drag: NotNegative = 0.0
-    """Share by which drag and damping vary, below 1."""
-    bodies: tuple[str, ...] = ()
-    """Bodies whose masses, added mass and drag vary; all unless given."""
-    current: NotNegative = 0.0
-    """Highest speed of a level current that is added to the scenario's, from any side [m/s]."""
-    delay: NotNegative = 0.0
-    """Longest delay from an action to the actuators, in whole steps of the simulation [s]."""
-    noise: Mapping[str, float] = field(default_factory=dict)
-    """Standard deviation of what is observed, by `NOISES`: position [m], attitude [rad], velocity [m/s], rate [rad/s], joint
-    [rad or m], joint_rate [rad/s or m/s]."""
-    parameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Lowest and highest factor on any other number of the model by name, as "vehicle.hydro.volume": (0.99, 1.01)."""
-
-    def __post_init__(self) -> None:
-        check_fields(self, "Randomisation")
-        object.__setattr__(self, "bodies", (self.bodies,) if isinstance(self.bodies, str) else tuple(self.bodies))
-        for name in ("mass", "added_mass", "drag"):
-            if getattr(self, name) >= 1.0:
-                raise ValueError(f"Randomisation.{name} is {getattr(self, name):g}, must be below 1: factors stay above 0")
-        for name, sigma in self.noise.items():
-            if name not in NOISES:
-                raise ValueError(f"Randomisation.noise has {name!r}; there are {', '.join(NOISES)}")
-            if not (np.isfinite(sigma) and sigma >= 0.0):
-                raise ValueError(f"Randomisation.noise[{name!r}] is {sigma}, must be finite and not negative")
-        for name, pair in self.parameters.items():
-            if len(pair) != 2 or not 0.0 <= pair[0] <= pair[1] < np.inf:
-                raise ValueError(f"Randomisation.parameters[{name!r}] is {pair}, must be a lowest and a highest factor")
 
 
 def with_matrices(model: Model, given: Randomisation) -> Model:
@@ -127,7 +78,7 @@ def opened(model: Model, given: Randomisation) -> dict[str, tuple[str, float, fl
     for kind in ("mass", "added_mass", "drag"):
         if getattr(given, kind) and not any(f.endswith(kind.replace("_", " ")) for f, _, _ in out.values()):
             raise ValueError(f"Randomisation.{kind} is {getattr(given, kind):g}, but no body of {model.name} has any")
-    for name, (low, high) in given.parameters.items():
+    for name, (low, high) in given.parameters:
         parameter_value(model, name)  # a KeyError that says what there is
         out[name] = (name, float(low), float(high))
     return out
