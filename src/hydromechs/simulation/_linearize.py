@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,10 @@ __all__ = ["Linearization", "linearize"]
 
 APART = 6e-6
 """Relative step of central differences, the third root of the rounding error."""
+NEAR = 1e-7
+"""Step to the two sides of a state within which a corner counts [SI]."""
+CORNER = 1e-3
+"""Difference of the slopes there, over the largest slope of all, that is a corner."""
 DEPENDENT = 1e-9
 """Singular value, relative to the largest, below which a row of a constraint follows from the others."""
 
@@ -42,6 +47,9 @@ class Linearization(NamedTuple):
     """Names of the commands; length na."""
     rates: np.ndarray
     """v̇ and ż at the operating point, 0 at an equilibrium [m/s², rad/s², ...], shape (n − nv,)."""
+    corners: tuple[str, ...]
+    """States to whose two sides the slopes differ, as where friction begins to slip or a contact to touch: there is no one
+    linear system."""
     basis: np.ndarray
     """Directions of x that closed constraints leave, orthonormal, shape (n, m); m = n without constraints."""
     model: Model
@@ -118,17 +126,28 @@ class _Slopes:
         slopes = self._differences(given) if self.program.calls else self._exact(given)
         coupling = np.array(equations.velocity_coupling(model, state.q, state.v), dtype=float)
         top = np.hstack([coupling, np.eye(nv), np.zeros((nv, self.nz))])
-        names = model.coordinate_names[1]
         return Linearization(
             A=np.vstack([top, np.hstack(slopes[:3])]),
             B=np.vstack([np.zeros((nv, self.na)), slopes[3]]),
-            states=(*(f"delta.{x}" for x in names), *(f"rate.{x}" for x in names), *layout.states[: self.nz]),
+            states=self.states,
             commands=layout.commands,
-            rates=self._compiled(self.program)(given)[0],
+            rates=self._rates(given)[0],
+            corners=self._corners(given, slopes),
             basis=self._basis(state, inputs),
             model=model,
             state=state,
         )
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of δ, v and z."""
+        names = self.plant.model.coordinate_names[1]
+        kinds = [f"{kind}.{name}" for kind in ("delta", "rate") for name in names]
+        return (*kinds, *self.plant.layout.states[: self.nz])
+
+    @cached_property
+    def _rates(self) -> compiler.Compiled:
+        return self._compiled(self.program)
 
     def _compiled(self, program: compiler.Program) -> compiler.Compiled:
         recipe = compiler.Recipe(program.name, None, program.inputs, program.outputs, None, seldom=True)
@@ -140,18 +159,32 @@ class _Slopes:
 
     def _differences(self, given: list[np.ndarray]) -> list[np.ndarray]:
         """The same by central differences."""
-        code, out = self._compiled(self.program), []
+        out = []
         for k in range(2, 6):
-            columns = np.zeros((self.program.outputs[0].size, given[k].size))
-            for i in range(given[k].size):
-                h, ends = APART * max(1.0, abs(given[k][i])), []
-                for side in (h, -h):
-                    moved = [np.array(x, dtype=float) for x in given]
-                    moved[k][i] += side
-                    ends.append(code(moved)[0])
-                columns[:, i] = (ends[0] - ends[1]) / (2.0 * h)
-            out.append(columns)
+            sides = [self._sides(given, k, i, APART * max(1.0, abs(given[k][i]))) for i in range(given[k].size)]
+            columns = [0.5 * (after + before) for after, before in sides]
+            out.append(np.array(columns).reshape(-1, self.program.outputs[0].size).T)
         return out
+
+    def _sides(self, given: list[np.ndarray], k: int, i: int, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of the rates to both sides of entry i of argument k, over a step h, shape (nv + nz,) each."""
+        ends = []
+        for side in (h, 0.0, -h):
+            moved = [np.array(x, dtype=float) for x in given]
+            moved[k][i] += side
+            ends.append(self._rates(moved)[0])
+        return (ends[0] - ends[1]) / h, (ends[1] - ends[2]) / h
+
+    def _corners(self, given: list[np.ndarray], slopes: list[np.ndarray]) -> tuple[str, ...]:
+        """Names of states with different slopes to their two sides."""
+        places = [(k, i) for k in (2, 3, 4) for i in range(given[k].size)]
+        size = max((float(np.abs(block).max(initial=0.0)) for block in slopes[:3]), default=0.0)
+        out = []
+        for name, (k, i) in zip(self.states, places, strict=True):
+            after, before = self._sides(given, k, i, NEAR)
+            if np.abs(after - before).max(initial=0.0) > CORNER * size:
+                out.append(name)
+        return tuple(out)
 
     def _basis(self, state: State, inputs: np.ndarray) -> np.ndarray:
         """Directions of (δ, δv, δz) that closed constraints leave: J δ = 0, J δv = 0, shape (n, m)."""

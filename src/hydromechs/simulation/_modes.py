@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -108,12 +109,19 @@ def modes(
     """
     system = what if isinstance(what, Linearization) else linearize(what, state=state)
     _check(system, tolerance)
+    if system.corners:
+        warnings.warn(
+            f"modes: the slopes to the two sides of {', '.join(system.corners)} differ, as where friction begins to slip or a "
+            "contact to touch; the modes are those of one side, and another state may have others",
+            stacklevel=2,
+        )
     T = system.basis
     values, left, right = scipy.linalg.eig(T.T @ system.A @ T, left=True, right=True)
     largest = float(np.abs(values).max(initial=0.0))
-    order = [k for k in np.argsort(np.abs(values), kind="stable") if values[k].imag >= 0.0]
+    still = np.abs(values) <= NEUTRAL * max(largest, 1.0)
+    order = [k for k in np.argsort(np.abs(values), kind="stable") if values[k].imag >= 0.0 or still[k]]
     found = [
-        _mode(system, complex(values[k]), T @ left[:, k], T @ right[:, k], abs(values[k]) <= NEUTRAL * max(largest, 1.0))
+        _mode(system, complex(values[k]), T @ left[:, k], T @ right[:, k], bool(still[k]))
         for k in order
     ]
     return Modes(tuple(found), system)
@@ -145,4 +153,4 @@ def _mode(system: Linearization, value: complex, left: np.ndarray, right: np.nda
     both = [*(part[:nv] + part[nv : 2 * nv]), *part[2 * nv :]]
     names = [*system.model.coordinate_names[1], *system.states[2 * nv :]]
     share = dict(zip(names, map(float, both), strict=True))
-    return Mode(eigenvalue=value, shape=shape, share=share, neutral=bool(neutral))
+    return Mode(eigenvalue=value, shape=shape, share=share, neutral=neutral)
