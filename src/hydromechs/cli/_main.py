@@ -15,6 +15,7 @@ from ._convert import convert
 from ._demo import demo
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
+from ._modes import modes
 from ._stiffness import study_stiffness
 from ._tables import print_report
 
@@ -45,6 +46,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 app.command()(demo)
+app.command()(modes)
 
 
 @app.command()

@@ -19,6 +19,8 @@ __all__ = ["Mode", "Modes", "modes"]
 
 NEUTRAL = 1e-7
 """Eigenvalue over the largest below which it is rounding of 0: a double one is as uncertain as the root of the rounding."""
+UNDAMPED = 1e-6
+"""Damping ratio within which a mode is undamped: what differences of rates leave uncertain."""
 SHARE = 0.1
 """Part in a mode above which a name belongs to it."""
 
@@ -57,6 +59,11 @@ class Mode(NamedTuple):
         return math.inf if self.neutral or self.eigenvalue.real == 0.0 else -1.0 / self.eigenvalue.real
 
     @property
+    def grows(self) -> bool:
+        """Whether it leads away from the equilibrium, by more than rounding."""
+        return self.damping_ratio < -UNDAMPED
+
+    @property
     def who(self) -> tuple[str, ...]:
         """Names of what has a tenth or more in it, the most first; at least one."""
         ordered = sorted(self.share, key=lambda name: -self.share[name])
@@ -87,7 +94,7 @@ class Modes(NamedTuple):
     @property
     def stable(self) -> bool:
         """Whether none grows; neutral ones may be there."""
-        return all(mode.neutral or mode.eigenvalue.real <= 0.0 for mode in self.modes)
+        return not any(mode.grows for mode in self.modes)
 
 
 def modes(

@@ -29,6 +29,8 @@ WAY = 0.12
 """Largest way of a body's origin, over the size of the mechanism."""
 TURN = 0.35
 """Largest turn of a body [rad]."""
+STILL = 0.1
+"""Part of the largest motion of a body below which another is drawn at rest alone."""
 ENDS = ((1.0, (0.0, 0.45, 0.70)), (-1.0, (0.84, 0.37, 0.0)))
 """Side and colour of the two ends."""
 
@@ -84,38 +86,50 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
                 at = (mode.natural_frequency, mode.damping_ratio)
                 plane.annotate(str(k + 1), at, xytext=(5, 3), textcoords="offset points", fontsize=8, color=INK)
         plane.set_xscale("log")
+        plane.xaxis.set_major_formatter("{x:g}")
+        plane.xaxis.set_minor_formatter("{x:g}")
         plane.set_xlabel("natural frequency [Hz]")
-        plane.set_title("damping ratio")
+        plane.set_ylabel("damping ratio ζ")
         low, high = plane.get_ylim()
         plane.set_ylim(min(low, 0.0), max(high, 1.0))
         for k, mode in enumerate(shown):
             ax = fig.add_subplot(grid[1 + k // COLUMNS, k % COLUMNS])
             ax.set_axis_off()
-            scene = _ends(model, np.asarray(q, dtype=float), mode.shape[: model.nv])
-            ax.imshow(raster(scene, size=(360, 270), camera=scene_camera(scene)), interpolation="lanczos")
-            name = ", ".join(mode.who[:3]) + (", ..." if len(mode.who) > 3 else "")
-            numbers = f"{mode.natural_frequency:.3g} Hz, ζ = {mode.damping_ratio:.2g}"
-            ax.set_title(f"{k + 1}: {numbers}\n{name}", fontsize=8, fontweight="normal")
+            ax.imshow(_drawn(model, np.asarray(q, dtype=float), mode.shape[: model.nv]), interpolation="lanczos")
+            ax.set_title(_title(model, k + 1, mode), fontsize=8, fontweight="normal")
     return path
 
 
-def _ends(model: Model, q: Array, shape: np.ndarray) -> Scene:
-    """The mechanism where it rests, and see-through at the two ends of a motion, shape (nv,)."""
+def _title(model: Model, number: int, mode: ShownMode) -> str:
+    """Two lines: numbers, and up to two degrees of freedom, or internal states where none moves."""
+    names = [name for name in mode.who if name in model.coordinate_names[1]] or list(mode.who)
+    who = ", ".join(names[:2]) + (", ..." if len(names) > 2 else "")
+    return f"{number}: {mode.natural_frequency:.3g} Hz, ζ = {mode.damping_ratio:.2g}\n{who}"
+
+
+def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
+    """Picture of the mechanism where it rests, with what moves see-through at the two ends of a motion, shape (nv,)."""
     frames, solids = _parts(model, q)
     vertices = [np.ptp(s.triangles.vertices, axis=0).max(initial=0.0) for s in solids]
     position = np.array([f.position[0] for f in frames if not f.parent])
     size = float(np.linalg.norm(np.ptp(position, axis=0))) + max(map(float, vertices), default=1.0)
     parts = [np.array(dynamics.kinematics(model, q, x).V, dtype=float) for x in (shape.real, shape.imag)]
     V = np.abs(parts[0] + 1j * parts[1])
-    largest = max(float(np.linalg.norm(V[:, :3], axis=1).max()) / (WAY * size), float(V[:, 3:].max()) / TURN)
+    ways = np.maximum(np.linalg.norm(V[:, :3], axis=1) / (WAY * size), np.linalg.norm(V[:, 3:], axis=1) / TURN)
+    largest = float(ways.max(initial=0.0))
+    moving = {body.name for body, way in zip(model.bodies, ways, strict=True) if way > STILL * largest}
+    rest, ghosts, skins = Scene(title="", axes=model.world.axes, frames=tuple(frames), solids=tuple(solids)), [], []
     for side, colour in ENDS if largest > 0.0 else ():
         there = np.array(dynamics.integrate(model, q, side / largest * shape.real, 1.0), dtype=float)
-        ghosts, skins = _parts(model, there)
+        at_end, skin = _parts(model, there)
         mark = f"{side:+.0f} "
-        frames += [replace(f, name=mark + f.name, parent=f.parent and mark + f.parent) for f in ghosts]
-        solids += [replace(s, name=mark + s.name, frame=mark + s.frame, color=colour, opacity=0.28) for s in skins]
+        ghosts += [replace(f, name=mark + f.name, parent=f.parent and mark + f.parent) for f in at_end]
+        skin = [s for s in skin if s.frame.partition("/")[0] in moving]
+        skins += [replace(s, name=mark + s.name, frame=mark + s.frame, color=colour, opacity=0.35) for s in skin]
+    seen = replace(rest, frames=tuple(ghosts), solids=tuple(skins)) if skins else rest
     wet = any(body.hydro is not None for body in model.bodies)
-    return Scene(title=model.name, axes=model.world.axes, frames=tuple(frames), solids=tuple(solids), wet=wet)
+    scene = replace(rest, frames=(*frames, *ghosts), solids=(*solids, *skins), wet=wet)
+    return raster(scene, size=(360, 270), camera=scene_camera(seen))
 
 
 def _parts(model: Model, q: Array) -> tuple[list[MovingFrame], list[Solid]]:
