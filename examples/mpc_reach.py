@@ -1,7 +1,7 @@
-"""Model-predictive control: the tool of a vehicle with an arm follows a goal that moves, in a current, planned anew every 0.2 s.
+"""Model-predictive control: in a current the tool of a vehicle with an arm follows a goal that moves, planned every 0.2 s.
 
-The equations come from `hm.to_casadi`; IPOPT solves for the next 3 s by direct multiple shooting, with all eight thrusts and three
-torques within their limits and the joints within theirs:
+The equations come from `hm.to_casadi`; IPOPT solves for the next 3 s by direct multiple shooting, with all eight thrusts and
+three torques within their limits and the joints within theirs:
 
     min Σ w |p_tool − goal(t)|² + xᵀ Q x + (u − u_0)ᵀ R (u − u_0)    so that x_{k+1} = step(x_k, u_k),  |u| ≤ limit
 
@@ -121,8 +121,8 @@ class Mpc:
         return dict(zip([*self.frames, *self.joints], u[0], strict=True))
 
 
-def main(duration=24.0, picture="mpc_reach.png"):
-    """Fly, print and draw."""
+def run(duration=0.6):
+    """Fly: the recording and the controller."""
     mpc = Mpc()
     sim = hm.Simulation(
         mpc.model,
@@ -134,22 +134,39 @@ def main(duration=24.0, picture="mpc_reach.png"):
         step=0.0025,
         record=0.05,
     )
-    run = sim.run(duration).recording
-    tool = np.array([np.array(mpc.tool(np.r_[q, v])).ravel() for q, v in zip(run.q.values, run.v.values, strict=True)])
-    miss = np.linalg.norm(tool - goal(run.time.values), axis=1)
-    print(f"tool from its goal: {1e3 * miss[run.time.values > 4.0].max(initial=0.0):.0f} mm at most after 4 s, ", end="")
-    print(f"{1e3 * np.sqrt(np.mean(miss**2)):.0f} mm rms; {len(mpc.seconds)} plans, ", end="")
-    print(f"{1e3 * np.median(mpc.seconds):.0f} ms and {np.median(mpc.iterations):.0f} iterations each (median), {1e3 * max(mpc.seconds):.0f} ms at most")
-    if picture:
-        draw(run, tool, miss, mpc, picture)
-    return miss, mpc
+    return sim.run(duration).recording, mpc
 
 
-def draw(run, tool, miss, mpc, picture):
+def path(recording, mpc):
+    """Places of the tool [m], shape (n, 3), and distances from its goal [m], shape (n,)."""
+    pairs = zip(recording.q.values, recording.v.values, strict=True)
+    tool = np.array([np.array(mpc.tool(np.r_[q, v])).ravel() for q, v in pairs])
+    return tool, np.linalg.norm(tool - goal(recording.time.values), axis=1)
+
+
+def check(result):
+    """The tool stays within 1 cm of its goal, every plan within the limits."""
+    _, miss = path(*result)
+    assert miss.max() < 0.01
+    assert np.abs(result[0].actuator_force.values).max() <= THRUST
+
+
+def main():
+    """Fly, print and draw."""
+    recording, mpc = run(24.0)
+    tool, miss = path(recording, mpc)
+    print(f"tool from its goal: {1e3 * miss.max():.0f} mm at most, {1e3 * np.sqrt(np.mean(miss**2)):.0f} mm rms")
+    typical, longest = 1e3 * np.median(mpc.seconds), 1e3 * max(mpc.seconds)
+    print(f"{len(mpc.seconds)} plans: {typical:.0f} ms and {np.median(mpc.iterations):.0f} iterations each (median), ", end="")
+    print(f"{longest:.0f} ms at most; the period is {1e3 * PERIOD:.0f} ms, and the simulation waits")
+    draw(recording, tool, miss, mpc, "mpc_reach.png")
+
+
+def draw(recording, tool, miss, mpc, picture):
     """Path of the tool, distance from the goal, thrusts, times of the plans."""
     import matplotlib.pyplot as plt
 
-    t = run.time.values
+    t = recording.time.values
     fig, axes = plt.subplots(2, 2, figsize=(9, 6.5), constrained_layout=True)
     wanted = goal(t)
     axes[0, 0].plot(wanted[:, 1], -wanted[:, 2], "k", lw=0.8, label="goal")
@@ -159,7 +176,7 @@ def draw(run, tool, miss, mpc, picture):
     axes[0, 0].set_title("from behind: starboard and up [m]", loc="left")
     axes[0, 1].plot(t, 1e3 * miss)
     axes[0, 1].set_title("distance of the tool from its goal [mm]", loc="left")
-    axes[1, 0].plot(t, run.actuator_force.sel(actuator=mpc.frames), lw=0.8)
+    axes[1, 0].plot(t, recording.actuator_force.sel(actuator=mpc.frames), lw=0.8)
     axes[1, 0].set_title("thrust [N]", loc="left")
     axes[1, 1].plot(PERIOD * np.arange(len(mpc.seconds)), 1e3 * np.array(mpc.seconds), ".")
     axes[1, 1].set_title("time of a plan [ms]", loc="left")

@@ -89,7 +89,9 @@ def test_box_on_springy_ground():
         inertia=hm.Inertia(mass=m, com=(0.0, 0.0, 0.0), tensor=(1.0, 1.2, 1.5, 0.0, 0.0, 0.0)),
         shapes=(hm.shapes.Box(size=(0.6, 0.4, 0.2), contact=True),),
     )
-    floor = terrain.Plane(name="floor", normal=(0, 0, -1), point=(0, 0, 5), material=Material(law=LinearContact(stiffness=k, damping=c)))
+    floor = terrain.Plane(
+        name="floor", normal=(0, 0, -1), point=(0, 0, 5), material=Material(law=LinearContact(stiffness=k, damping=c))
+    )
     model = hm.Model(name="box", bodies=[box], world=hm.World(gravity=9.81, water_density=1000.0))
     state = model.initial()
     state.q[2] = 5.0 - 0.1 + sunk
@@ -126,7 +128,9 @@ def test_vehicle_that_drives_on():
     assert surge.eigenvalue == pytest.approx(-(d + 2 * d2 * U) / 70.0, rel=1e-9)
     lag = next(x for x in found.modes if x.who == ("surge.thrust",))
     assert lag.time_constant == pytest.approx(0.2, rel=1e-12)
-    assert found.linearization.B[found.linearization.index("surge.thrust")] == pytest.approx(500.0)  # curve's slope over the lag
+    assert found.linearization.B[found.linearization.place("surge.thrust")] == pytest.approx(
+        500.0
+    )  # curve's slope over the lag
 
 
 def prony(y, dt):
@@ -146,11 +150,7 @@ def test_modes_of_a_vehicle_with_a_servoed_arm_are_those_of_its_free_decay():
     for mode in found.oscillating:
         x = 1e-5 * mode.shape.real
         z = balanced.internal + np.r_[x[2 * nv :], np.zeros(len(plant.layout.causes))]
-        sim.reset(
-            State(
-                q=hm.integrate(plant.model, q0, x[:nv], 1.0), v=x[nv : 2 * nv], internal=z, command=balanced.command
-            )
-        )
+        sim.reset(State(q=hm.integrate(plant.model, q0, x[:nv], 1.0), v=x[nv : 2 * nv], internal=z, command=balanced.command))
         run = sim.run(round(min(3.0 * mode.time_constant, 1.5 / mode.natural_frequency) / 0.005) * 0.005).recording
         k = int(np.argmax(np.abs(mode.shape[:nv])))
         every = max(1, round(0.05 / mode.natural_frequency / 0.005))

@@ -26,9 +26,12 @@ UNDAMPED = 1e-6
 
 def modes(
     source: Annotated[
-        str, typer.Argument(help="A library scenario or the path of one; or a library model, with its actuators in still water.")
+        str,
+        typer.Argument(help="A library scenario or the path of one; or a library model, with its actuators in still water."),
     ],
-    at: Annotated[float, typer.Option(help="Simulate this long first, with the controller; its commands are held then [s].")] = 0.0,
+    at: Annotated[
+        float, typer.Option(help="Simulate this long first, with the controller; its commands are held then [s].")
+    ] = 0.0,
     trim: Annotated[
         bool, typer.Option("--trim", help="Find the commands that hold the configuration at rest, and take that state.")
     ] = False,
@@ -39,7 +42,7 @@ def modes(
     out: Annotated[str, typer.Option(help="Draw the modes that oscillate into this file, as modes.png.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
 ) -> None:
-    """Modes about an operating point: frequencies, damping ratios and shapes, with drives, contacts and water; commands held."""
+    """Modes about an operating point, with drives, contacts and water: frequencies, damping ratios, shapes; commands held."""
     from hydromechs.simulation import modes as modes_of
     from hydromechs.viewer import plot_modes
 

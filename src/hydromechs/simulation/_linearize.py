@@ -57,7 +57,7 @@ class Linearization(NamedTuple):
     state: State
     """The operating point."""
 
-    def index(self, name: str) -> int:
+    def place(self, name: str) -> int:
         """Place of a state in x.
 
         Args:
@@ -69,7 +69,8 @@ class Linearization(NamedTuple):
 
     def __repr__(self) -> str:
         n, m = self.B.shape
-        return f"<Linearization of {self.model.name}: {n} states, {m} commands, largest rate {np.abs(self.rates).max(initial=0.0):.3g}>"
+        largest = np.abs(self.rates).max(initial=0.0)
+        return f"<Linearization of {self.model.name}: {n} states, {m} commands, largest rate {largest:.3g}>"
 
 
 def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -> Linearization:

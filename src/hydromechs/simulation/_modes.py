@@ -97,9 +97,7 @@ class Modes(NamedTuple):
         return not any(mode.grows for mode in self.modes)
 
 
-def modes(
-    what: Simulation | Plant | Model | Linearization, *, state: State | None = None, tolerance: float = 1e-6
-) -> Modes:
+def modes(what: Simulation | Plant | Model | Linearization, *, state: State | None = None, tolerance: float = 1e-6) -> Modes:
     """Modes of a plant about an equilibrium: A shape = λ shape, with A of `linearize`.
 
     They hold for small deviations, and with the commands held: quadratic drag has no slope at rest, friction that sticks is a
@@ -127,10 +125,7 @@ def modes(
     largest = float(np.abs(values).max(initial=0.0))
     still = np.abs(values) <= NEUTRAL * max(largest, 1.0)
     order = [k for k in np.argsort(np.abs(values), kind="stable") if values[k].imag >= 0.0 or still[k]]
-    found = [
-        _mode(system, complex(values[k]), T @ left[:, k], T @ right[:, k], bool(still[k]))
-        for k in order
-    ]
+    found = [_mode(system, complex(values[k]), T @ left[:, k], T @ right[:, k], bool(still[k])) for k in order]
     return Modes(tuple(found), system)
 
 
@@ -142,8 +137,8 @@ def _check(system: Linearization, tolerance: float) -> None:
         worst = off[np.argsort(-np.abs(system.rates[off]), kind="stable")][:4]
         shown = ", ".join(f"{names[k].removeprefix('rate.')} ({system.rates[k]:.3g})" for k in worst)
         raise ValueError(
-            f"modes: the state at t = {system.state.t:g} s is not an equilibrium: {len(off)} rates are above {tolerance:g}, the "
-            f"largest of {shown}; find one by hm.trim, or let a simulation come to rest first"
+            f"modes: the state at t = {system.state.t:g} s is not an equilibrium: {len(off)} rates are above {tolerance:g}, "
+            f"the largest of {shown}; find one by hm.trim, or let a simulation come to rest first"
         )
     if system.basis.shape[1] < len(system.A) and np.abs(system.state.v).max(initial=0.0) > tolerance:
         fastest = system.model.coordinate_names[1][int(np.argmax(np.abs(system.state.v[:nv])))]

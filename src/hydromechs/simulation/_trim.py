@@ -201,7 +201,7 @@ class _Problem:
         return self._result(x, left, converged, "" if converged else self._words(x, left))
 
     def _stuck(self, x: np.ndarray) -> np.ndarray:
-        """Which unknowns are internal states that stay wherever they are, as the deflection of friction does while it sticks."""
+        """Which unknowns are internal states that stay wherever they are, as the deflection of friction that sticks."""
         nf, nv, nz = len(self.free), self.plant.model.nv, self.nz
         out = np.zeros(len(x), dtype=bool)
         if nz:
