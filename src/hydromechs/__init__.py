@@ -69,8 +69,10 @@ _LATER = {
     "TracedController": ".simulation",
     "linearize": ".simulation",
     "modes": ".simulation",
-    "rollout": ".simulation",
+    "Worlds": ".worlds",
+    "rollout": ".worlds",
     "trim": ".simulation",
+    "identify": ".studies.fitting",
     # what acts on a mechanism
     "Action": ".model.component",
     "Component": ".model.component",
@@ -85,6 +87,8 @@ _LATER = {
     "Environment": ".hydro",
     "Thruster": ".actuation",
     "drives": ".actuation",
+    "motions": ".actuation",
+    "JointMotion": ".actuation",
     # other programs
     "to_casadi": ".equations",
     "to_mujoco": ".bridges",

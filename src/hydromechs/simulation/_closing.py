@@ -107,7 +107,7 @@ def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Const
     t, q, x = at.t, at.q, at.x.copy()
     M = inertia_matrix(plant, t, q, x[:nv], inputs)
     before = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
-    x[:nv] += response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups).change
+    x[:nv] += response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups, plant.given_dofs).change
     change = x[:nv] - at.x[:nv]
     lost = 0.5 * float(change @ M @ change)
     after = evaluate(plant, t, q, x[:nv], x[nv:], inputs)

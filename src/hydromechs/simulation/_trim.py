@@ -95,6 +95,8 @@ class _Problem:
         environment = plant.environment
         table = environment.current is not None and len(environment.current.times) > 1
         unsteady = {"waves": environment.waves, "gusts": environment.gusts, "currents that change": table}
+        if plant.given_motion:
+            raise ValueError("trim needs joints that are free to move, but the motion of some is given; leave motions out")
         for what, there in unsteady.items():
             if there:
                 raise ValueError(f"trim needs steady water, but there are {what}; leave them out of the plant's environment")
