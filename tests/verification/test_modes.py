@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import JointSpring, Thruster, drives, linear_curve
+from hydromechs.actuation import JointMotion, JointSpring, Thruster, drives, linear_curve, motions
 from hydromechs.contact import Grasp, LinearContact, Material, terrain
 from hydromechs.hydro import Current
 from hydromechs.model import State, added_mass, drag, joints
@@ -78,6 +78,14 @@ def test_masses_that_a_grasp_joins_are_one():
     assert mode.shape[:2] == pytest.approx([1.0, 1.0])
     sim.release("clamp")
     assert [x.eigenvalue.imag for x in hm.modes(sim).modes] == pytest.approx([math.sqrt(10.0), 5.0])
+
+
+def test_joint_whose_motion_is_given_has_no_modes():
+    """Of two slides one is moved to where it is: the other has its mode alone."""
+    model = hm.Model(name="two", bodies=[slider("a", 2.0), slider("b", 3.0)], world=DRY)
+    parts = (JointMotion(joint="a", motion=motions.Steady()), JointSpring(joint="b", stiffness=27.0))
+    (mode,) = hm.modes(hm.Plant(model=model, components=parts)).modes
+    assert mode.eigenvalue == pytest.approx(3j) and mode.who == ("b",)
 
 
 def test_box_on_springy_ground():

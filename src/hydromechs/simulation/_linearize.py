@@ -51,7 +51,7 @@ class Linearization(NamedTuple):
     """States to whose two sides the slopes differ, as where friction begins to slip or a contact to touch: there is no one
     linear system."""
     basis: np.ndarray
-    """Directions of x that closed constraints leave, orthonormal, shape (n, m); m = n without constraints."""
+    """Directions of x that closed constraints and given motions leave, orthonormal, shape (n, m); m = n without these."""
     model: Model
     """The mechanism."""
     state: State
@@ -188,8 +188,9 @@ class _Slopes:
         return tuple(out)
 
     def _basis(self, state: State, inputs: np.ndarray) -> np.ndarray:
-        """Directions of (δ, δv, δz) that closed constraints leave: J δ = 0, J δv = 0, shape (n, m)."""
+        """Directions of (δ, δv, δz) that closed constraints and given motions leave: J δ = 0, J δv = 0, shape (n, m)."""
         nv = self.plant.model.nv
         J = active_rows(self.plant, Point(state.t, state.q, np.concatenate([state.v, state.internal])), inputs)
+        J = np.vstack([J, np.eye(nv)[list(self.plant.given_dofs)]])
         N = scipy.linalg.null_space(J, rcond=DEPENDENT) if len(J) else np.eye(nv)
         return scipy.linalg.block_diag(N, N, np.eye(self.nz))

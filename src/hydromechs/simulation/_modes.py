@@ -101,8 +101,8 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
     """Modes of a plant about an equilibrium: A shape = λ shape, with A of `linearize`.
 
     They hold for small deviations, and with the commands held: quadratic drag has no slope at rest, friction that sticks is a
-    spring, a contact is as stiff as it is on the side where it touches. With closed grasps the motions are those that these
-    leave.
+    spring, a contact is as stiff as it is on the side where it touches. With closed grasps and given motions of joints
+    the modes are those that these leave.
 
     Args:
         what: A simulation, with its present state; a plant or a model; or what `linearize` found.
@@ -110,7 +110,7 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
         tolerance: Largest rate of a velocity or an internal state at which the state counts as an equilibrium [SI/s].
 
     Raises:
-        ValueError: The state is not an equilibrium; or grasps are closed while it moves.
+        ValueError: The state is not an equilibrium; or grasps are closed or motions given while it moves.
     """
     system = what if isinstance(what, Linearization) else linearize(what, state=state)
     _check(system, tolerance)
@@ -142,7 +142,7 @@ def _check(system: Linearization, tolerance: float) -> None:
         )
     if system.basis.shape[1] < len(system.A) and np.abs(system.state.v).max(initial=0.0) > tolerance:
         fastest = system.model.coordinate_names[1][int(np.argmax(np.abs(system.state.v[:nv])))]
-        raise ValueError(f"modes: {fastest} moves, and grasps are closed; with closed grasps modes are those about rest")
+        raise ValueError(f"modes: {fastest} moves, and grasps are closed or motions given; with these, modes are about rest")
 
 
 def _mode(system: Linearization, value: complex, left: np.ndarray, right: np.ndarray, neutral: bool) -> Mode:
