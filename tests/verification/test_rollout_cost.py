@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import Thruster, drives, linear_curve
-from hydromechs.actuation._joints import JointDrive, JointFriction
+from hydromechs.actuation import JointDrive, JointFriction, Thruster, drives, linear_curve
 from hydromechs.contact import Grasp
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import State, added_mass, drag, joints
