@@ -24,7 +24,7 @@ from hydromechs.values import Array, is_path, positive
 from hydromechs.worlds import Worlds
 
 from ._actions import Actions
-from ._arrays import rotate, rotate_back
+from ._arrays import rotate_back
 from ._randomisation import drawn_parameters, opened, with_matrices
 
 if TYPE_CHECKING:
@@ -265,10 +265,6 @@ class Arena:
             x: In world axes, shape (n, 3).
         """
         return rotate_back(self.wxyz, x)
-
-    def heading(self) -> Array:
-        """The forward axis of the vehicle in world axes, shape (n, 3)."""
-        return rotate(self.wxyz, np.broadcast_to([1.0, 0.0, 0.0], (self.n, 3)))
 
 
 def _plant(scenario: Scenario, varied: Randomisation, parameters: Iterable[str]) -> Plant:
