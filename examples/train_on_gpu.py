@@ -52,6 +52,7 @@ def run(target="cpu", worlds=256, generations=5, seed=0):
     import torch
 
     torch.manual_seed(seed)
+    torch.set_num_threads(1)  # one network per world is small work
     random = np.random.default_rng(seed)
     precision = "float32" if target == "cuda" else "float64"
     many = hm.Worlds(
