@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.vec_env import VecEnv
 
 from hydromechs.values import Array
 
 from ._environments import WorldsVectorEnv
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError:  # said where one is made
+    VecEnv = object
 
 __all__ = ["StableBaselinesEnv"]
 
@@ -23,6 +27,8 @@ class StableBaselinesEnv(VecEnv):
     """
 
     def __init__(self, environment: WorldsVectorEnv) -> None:
+        if VecEnv is object:
+            raise ImportError("StableBaselinesEnv needs Stable-Baselines3: pip install 'hydromechs[learn]'")
         self.environment = environment
         self.render_mode = environment.render_mode
         self._actions: Array | None = None
