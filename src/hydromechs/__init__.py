@@ -212,6 +212,7 @@ _PACKAGES = (
     "spatial",
     "station",
     "studies",
+    "sweeps",
     "viewer",
 )
 

@@ -16,6 +16,7 @@ from ._demo import demo
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._stiffness import study_stiffness
+from ._sweep import sweep
 from ._tables import print_report
 
 __all__ = ["main"]
@@ -126,6 +127,9 @@ def scenarios() -> None:
     from ._run import print_scenarios
 
     print_scenarios(Console())
+
+
+app.command()(sweep)
 
 
 @app.command()
