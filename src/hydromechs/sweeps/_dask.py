@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Dask"]
 
-PATIENCE = 10.0
+PATIENCE = 5.0
 """How long to wait for an answer of a scheduler [s]."""
 
 

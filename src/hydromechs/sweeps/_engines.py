@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from typing import Any
 
 from ._runner import Row, Runner, Task
 
 __all__ = ["ATTEMPTS", "Engine", "Local", "Serial", "Workers"]
 
-ATTEMPTS = 3
+ATTEMPTS = 2
 """How many workers may die of a task before it is given up."""
+NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.integrators", "xarray", "llvmlite.binding")
+"""Modules that a worker imports."""
 
 
 class Workers(abc.ABC):
@@ -87,13 +89,22 @@ def _serve(connection: Connection) -> None:
             connection.send(runner(connection.recv()))
 
 
+def _context() -> Any:
+    """How processes are started: from one that has imported what they need. A fork of this one would hold pipes open."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():  # Windows
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["hydromechs.sweeps", *NEEDED])
+    return context
+
+
 class _Process:
     """A worker process and the task that it has."""
 
     def __init__(self, runner: Runner) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would hold the other workers' ends open
+        context = _context()
         self.connection, end = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=_serve, args=(end,), daemon=True)
+        self.process = context.Process(target=_serve, args=(end,), daemon=True)
         self.process.start()
         end.close()
         self.connection.send(runner)
@@ -123,7 +134,7 @@ class _Processes(Workers):
                 worker.give(left.popleft())
         while busy := {worker.connection: worker for worker in self.all if worker.task is not None}:
             for connection in wait(list(busy)):
-                worker = busy[connection]  # type: ignore[index]  # as given
+                worker = busy[connection]
                 task, rows = worker.task, None
                 assert task is not None
                 try:

@@ -315,11 +315,11 @@ class Study:
         return out
 
     def _trial_faults(self) -> list[Fault]:
-        """What the first run, not yet simulated, shows: quantities that are not there."""
+        """What the scenario, not yet simulated, shows: quantities that are not there."""
         try:
-            sim = self.variant(self.table[0], None).simulation()
+            sim = self.scenario.simulation()
         except REFUSED as e:
-            return [Fault((), f"run 0: {' '.join(words_of(e).split())}")]
+            return [Fault(("scenario",), f"scenario: {' '.join(words_of(e).split())}")]
         variables, labels = quantities(sim.plant, sim.signals), coordinates(sim.plant, sim.signals)
         out = []
         for result in self.results:

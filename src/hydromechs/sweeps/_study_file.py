@@ -78,7 +78,8 @@ def load_study(source: str | os.PathLike[str]) -> Study:
 
     def refuse(faults: list[Fault]) -> StudyError:
         placed = [replace(f, line=document.line(f.path) if f.path and f.path[0] in document.data else None) for f in faults]
-        return StudyError(str(source), sorted(placed, key=_line))
+        placed.sort(key=lambda f: f.line or 0)
+        return StudyError(str(source), placed)
 
     if document.problems:
         raise refuse(list(document.problems))
@@ -107,10 +108,6 @@ def load_study(source: str | os.PathLike[str]) -> Study:
         )
     except StudyError as e:
         raise refuse(list(e.faults)) from None
-
-
-def _line(fault: Fault) -> int:
-    return fault.line or 0
 
 
 def _scenario(file: _StudyFile, folder: Path, faults: list[Fault]) -> Scenario | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from ._engines import ATTEMPTS, Engine, Local, Workers
 from ._runner import FAILED, Row, Runner, Task, failed_row
 from ._store import SweepStore, load_sweep
-from ._study import Study
+from ._study import REFUSED, Study
 
 if TYPE_CHECKING:
     import xarray
@@ -105,7 +106,8 @@ def run_sweep(
 
 def _compile(study: Study, run: int) -> None:
     """Put the programs of a run into the cache, so that workers of this machine find them there."""
-    study.variant(study.table[run], None).simulation().compile()
+    with contextlib.suppress(*REFUSED):  # such a run has failed, and will be stored so
+        study.variant(study.table[run], None).simulation().compile()
 
 
 def _task(study: Study, runs: Sequence[int]) -> Task:
@@ -128,7 +130,7 @@ def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterato
     alone = [_task(study, [run]) for task in deadly for run in task.runs]
     found: dict[int, Row] = {}
     for task, rows in workers.outcomes(alone) if alone else ():
-        reason = f"its worker died, {ATTEMPTS} times: out of memory, or a crash in compiled code or in code of others?"
+        reason = f"its worker died, {2 * ATTEMPTS} times: out of memory, or a crash in compiled code or in code of others?"
         found[task.runs[0]] = failed_row(study, reason) if rows is None else rows[0]
         block = task.runs[0] // store.block
         if all(run in found for run in store.blocks[block]):
