@@ -1,4 +1,4 @@
-"""Draw the study `sinking_chains` of the library: `python docs/pictures/make_sweeps.py [FOLDER]` writes docs/pictures/sweeps.png.
+"""Draw the study `sinking_chains`: `python docs/pictures/make_sweeps.py [FOLDER]` writes docs/pictures/sweeps.png.
 
 It runs the study, or takes the results from the folder of a sweep.
 """

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._engines import ATTEMPTS, Engine, Workers
+from ._fingerprint import fingerprint_of, source_of
 from ._runner import Row, Runner, Task
 
 if TYPE_CHECKING:
@@ -77,13 +78,12 @@ def _distributed() -> Any:
 
 def _plugin(distributed: Any, runner: Runner) -> Any:
     """What puts a study onto every worker of a cluster, those that come later too."""
-    from ._fingerprint import fingerprint_of
 
     class StudyOnWorker(distributed.WorkerPlugin):
         """Holds the study; a runner for each thread, which keeps a simulation."""
 
         def __init__(self, name: str, runner: Runner) -> None:
-            self.name, self.runner = name, runner
+            self.name, self.runner, self.source = name, runner, source_of()
 
         def setup(self, worker: Any) -> None:
             """Called on a worker when it starts, or when the plugin comes."""
@@ -97,6 +97,10 @@ def _run(plugin: str, task: Task) -> list[Row]:
     from distributed import get_worker
 
     worker: Any = get_worker()
+    if worker.plugins[plugin].source != source_of():
+        raise RuntimeError(
+            f"the Dask worker {worker.address} has another version of hydromechs than the one who sends the runs"
+        )
     mine = worker.hydromechs_runners.__dict__
     if plugin not in mine:
         mine[plugin] = Runner(worker.plugins[plugin].runner.study)

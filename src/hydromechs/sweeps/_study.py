@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -130,6 +130,10 @@ class Study:
         if faults:
             raise StudyError(self.name, faults)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to workers: the description, without the table, of which they get their rows."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     # -- runs -----------------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -169,9 +173,9 @@ class Study:
         return tuple(p.name for p in self.parameters if len({self._identity(p, value) for value in p.spread.ends()[:2]}) > 1)
 
     def _identity(self, parameter: Parameter, value: Any) -> str | None:
-        fields, _ = self._changes([(path, value) for path in parameter.paths])
-        changed = replace(self.scenario, **fields)
-        return f"{changed.plant.identity} {changed.integrator} {changed.engine}"
+        parts, _ = self._changes([(path, value) for path in parameter.paths])
+        other = replace(self.scenario, **parts)
+        return f"{other.plant.identity} {other.integrator} {other.engine}"
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -185,9 +189,9 @@ class Study:
             values: One for each parameter.
             seed: Seed of the run; as the scenario says, or a parameter, if None.
         """
-        fields, opened = self.changes(values)
-        fields |= {} if seed is None else {"seed": seed}
-        return Variant(scenario=replace(self.scenario, **fields) if fields else self.scenario, parameters=opened)
+        parts, opened = self.changes(values)
+        parts |= {} if seed is None else {"seed": seed}
+        return Variant(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
 
     def changes(self, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, float]]:
         """Fields of the scenario that values of the parameters change, and open parameters of the model by name.
@@ -199,21 +203,21 @@ class Study:
         return self._changes([(path, value) for parameter, value in pairs for path in parameter.paths])
 
     def _changes(self, given: Sequence[tuple[str, Any]]) -> tuple[dict[str, Any], dict[str, float]]:
-        fields: dict[str, Any] = {}
-        opened, parts, model = {}, dict[str, Any](), self.scenario.known_model
+        parts: dict[str, Any] = {}
+        opened, bodies, model = {}, dict[str, Any](), self.scenario.known_model
         for path, value in given:
             if path.startswith(OF_MODEL):
                 body, rest = first_part(model, path.removeprefix(OF_MODEL))
-                parts[body] = changed(parts.get(body, value_at(model, body)), rest, value, inside=f"{OF_MODEL}{body}")
+                bodies[body] = changed(bodies.get(body, value_at(model, body)), rest, value, inside=f"{OF_MODEL}{body}")
                 opened[numbered(model, f"{body}.{rest}")] = float(value)
             else:
                 head, _, rest = path.partition(".")
-                fields[head] = changed(fields.get(head, getattr(self.scenario, head)), rest, value, inside=head)
-        for name, part in parts.items():
+                parts[head] = changed(parts.get(head, getattr(self.scenario, head)), rest, value, inside=head)
+        for name, part in bodies.items():
             faults = world_faults(part) if name == "world" else body_faults(model.body_index(name), part)
             if faults:
                 raise ModelError(model.name, faults)
-        return fields, opened
+        return parts, opened
 
     # -- faults ---------------------------------------------------------------------------------------------------------------
 
@@ -306,8 +310,8 @@ class Study:
                     continue
             for value in parameter.spread.ends():
                 try:
-                    fields, opened = self._changes([(path, value) for path in parameter.paths])
-                    replace(self.scenario, **fields).simulation(parameters=opened)
+                    parts, opened = self._changes([(path, value) for path in parameter.paths])
+                    replace(self.scenario, **parts).simulation(parameters=opened)
                 except REFUSED as e:
                     said = " ".join(words_of(e).split())
                     out.append(Fault(where, f"parameters.{parameter.name}: with {value!r}: {said}", value))
