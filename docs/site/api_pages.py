@@ -15,7 +15,7 @@ import hydromechs as hm
 TOPICS = {
     "models": ("Models", ("model", "model.joints", "model.shapes", "model.added_mass", "model.drag", "model.visual")),
     "files": ("Files and the library", ("library", "formats")),
-    "simulation": ("Simulations and scenarios", ("simulation", "scenario")),
+    "simulation": ("Simulations, scenarios, many worlds", ("simulation", "scenario", "worlds")),
     "recording": ("Recordings", ("recording",)),
     "components": ("Components and actuators", ("model.component", "actuation", "actuation.drives")),
     "water": ("Water and lines", ("hydro", "naval", "lines")),

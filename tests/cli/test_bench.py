@@ -78,9 +78,10 @@ def test_gpu_without_one(run):
             pytest.skip("there is a GPU")
     except ImportError:
         pass
-    status, out, err = run("bench", "gpu")
-    assert (status, out) == (1, "")
-    assert "hydromechs[cuda]" in err
+    for command in (("gpu",), ("worlds", "--target", "cuda")):
+        status, out, err = run("bench", *command)
+        assert (status, out) == (1, "")
+        assert "hydromechs[cuda]" in err
 
 
 def test_gpu_quick(run):
@@ -118,6 +119,12 @@ def test_random_states_are_valid():
 def test_simulation_bench_runs_and_reports(run):
     code, text, _ = run("bench", "simulation", "--quick")
     assert code == 0 and "station_keeping" in text and "real time" in text and "not judged in a quick run" in text
+
+
+def test_worlds_bench_runs_and_reports(run):
+    """Ours on one lane, lanes and threads, MuJoCo's rollout, memory and share of the peak."""
+    code, text, _ = run("bench", "worlds", "--quick", "--model", "puma560")
+    assert code == 0 and "one lane" in text and "MuJoCo's rollout" in text and "not judged in a quick run" in text
 
 
 def test_trees_bench_runs_and_reports(run):

@@ -199,7 +199,7 @@ def test_refused_by_name():
     loop = equations.RolledTree(chain).kinematics()
     shapes = {"q": (chain.nq,), "v": (chain.nv,)}
     program = compiler.trace(lambda q, v: compiler.call(loop, q, v)[1], shapes, name="calling")
-    with pytest.raises(UnsupportedFeature, match="calling calls other programs, tables, a solver or a loop over bodies"):
+    with pytest.raises(UnsupportedFeature, match="is a loop over bodies, which C and CUDA cannot run"):
         compiler.c_source(compiler.CFile("calling", (compiler.CFunction(program),)))
 
 

@@ -12,76 +12,14 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.actuation import JointDrive, JointRotor, JointSpring
-from hydromechs.formats import loads_robot
+from hydromechs.formats import ImportOptions, loads_robot
 from hydromechs.spatial import tensor_matrix
 from hydromechs.studies._mujoco_reading import mujoco_difference
+from hydromechs.studies._robot_study import ROBOTS
 
-WALKER = """
-<mujoco model="walker">
-  <compiler angle="degree" eulerseq="zYx" settotalmass="14"/>
-  <option gravity="0 0 -9.7"/>
-  <default>
-    <joint armature="0.03" damping="2"/>
-    <geom density="700"/>
-    <default class="leg">
-      <joint axis="0.2 -1 0.1" range="-70 80"/>
-      <geom type="capsule" size="0.05"/>
-      <default class="foot"> <geom type="box" size="0.1 0.04 0.02"/> </default>
-    </default>
-  </default>
-  <worldbody>
-    <geom type="plane" size="1 1 1"/>
-    <body name="torso" pos="0 0.2 1.2" euler="10 20 30">
-      <joint name="x" type="slide" axis="1 0 0" pos="3 4 5" ref="0.4"/>
-      <joint name="z" type="slide" axis="0 0.3 1"/>
-      <joint name="turn" axis="0 1 0.2" pos="0.1 0 -0.2" ref="15"/>
-      <geom type="ellipsoid" size="0.1 0.2 0.3" pos="0.02 0 0.1" quat="1 0.3 0 0.2"/>
-      <frame pos="0 0 -0.3" axisangle="1 1 0 40">
-        <body name="thigh" childclass="leg" xyaxes="1 0.2 0 0 1 0.3">
-          <joint name="hip" pos="0 0.05 0.02"/>
-          <joint name="hip_roll" axis="1 0 0" pos="0 0 0.01" range="-10 20"/>
-          <geom fromto="0 0 0 0.05 0.1 -0.4"/>
-          <body name="shin" pos="0.05 0.1 -0.45" zaxis="0.1 0.2 1">
-            <joint name="knee" pos="0 0 0.03" springref="20" stiffness="5"/>
-            <geom fromto="0 0 0 0 0 -0.4" mass="1.3"/>
-            <geom class="foot" fromto="-0.05 0 -0.42 0.15 0.02 -0.4" />
-            <site name="sole" pos="0 0 -0.42"/>
-          </body>
-        </body>
-      </frame>
-    </body>
-  </worldbody>
-</mujoco>
-"""
-LOOSE = """
-<mujoco>
-  <compiler angle="radian" boundmass="0.02" boundinertia="0.001" balanceinertia="true"/>
-  <option> <flag gravity="enable"/> </option>
-  <worldbody>
-    <body name="buoy" pos="1 2 3" quat="0.5 0.5 -0.5 0.5">
-      <joint type="free" armature="0.3"/>
-      <inertial pos="0.01 0.02 -0.03" mass="2" fullinertia="0.02 0.03 0.025 0.002 -0.003 0.001"/>
-      <geom type="sphere" size="0.08"/>
-      <body name="arm" pos="0.2 0 0" euler="0.3 0.2 0.1">
-        <joint type="ball" pos="0.05 0.01 0" armature="0.01"/>
-        <inertial pos="0.1 0 0.02" quat="1 0.2 0.3 0" mass="0.7" diaginertia="0.001 0.02 0.004"/>
-        <body> <joint type="slide" axis="1 1 0"/> <geom type="cylinder" size="0.03 0.2" pos="0.1 0.1 0"/> <geom size="0.04"/> </body>
-        <body pos="0 0.3 0"> <geom type="box" size="0.1 0.02 0.05" density="300"/> </body>
-      </body>
-    </body>
-  </worldbody>
-</mujoco>
-"""
-TILTED = """
-<mujoco>
-  <option gravity="2 -1 -9"/>
-  <worldbody>
-    <body pos="0.3 0 1" euler="0 40 10"> <joint axis="0 1 1"/> <geom type="capsule" size="0.1 0.3" pos="0 0.2 0.1"/>
-      <body pos="0 0 0.5"> <joint axis="1 0 0"/> <joint axis="0 0 1" pos="0.1 0 0"/> <geom size="0.1" pos="0.2 0 0"/> </body>
-    </body>
-  </worldbody>
-</mujoco>
-"""
+WALKER = (ROBOTS / "walker.xml").read_text(encoding="utf-8")
+LOOSE = (ROBOTS / "loose.xml").read_text(encoding="utf-8")
+TILTED = (ROBOTS / "tilted.xml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", [WALKER, LOOSE, TILTED], ids=["walker", "loose", "tilted"])
@@ -283,6 +221,7 @@ def _world(inside):
         ("<mujoco>\n<compiler coordinate='global'/>\n</mujoco>", "line 2: <compiler>: coordinate is 'global'"),
         ("<mujoco>\n<compiler angle='grad'/>\n</mujoco>", "line 2: <compiler>: angle is 'grad', must be one of degree, radian"),
         ("<mujoco/>", "the file has no body"),
+        ("<mujoco>\n<default class='r'/>\n</mujoco>", "line 2: <default>: the outermost class is called 'r', must be 'main'"),
         (_world("<body><joint type='fixed'/></body>"), "line 3: <joint>: type is 'fixed', must be one of free, ball"),
         (_world("<body name='a'><joint/><geom size='-1'/></body>"), r"line 3: <geom>: size of the sphere is \(-1.0,\)"),
         (_world("<body name='a'><joint/></body>"), "line 3: body 'a': its revolute joint moves no inertia"),
@@ -292,6 +231,10 @@ def _world(inside):
         (_world("<body><joint/><geom type='mesh' mesh='m'/></body>"), "line 3: <geom>: there is no mesh 'm' in <asset>"),
         (_world("<body><joint range='2 1'/><geom size='1'/></body>"), "line 3: <joint>: range is .* lower first; swap them"),
         (_world("<body name='a'/>\n<body name='a'/>"), "line 4: two bodies are called 'a'"),
+        (
+            _world("<body><joint name='j'/><geom size='1'/></body>\n<body><joint name='j'/><geom size='1'/></body>"),
+            "line 4: two joints are called 'j', the first in line 3; give one another name",
+        ),
         (_world("<body><body><freejoint/></body></body>"), "has a free joint, but is carried by 'body_1'; move it into"),
         (_world("<body><inertial pos='0 0 0' mass='-1'/></body>"), "line 3: <inertial> of body 'body_1': mass -1 kg"),
         ("<mujoco>\n<asset><mesh file='no.stl'/></asset>\n</mujoco>", "line 2: mesh 'no.stl': there is no file 'no.stl'"),
@@ -342,3 +285,58 @@ def test_a_model_is_written_and_read_again(tmp_path):
         assert set(again.model.frames) == set(model.frames)
         if importlib.util.find_spec("mujoco"):
             assert mujoco_difference(again, rng) < 1e-10
+
+
+REPLICATED = """
+<mujoco>
+  <compiler angle="degree"/>
+  <worldbody>
+    <body name="hub" pos="0 0 1"> <joint name="turn" axis="0 1 0.3"/> <geom size="0.1"/>
+      <replicate count="3" euler="0 10 120" offset="0.1 0 0.05" sep="_">
+        <geom type="box" size="0.02 0.03 0.01" pos="0.3 0 0"/>
+        <body name="arm" pos="0.2 0 0"> <joint name="hinge" axis="0 1 0"/> <geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0"/>
+          <replicate count="11" offset="0.02 0 0"> <site name="mark" pos="0.1 0 0"/> </replicate> </body>
+      </replicate> </body>
+  </worldbody>
+  <actuator> <motor name="m" joint="hinge" gear="5"/> <motor joint="turn"/> </actuator>
+</mujoco>"""
+
+
+def test_replicate_makes_the_copies_that_mujoco_makes(tmp_path):
+    """Names, places, mass and motors; accelerations as in MuJoCo's own reading."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "r.xml").write_text(REPLICATED)
+    imported = hm.import_file(tmp_path / "r.xml")
+    model, there = imported.model, mujoco.MjModel.from_xml_string(REPLICATED)
+    assert model.body_names == tuple(there.body(i).name for i in range(1, there.nbody))
+    sites = {there.site(i).name for i in range(there.nsite)}
+    assert sites == set(model.frames)
+    assert sorted(imported.joint_bodies) == sorted(there.joint(i).name for i in range(there.njnt))
+    assert sum(isinstance(c, JointDrive) for c in imported.components) == there.nu == 4
+    data = mujoco.MjData(there)
+    mujoco.mj_forward(there, data)
+    for name in sites:
+        np.testing.assert_allclose(hm.frame_pose(model, model.initial().q, name)[:3, 3], data.site(name).xpos, atol=1e-14)
+    assert mujoco_difference(imported, np.random.default_rng(3)) < 1e-10
+    assert not [n for n in imported.notes if "replica" in str(n)]
+
+
+@pytest.mark.parametrize("count", ["1e9", "-1", "1.5", "x"])
+def test_replicate_has_limits(count):
+    text = f"<mujoco>\n<worldbody><body><joint/><geom size='1'/>\n<replicate count='{count}'><site/></replicate></body></worldbody></mujoco>"
+    with pytest.raises(hm.ModelError, match="line 3: <replicate>"):
+        loads_robot(text)
+
+
+def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
+    text = """<mujoco> <asset> <mesh name="k" file="no.stl"/> </asset> <worldbody>
+      <body> <joint/> <geom type="mesh" mesh="k" density="3e6"/> </body> </worldbody> </mujoco>"""
+    with pytest.raises(hm.ModelError, match="or load it with placeholders=True"):
+        loads_robot(text)
+    imported = loads_robot(text, options=ImportOptions(placeholders=True))
+    (body,) = imported.model.bodies
+    assert body.shapes[0].size == (0.1, 0.1, 0.1)
+    assert body.inertia.mass == pytest.approx(3000.0)
+    said = "\n".join(map(str, imported.notes))
+    assert "a box of 0.1 m stands for it" in said
+    assert "denser than any metal" in said

@@ -9,33 +9,14 @@ import pytest
 import hydromechs as hm
 from hydromechs.actuation import Thruster
 from hydromechs.formats import dumps_robot, import_file, loads_robot
+from hydromechs.studies._robot_study import ROBOTS
 
 INERTIA = "<inertia><ixx>0.4</ixx><ixy>0.02</ixy><ixz>-0.01</ixz><iyy>0.5</iyy><iyz>0.03</iyz><izz>0.6</izz></inertia>"
 ADDED = """<fluid_added_mass><xx>5</xx><xy>0.3</xy><xz>0.1</xz><xp>0.05</xp><xq>0.2</xq><xr>-0.1</xr>
   <yy>8</yy><yz>0.2</yz><yp>-0.3</yp><yq>0.04</yq><yr>0.25</yr><zz>11</zz><zp>0.03</zp><zq>-0.15</zq><zr>0.02</zr>
   <pp>0.2</pp><pq>0.01</pq><pr>0.02</pr><qq>0.3</qq><qr>-0.03</qr><rr>0.4</rr></fluid_added_mass>"""
 
-ROV = f"""<?xml version="1.0"?>
-<sdf version="1.9"><model name="rov">
-  <pose>1 2 3 0.1 0.2 0.3</pose>
-  <link name="hull">
-    <pose>0.1 0 0 0 0 0.5</pose>
-    <inertial><pose>0.05 0.02 -0.1 0.3 0.1 -0.2</pose><mass>20</mass>{INERTIA}{ADDED}</inertial>
-  </link>
-  <link name="arm">
-    <pose relative_to="elbow_frame">0 0 0.3 0 0.4 0</pose>
-    <inertial><pose>0 0.1 0.2 0 0 1</pose><mass>2</mass>{INERTIA.replace("0.4", "0.45")}{ADDED.replace(">8<", ">6<")}</inertial>
-  </link>
-  <link name="slider"><pose relative_to="arm">0 0.5 0 0.2 0 0</pose>
-    <inertial><mass>1</mass>{INERTIA}</inertial></link>
-  <frame name="elbow_frame" attached_to="hull"><pose>0.4 0 -0.1 0.2 0 0</pose></frame>
-  <joint name="elbow" type="revolute"><pose>0.1 0.2 -0.3 0 0 0.7</pose><parent>hull</parent><child>arm</child>
-    <axis><xyz>1 2 -1</xyz><limit><lower>-1</lower><upper>2</upper><effort>30</effort></limit>
-      <dynamics><damping>0.5</damping></dynamics></axis></joint>
-  <joint name="slide" type="prismatic"><parent>arm</parent><child>slider</child>
-    <axis><xyz expressed_in="__model__">0 1 1</xyz></axis></joint>
-</model></sdf>
-"""
+ROV = (ROBOTS / "rov.sdf").read_text(encoding="utf-8")
 
 
 def test_accelerations_with_added_mass_are_those_of_dart(tmp_path):
@@ -96,27 +77,7 @@ def test_links_are_where_their_frames_say():
     np.testing.assert_allclose(moved, 0.1 * pose("1 2 3 0.1 0.2 0.3")[:3, :3] @ np.array([0, 1, 1]) / math.sqrt(2), atol=1e-14)
 
 
-WORLD = """<sdf version="1.10"><world name="sea"><gravity>0 0 -9.81</gravity>
-  <plugin filename="gz-sim-buoyancy-system" name="gz::sim::systems::Buoyancy">
-    <uniform_fluid_density>1020</uniform_fluid_density></plugin>
-  <plugin filename="gz-sim-physics-system" name="gz::sim::systems::Physics"/>
-  <model name="auv"><pose>0 0 -10 0 0 0</pose>
-    <link name="base"><inertial><mass>30</mass>
-        <inertia><ixx>1</ixx><iyy>2</iyy><izz>2</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></inertia></inertial>
-      <collision name="c"><pose>0 0 0.1 0 0 0</pose><geometry><box><size>1 0.2 0.2</size></box></geometry></collision>
-      <collision name="d"><pose>0.3 0 0 0 0 0</pose><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></link>
-    <link name="prop"><pose>-0.6 0 0.05 0 0 0</pose><inertial><mass>0.1</mass></inertial></link>
-    <joint name="spin" type="revolute"><pose>0 0 0 0 1.5707963267948966 0</pose><parent>base</parent><child>prop</child>
-      <axis><xyz>0 0 1</xyz></axis></joint>
-    <plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster"><joint_name>spin</joint_name>
-      <max_thrust_cmd>60</max_thrust_cmd><min_thrust_cmd>-40</min_thrust_cmd>
-      <propeller_diameter>0.2</propeller_diameter></plugin>
-    <plugin filename="gz-sim-hydrodynamics-system" name="gz::sim::systems::Hydrodynamics"><link_name>base</link_name>
-      <xDotU>-4</xDotU><yDotV>-40</yDotV><zDotW>-40</zDotW><kDotP>-0.1</kDotP><mDotQ>-8</mDotQ><nDotR>-8</nDotR>
-      <xUabsU>-6</xUabsU><xU>-2</xU><yVabsV>-60</yVabsV><zWabsW>-60</zWabsW><nRabsR>-20</nRabsR><nR>-1</nR>
-      <yV>-3</yV><yRabsV>-7</yRabsV></plugin>
-  </model></world></sdf>
-"""
+WORLD = (ROBOTS / "sea.sdf").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -176,19 +137,7 @@ def test_plant_of_a_file_runs(tmp_path):
     assert sim.state.v[0] == pytest.approx(30.0 / 34.1 * 0.1, rel=0.05)  # thrust over mass with added mass
 
 
-NESTED = f"""<sdf version="1.9"><world name="w">
-  <model name="a"><pose>1 0 0 0 0 1.5707963267948966</pose>
-    <link name="l"><inertial><mass>1</mass>{INERTIA}</inertial></link>
-    <model name="inner" placement_frame="mount"><pose relative_to="l">0 1 0 0 0 0</pose>
-      <link name="l"><pose>0 0 2 0 0 0</pose><inertial><mass>1</mass>{INERTIA}</inertial></link>
-      <frame name="mount" attached_to="l"><pose>0 0 0.5 0 0 0</pose></frame>
-    </model>
-    <joint name="j" type="fixed"><parent>l</parent><child>inner::mount</child></joint>
-  </model>
-  <model name="b"><static>true</static><pose relative_to="a">0 0 5 0 0 0</pose>
-    <link name="l"><inertial><mass>1</mass>{INERTIA}</inertial></link></model>
-</world></sdf>
-"""
+NESTED = (ROBOTS / "nested.sdf").read_text(encoding="utf-8")
 
 
 def test_nested_models_and_placement_frames():
@@ -284,3 +233,66 @@ def test_library_models_become_sdfs_with_their_added_mass(tmp_path, name):
     R = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]]) if model.world.axes == "NED" else np.eye(3)
     last = model.bodies[-1].name
     np.testing.assert_allclose(hm.frame_pose(again, qa, last)[:3, 3], R @ hm.frame_pose(model, q, last)[:3, 3], atol=1e-12)
+
+
+def test_names_that_an_sdf_keeps_for_itself_are_written_as_others():
+    """`a::l` would be a link of another model; links, joints and frames share their names."""
+    inertia = hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
+    turn = hm.joints.Revolute(axis=(0, 1, 0))
+    bodies = [
+        hm.Body(name="a::l", inertia=inertia, frames=[hm.Frame("__tip__")]),
+        hm.Body(name="arm", parent="a::l", joint=turn, inertia=inertia),
+        hm.Body(name="arm_joint", parent="arm", joint=turn, inertia=inertia),
+    ]
+    text = dumps_robot(hm.Model(name="m", bodies=bodies), ".sdf")
+    assert "the name 'a::l'" in text.partition("-->")[0]
+    again = loads_robot(text, "m.sdf").model
+    assert again.body_names == ("a.l", "arm", "arm_joint")
+    assert "__tip___" in again.frames
+
+
+REVERSED = f"""<sdf version="1.9"><model name="m">
+  <link name="a">{LINK.partition(">")[2].rpartition("</link>")[0]}</link>
+  <link name="b"><pose>0 0 1 0 0 0</pose>{LINK.partition(">")[2].rpartition("</link>")[0]}</link>
+  <joint name="hold" type="fixed"><parent>world</parent><child>b</child></joint>
+  <joint name="turn" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz>
+    <limit><lower>-0.2</lower><upper>1</upper></limit>
+    <dynamics><spring_stiffness>3</spring_stiffness><spring_reference>0.1</spring_reference><damping>-1</damping></dynamics>
+  </axis></joint>
+</model></sdf>"""
+
+
+def test_a_joint_whose_parent_and_child_change_places_keeps_its_coordinate():
+    """b is held, so a hangs on it: by q = 0.7 b turns on a by 0.7 about y, within the limits and the spring of the file."""
+    imported = loads_robot(REVERSED, "m.sdf")
+    model = imported.model
+    a, b = (hm.frame_pose(model, np.array([0.7]), name)[:3, :3] for name in "ab")
+    np.testing.assert_allclose(a.T @ b, hm.Origin(rpy=(0, 0.7, 0)).R, atol=1e-15)
+    joint = model.joint_part("a").joint
+    assert (joint.limits, joint.damping) == ((-0.2, 1.0), 0.0)
+    assert imported.components == (hm.actuation.JointSpring(joint="a", stiffness=3.0, rest=0.1),)
+    assert any(n.value == "damping -1" and n.kind == "mended" for n in imported.notes)
+
+
+def test_a_joint_whose_child_is_the_world_turns_its_link_the_other_way():
+    """q turns the child, here the world, on the parent: the link turns by −q in the world."""
+    inside = LINK.partition(">")[2].rpartition("</link>")[0]
+    text = f"""<sdf version="1.9"><model name="m"><link name="a">{inside}</link>
+      <joint name="j" type="revolute"><parent>a</parent><child>world</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
+    model = loads_robot(text, "m.sdf").model
+    R = hm.frame_pose(model, np.array([0.7]), "a")[:3, :3]
+    np.testing.assert_allclose(R, hm.Origin(rpy=(0, -0.7, 0)).R, atol=1e-15)
+
+
+def test_switches_of_a_link_that_bodies_do_not_know_are_listed():
+    text = f"<sdf version='1.9'><model name='m'>{LINK.replace('</link>', '<gravity>0</gravity><kinematic>1</kinematic></link>')}</model></sdf>"
+    said = "\n".join(map(str, loads_robot(text, "m.sdf").notes))
+    assert "<gravity>0</gravity>; left out" in said
+    assert "<kinematic>1</kinematic>; left out" in said
+
+
+@pytest.mark.parametrize(("enabled", "floats"), [("auv", True), ("auv::base", True), ("au", False), ("other", False)])
+def test_buoyancy_acts_on_the_models_and_links_that_its_plugin_enables(enabled, floats):
+    text = WORLD.replace("</uniform_fluid_density>", f"</uniform_fluid_density><enable>{enabled}</enable>")
+    hull = loads_robot(text, "sea.sdf").model.bodies[0]
+    assert (hull.hydro.volume > 0.0) == floats

@@ -10,46 +10,9 @@ import pytest
 import hydromechs as hm
 from hydromechs.actuation import JointDrive
 from hydromechs.formats import ImportOptions, convert_file, dumps_robot, import_file, loads_robot
+from hydromechs.studies._robot_study import ROBOTS
 
-ARM = """<?xml version="1.0"?>
-<robot name="arm">
-  <material name="blue"><color rgba="0 0 1 0.5"/></material>
-  <link name="base">
-    <inertial><origin xyz="0.1 0 -0.2" rpy="0.3 -0.2 0.9"/><mass value="12"/>
-      <inertia ixx="0.4" ixy="0.02" ixz="-0.01" iyy="0.5" iyz="0.03" izz="0.6"/></inertial>
-    <visual><geometry><box size="0.6 0.4 0.2"/></geometry><material name="blue"/></visual>
-    <collision><origin rpy="0 1 0"/><geometry><cylinder radius="0.2" length="0.5"/></geometry></collision>
-  </link>
-  <link name="upper">
-    <inertial><origin xyz="0 0 0.3" rpy="0 0.4 0"/><mass value="2"/>
-      <inertia ixx="0.03" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>
-    <collision><geometry><sphere radius="0.1"/></geometry></collision>
-  </link>
-  <link name="slider"><inertial><mass value="0.7"/>
-      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-  <link name="wheel"><inertial><mass value="0.3"/>
-      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-  <link name="sled"><inertial><origin xyz="0.1 0.2 0"/><mass value="1.5"/>
-      <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.02"/></inertial></link>
-  <link name="fish"><inertial><origin xyz="0.1 0 0"/><mass value="0.5"/>
-      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-  <link name="tip"/>
-  <joint name="shoulder" type="revolute">
-    <parent link="base"/><child link="upper"/><origin xyz="0.2 0 0.1" rpy="0.1 0.7 -0.4"/><axis xyz="1 2 -1"/>
-    <limit lower="-1" upper="2" effort="30" velocity="1.5"/><dynamics damping="0.5" friction="0.1"/>
-  </joint>
-  <joint name="slide" type="prismatic">
-    <parent link="upper"/><child link="slider"/><origin xyz="0 0 0.6"/><axis xyz="0 -1 0"/>
-    <limit lower="0.1" upper="0.4" effort="100" velocity="0"/><mimic joint="shoulder" multiplier="2"/>
-  </joint>
-  <joint name="spin" type="continuous"><parent link="slider"/><child link="wheel"/><axis xyz="0 0 1"/></joint>
-  <joint name="skid" type="planar">
-    <parent link="base"/><child link="sled"/><origin xyz="0 1 0" rpy="0.2 0 0.5"/><axis xyz="0 0 1"/></joint>
-  <joint name="swim" type="floating"><parent link="upper"/><child link="fish"/><origin xyz="0 1 0" rpy="0 0 1"/></joint>
-  <joint name="end" type="fixed"><parent link="wheel"/><child link="tip"/><origin xyz="0 0 0.1"/></joint>
-  <gazebo reference="base"/>
-</robot>
-"""
+ARM = (ROBOTS / "arm.urdf").read_text(encoding="utf-8")
 
 
 def kinds(imported):
@@ -181,6 +144,7 @@ MESH = '<visual><geometry><mesh filename="package://p/none.stl"/></geometry></vi
         (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<axis xyz="0 0 0"/>')), 4, "axis"),
         (robot(link("a", '<mass value="-2"/>')), 2, "mass is -2 kg, must be at least 0"),
         (robot(link("a", '<mass value="two"/>')), 2, "mass is 'two', must be a finite number"),
+        (robot(link("a", '<mass value="${m}"/>')), 2, "must be a finite number; expand the file with xacro first"),
         (robot(link("a", '<origin xyz="1 2"/><mass value="2"/>')), 2, "origin xyz .* '1 2', must be 3 finite numbers"),
         (robot(), 1, "no <link>"),
         ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
@@ -267,3 +231,39 @@ def test_planar_joint_moves_across_its_axis():
     R, p = T[:3, :3], T[:3, 3]
     np.testing.assert_allclose(p, [0, 0.3, 0.4], atol=1e-15)
     np.testing.assert_allclose(R @ [0, 1, 0], [0, 0, 1], atol=1e-15)
+
+
+def test_packages_beside_the_folders_above_must_say_that_they_are_packages(tmp_path):
+    """`package://etc/x` would name any folder of the machine; a link out of the folder is no way out either."""
+    (tmp_path / "robots" / "urdf").mkdir(parents=True)
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "none.stl").write_bytes(b"")
+    file = tmp_path / "robots" / "urdf" / "r.urdf"
+    file.write_text(robot(link("a").replace("</link>", f"{MESH}</link>")))
+    with pytest.raises(hm.ModelError, match=r"needs a package\.xml"):
+        import_file(file)
+    (file.parent / "p").symlink_to(tmp_path / "p")
+    with pytest.raises(hm.ModelError, match=r"needs a package\.xml"):
+        import_file(file)
+    (tmp_path / "p" / "package.xml").write_text("<package/>")
+    assert import_file(file).model.bodies[0].visual[0].file == str((tmp_path / "p" / "none.stl").resolve())
+
+
+def test_what_stands_twice_is_listed():
+    text = robot(link("a", '<mass value="2"/><mass value="3"/>'))
+    imported = loads_robot(text, "r.urdf")
+    assert imported.model.bodies[0].inertia.mass == 2.0
+    assert any("a second <mass> value='3'; left out: the first one counts" in str(n) for n in imported.notes)
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".xml"])
+def test_details_that_no_format_carries_stand_in_the_first_comment(suffix):
+    """Sources, roles of looks, rounding; of a URDF with a free root also where it starts."""
+    look = hm.visual.Box(size=(1, 1, 1), rounding=0.1, role="frame")
+    inertia = hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
+    body = hm.Body(name="a", joint=hm.joints.Free(position=(0, 0, 2)), inertia=inertia, visual=[look])
+    model = hm.Model(name="m", bodies=[body], world=hm.World(axes="ENU"), sources={"a.inertia": "a guess"})
+    head = dumps_robot(model, suffix).partition("-->")[0]
+    for words in ("sources", "roles of its looks (frame)", "rounding"):
+        assert words in head
+    assert suffix != ".urdf" or "starts at (0.0, 0.0, 2.0" in head

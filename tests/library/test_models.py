@@ -17,7 +17,14 @@ from hydromechs.model import State
 from hydromechs.spatial import tensor_matrix
 
 FOLDER = Path(hydromechs.__file__).parent / "library" / "models"
-NAMES = ("bluerov2_heavy_alpha5", "puma560", "rexrov2_oberon7", "tiburon_titan2", "workclass_arm3")
+NAMES = (
+    "bluerov2_alpha5_hinsdale",
+    "bluerov2_heavy_alpha5",
+    "puma560",
+    "rexrov2_oberon7",
+    "tiburon_titan2",
+    "workclass_arm3",
+)
 EPS = np.finfo(float).eps
 
 

@@ -17,9 +17,9 @@ from hydromechs import actuation, contact, dynamics, integrators
 from hydromechs.integrators import AdaptiveSteps, Stepper
 from hydromechs.model.component import Mode
 from hydromechs.simulation import step_limit
-from hydromechs.simulation._rollout import _stepper
 from hydromechs.simulation._stiffness import StepChecks
 from hydromechs.spatial import quaternion_matrix, where
+from hydromechs.worlds._mechanism import model_stepper as _stepper
 
 EPS = np.finfo(float).eps
 CURRENT = np.array([0.5, -0.3, 0.2])

@@ -332,3 +332,20 @@ def test_what_does_not_fit_is_refused():
             model=vehicle(),
             components=(lines.HangingLine(name="x", frame="rov", top=tether().top, cable=neutral, length=90.0),),
         )
+
+
+def test_a_lifted_line_is_its_weight_where_it_is_fastened():
+    """A buoyant ball rises until what it lifts of the line weighs as much as its buoyancy exceeds its weight; energy balances."""
+    ball = hm.Body(
+        name="ball",
+        joint=hm.joints.Free(),
+        inertia=hm.Inertia(mass=2.0, tensor=(0.01, 0.01, 0.01, 0, 0, 0)),
+        hydro=hm.Hydro(volume=0.0021, drag=hm.drag.Damping(linear=(5.0, 5.0, 5.0, 0.2, 0.2, 0.2))),
+    )
+    model = hm.Model(name="ball", world=hm.World(axes="ENU", gravity=9.81, water_density=1000.0), bodies=[ball])
+    line = lines.LiftedLine(name="tether", body="ball", weight=0.5, place=(0.0, 0.0, -0.1), height=0.2)
+    run = hm.Simulation(model, components=[line], step=5e-3).run(120.0).recording
+    surplus = (2.1 - 2.0) * 9.81
+    assert float(run.position.sel(body="ball", xyz="z")[-1]) == pytest.approx(0.2 + surplus / 0.5, abs=1e-3)
+    assert float(run.lifted_weight[-1, 0]) == pytest.approx(surplus, abs=1e-3)
+    assert np.abs(run.energy_residual.values).max() < 1e-9

@@ -1,10 +1,11 @@
 """Actuation: thrusters and their allocation, drives, friction and stops of joints. Commands become forces here."""
 
-from . import drives
+from . import drives, motions
 from ._allocation import Allocation, Allocator, allocate, allocation_matrix
 from ._curves import ForceCurve, ideal_curve, linear_curve, t200_curve
 from ._elastic import ElasticJoints
 from ._external import ExternalWrench
+from ._joint_motion import JointMotion
 from ._joints import JointDrive, JointFriction, JointStops
 from ._spring import JointRotor, JointSpring
 from ._thruster import Thruster
@@ -17,6 +18,7 @@ __all__ = [
     "ForceCurve",
     "JointDrive",
     "JointFriction",
+    "JointMotion",
     "JointRotor",
     "JointSpring",
     "JointStops",
@@ -26,5 +28,6 @@ __all__ = [
     "drives",
     "ideal_curve",
     "linear_curve",
+    "motions",
     "t200_curve",
 ]

@@ -17,7 +17,7 @@ __all__ = ["convert", "print_notes"]
 
 
 def convert(
-    source: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF), a model file or a library model.")],
+    source: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF, .dm), a model file or a library model.")],
     out: Annotated[str, typer.Argument(help="The file to write; its ending tells the format: .yaml, .urdf, ...")],
     package: Annotated[
         list[str] | None, typer.Option(help="NAME=FOLDER of a package that package://NAME stands for; may be repeated.")

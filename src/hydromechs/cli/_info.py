@@ -40,14 +40,18 @@ def info(source: str, console: Console, *, sources: bool = False, water: bool = 
         print_commands(scenario.known_plant, scenario.known_start.q, console)
     elif is_robot_file(source):
         imported = import_file(source)
-        print_info(imported.model, console, sources=sources)
+        print_info(_in_water(imported.model, source, console) if water else imported.model, console, sources=sources)
         print_notes(imported, console)
     else:
         model = load(source)
-        if water:
-            model, report = add_water(model, folder=Path(source).parent)
-            print_water(report, console)
-        print_info(model, console, sources=sources)
+        print_info(_in_water(model, source, console) if water else model, console, sources=sources)
+
+
+def _in_water(model: Model, source: str, console: Console) -> Model:
+    """A model with water on its dry bodies, after what was guessed is printed."""
+    model, report = add_water(model, folder=Path(source).parent)
+    print_water(report, console)
+    return model
 
 
 def print_info(model: Model, console: Console, *, sources: bool = False) -> None:

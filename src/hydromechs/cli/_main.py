@@ -11,13 +11,17 @@ from rich.text import Text
 
 from hydromechs.errors import ModelError, words_of
 
+from ._bench import bench_gpu, bench_worlds
 from ._convert import convert
 from ._demo import demo
+from ._files import study_files
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
+from ._modes import modes
 from ._stiffness import study_stiffness
 from ._sweep import sweep
 from ._tables import print_report
+from ._validate import validate
 
 __all__ = ["main"]
 
@@ -46,6 +50,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 app.command()(demo)
+app.command()(modes)
 
 
 @app.command()
@@ -415,21 +420,6 @@ def bench_dynamics(
     print_report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
 
 
-@bench.command("gpu")
-def bench_gpu(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Time forward dynamics in water on a GPU (needs CuPy)."""
-    from hydromechs.library import load
-    from hydromechs.studies import measure_gpu
-
-    from ._print_bench import print_gpu
-
-    print_report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
-
-
 @bench.command("simulation")
 def bench_simulation(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
@@ -456,14 +446,16 @@ def bench_trees(
     print_report(measure_trees(quick=quick), print_trees, as_json)
 
 
-study = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Experiments: what an approximation costs, what broken files do."
-)
+study = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments: what approximations cost, broken files do.")
 app.add_typer(study, name="study")
 app.command()(convert)
+app.command()(validate)
 bench.command("missions")(bench_missions)
+bench.command("gpu")(bench_gpu)
+bench.command("worlds")(bench_worlds)
 study.command("missions")(study_missions)
 study.command("imports")(study_imports)
+study.command("files")(study_files)
 study.command("stiffness")(study_stiffness)
 
 
@@ -529,34 +521,6 @@ def study_navigation(
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "navigation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         plot_navigation(report, folder / "navigation.png")
-
-
-@study.command("files")
-def study_files(
-    count: Annotated[int, typer.Option(min=1, help="How many files.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the changes.")] = 0,
-    processes: Annotated[int, typer.Option(min=1, help="How many files are tried at the same time.")] = 2,
-    out: Annotated[str, typer.Option(help="Folder for files that fail, with their traceback.")] = "failed_files",
-) -> None:
-    """Change model and scenario files at random; load, build and run each for 0.2 s. Status 1 unless all end as they should.
-
-    A file should run, or be refused with an error that says what is wrong.
-    """
-    from pathlib import Path
-
-    from rich.progress import Progress
-
-    from hydromechs.studies import study_files as try_files
-
-    from ._print_studies import print_files
-
-    console = Console()
-    with Progress(console=console) as bar:
-        task = bar.add_task("trying", total=count)
-        result = try_files(count, seed, Path(out), processes=processes, progress=lambda done: bar.update(task, completed=done))
-    print_files(result, console)
-    if not result.passed:
-        raise typer.Exit(1)
 
 
 def _progress(what: str, console: Console) -> Callable[[list], Iterable]:

@@ -17,6 +17,7 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.values import Array
 
+from ._c_calls import CFunctions
 from ._operations import KINDS
 from ._program import Argument, Program
 
@@ -84,6 +85,8 @@ def c_body(
     *,
     order: Sequence[int] | None = None,
     sincos: str | None = None,
+    functions: CFunctions | None = None,
+    own: Mapping[str, str] | None = None,
 ) -> list[str]:
     """The statements of a program.
 
@@ -98,12 +101,12 @@ def c_body(
         order: Places of the operations in the order in which to write them, each result stored as soon as it is there;
             if not given, the program's order, and all results are stored at the end, so that they may overwrite arguments.
         sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; if not given, sin and cos are called.
+        functions: Where functions for what it calls are written; a program that calls nothing needs none.
+        own: Expressions for operations by name, as in `KINDS`, in place of the ones there.
     """
     operations = program.operations
-    if program.calls:
-        raise UnsupportedFeature(
-            f"{program.name} calls other programs, tables, a solver or a loop over bodies; only machine code can do that so far"
-        )
+    if program.calls and functions is None:
+        raise UnsupportedFeature(f"{program.name} calls other programs, tables or a solver; give the functions for them")
     suffix = "f" if real == "float" else ""
     one, zero = c_literal(1.0, real), c_literal(0.0, real)
     names: dict[int, str] = {}
@@ -130,8 +133,28 @@ def c_body(
             define(k, load(*op.value))
         return names[k]
 
+    def called(k: int) -> None:
+        """Arrays of a call's arguments and results, and the call."""
+        call = program.calls[operations[k].value]
+        assert functions is not None
+        names_in = [f"c{k}_{i}" for i in range(len(call.arguments))]
+        names_out = [f"c{k}_{len(names_in) + i}" for i in range(len(call.callee.outputs))]
+        for name, row in zip(names_in, call.arguments, strict=True):
+            entries = ", ".join(value(p) for p in row) or zero
+            lines.append(f"const {real} {name}[{max(1, len(row))}] = {{{entries}}};")
+        for name, a in zip(names_out, call.callee.outputs, strict=True):
+            lines.append(f"{real} {name}[{max(1, a.size)}];")
+        lines.append(f"{functions.name(call.callee)}({', '.join((*names_in, *names_out))});")
+
     def emit(k: int) -> None:
         op = operations[k]
+        if op.kind == "call":
+            called(k)
+            return
+        if op.kind == "result":
+            first = len(program.calls[operations[op.a].value].arguments)
+            names[k] = f"c{op.a}_{first + op.value[0]}[{op.value[1]}]"
+            return
         a = value(op.a)
         b = value(op.b) if op.b >= 0 else ""
         if sincos and op.kind in ("sin", "cos"):
@@ -141,7 +164,7 @@ def c_body(
                 lines.append(f"{real} {n}, {m}; {sincos}({a}, &{n}, &{m});")
                 names.update({x: f"t{x}" for x in (sine, cosine) if x is not None})
             return
-        define(k, KINDS[op.kind].c.format(a=a, b=b, f=suffix, one=one, zero=zero))
+        define(k, (own or {}).get(op.kind, KINDS[op.kind].c).format(a=a, b=b, f=suffix, one=one, zero=zero))
 
     def put(k: int) -> None:
         for output, entry in places.pop(k, ()):
@@ -269,7 +292,7 @@ def c_header(file: CFile) -> str:
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
-def _array_body(program: Program, names: Mapping[int, str]) -> list[str]:
+def _array_body(program: Program, names: Mapping[int, str], functions: CFunctions) -> list[str]:
     """The statements of a program whose arguments and results are arrays of the given names."""
 
     def load(argument: int, entry: int) -> str:
@@ -278,7 +301,7 @@ def _array_body(program: Program, names: Mapping[int, str]) -> list[str]:
     def store(output: int, entry: int, text: str) -> str:
         return f"{names[len(program.inputs) + output]}[{entry}] = {text};"
 
-    return c_body(program, "double", load, store)
+    return c_body(program, "double", load, store, functions=functions)
 
 
 def c_source(file: CFile) -> str:
@@ -287,10 +310,12 @@ def c_source(file: CFile) -> str:
         _comment([f"{file.name}.c, written by HydroMechs. Do not edit; export again. What is what stands in {file.name}.h."]),
         f'#include "{file.name}.h"\n\n#include <math.h>',
     ]
-    for function in file.functions:
+    called = CFunctions("double")
+    bodies = [_array_body(f.program, _parameters(f.program), called) for f in file.functions]
+    parts += called.text
+    for function, body in zip(file.functions, bodies, strict=True):
         program, names = function.program, _parameters(function.program)
         n = len(program.inputs)
-        body = _array_body(program, names)
         used = {op.value[0] for op in program.operations if op.kind == "input"}
         used |= {n + k for k, a in enumerate(program.outputs) if a.size}
         body = [f"(void){names[k]};" for k in names if k not in used] + body

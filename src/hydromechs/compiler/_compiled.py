@@ -93,6 +93,8 @@ class MachineCode(abc.ABC):
         self._lock = threading.RLock()  # several threads may ask for the same code at once; it is made once
         self.share = SMALL
         """Worlds per thread below which a batch is not shared."""
+        self.alone = 1
+        """Lanes on which a batch of one world runs; `lanes` for the bits that it would have among others."""
 
     @property
     def program(self) -> Program | Rolled:
@@ -152,7 +154,7 @@ class MachineCode(abc.ABC):
             worlds: How many there are.
             keep: The arrays; every thread holds on to them, also if this one is interrupted before it knows of the others.
         """
-        loop, address = self.code(self.lanes if worlds > 1 else 1).loop, table.ctypes.data
+        loop, address = self.code(self.lanes if worlds > 1 else self.alone).loop, table.ctypes.data
         parts = min(self.threads, -(-worlds // self.share))
         if parts <= 1:
             loop(address, 0, worlds)

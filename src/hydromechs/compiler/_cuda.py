@@ -12,12 +12,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ._c_calls import CFunctions
 from ._c_text import c_body, c_literal
+from ._fuse import fused_sums
 from ._program import Argument, Program
 from ._schedule import short_lives
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
-__all__ = ["CudaAttributes", "CudaKernel", "cuda_text"]
+__all__ = ["OPTIONS", "OWN", "REALS", "CudaAttributes", "CudaKernel", "CupyArray", "cuda_text", "definitions", "import_cupy"]
 
 CupyArray: TypeAlias = Any
 """An array of CuPy, which is imported only where there is a GPU."""
@@ -41,6 +43,37 @@ _TRIGONOMETRY = {
     ),
     "double": (TWO_OVER_PI, HALF_PI, SINE, COSINE),
 }
+
+
+OWN = {"float": {"sqrt": "hm_sqrt({a})", "div": "{a} * hm_reciprocal({b})"}, "double": {}}
+"""Operations that are not C's own, see `ROOTS`."""
+ROOTS = """\
+static __device__ __forceinline__ float hm_sqrt(float x)
+{
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return sqrtf(x);
+#endif
+}
+
+static __device__ __forceinline__ float hm_reciprocal(float x)
+{
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return 1.0f / x;
+#endif
+}
+
+"""
+"""Square root and reciprocal in single precision within 1 ulp; numbers below 1e-38 count as 0, NaN stays NaN.
+
+The correctly rounded ones branch to a function for rare arguments, which ends every stretch that the compiler can reorder."""
 
 
 def _sincos(real: str) -> str:
@@ -82,6 +115,20 @@ def _sincos(real: str) -> str:
     )
 
 
+def definitions(real: str) -> str:
+    """What every kernel needs before it.
+
+    Args:
+        real: Type of all numbers, "double" or "float".
+    """
+    infinity, nan = {
+        "float": ("__int_as_float(0x7f800000)", "__int_as_float(0x7fffffff)"),
+        "double": ("__longlong_as_double(0x7ff0000000000000LL)", "__longlong_as_double(0x7fffffffffffffffLL)"),
+    }[real]
+    roots = ROOTS if real == "float" else ""
+    return f"#undef INFINITY\n#undef NAN\n#define INFINITY {infinity}\n#define NAN {nan}\n\n{roots}{_sincos(real)}\n"
+
+
 def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
     """The CUDA C source of a program: a kernel `world_kernel`.
 
@@ -111,23 +158,22 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
         terms = [f"{i} * s{k}_{axis}" if i > 1 else f"s{k}_{axis}" for axis, i in enumerate(map(int, index)) if i]
         return f"a{k}[{' + '.join(terms) or '0'}]"
 
+    functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
+    program = fused_sums(program)
     body = c_body(
         program,
         real,
         address,
         lambda output, entry, text: f"{address(n + output, entry)} = {text};",
-        order=short_lives(program),
+        order=None if program.calls else short_lives(program),
         sincos="hm_sincos",
+        functions=functions,
+        own=OWN[real],
     )
-    infinity, nan = {
-        "float": ("__int_as_float(0x7f800000)", "__int_as_float(0x7fffffff)"),
-        "double": ("__longlong_as_double(0x7ff0000000000000LL)", "__longlong_as_double(0x7fffffffffffffffLL)"),
-    }[real]
     lines = [
         f"/* {program.name}, one thread per world; written by HydroMechs */",
-        f"#undef INFINITY\n#undef NAN\n#define INFINITY {infinity}\n#define NAN {nan}",
-        "",
-        _sincos(real),
+        definitions(real),
+        *functions.text,
         "",
         f'extern "C" __global__ void __launch_bounds__({block}, {min_blocks}) world_kernel(',
         "    " + ",\n    ".join(parameters) + ")",
@@ -142,7 +188,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
     return "\n".join(lines)
 
 
-def _import_cupy() -> ModuleType:
+def import_cupy() -> ModuleType:
     """The cupy module on a machine with a GPU, or an error that says how to get it."""
     try:
         import cupy
@@ -183,7 +229,7 @@ class CudaKernel:
         self.program, self.precision, self.block = program, precision, block
         self.text = cuda_text(program, precision, block=block, min_blocks=min_blocks)
         self._dtype = np.dtype(precision)
-        self._cupy = _import_cupy()
+        self._cupy = import_cupy()
         module = self._cupy.RawModule(code=self.text, options=OPTIONS, backend="nvrtc")
         self._kernel = module.get_function("world_kernel")
 

@@ -14,7 +14,7 @@ from ._program import Argument, Program
 from ._symbol import Site, Symbol, applied, column, symbols
 from ._trace import program_of, program_with_calls
 
-__all__ = ["expressions", "jacobian_program", "jvp_program", "linearized", "vjp_program"]
+__all__ = ["expressions", "jacobian_program", "jvp_program", "linearized", "vjp_program", "with_jacobians"]
 
 
 TINY = 1e-300
@@ -100,6 +100,23 @@ def jacobian_program(program: Program, wrt: tuple[str, ...], *, output: str | No
         for k in at
     )
     return _program(f"{program.name}_jacobian", inputs, jacobians, program.inputs, results, sites)
+
+
+def with_jacobians(program: Program, wrt: tuple[str, ...], *, output: str | None = None) -> Program:
+    """An output of a program and its derivatives in one program, see `jacobian_program`: they share their operations.
+
+    Args:
+        program: The program.
+        wrt: Names of inputs.
+        output: Name of the output; the first unless given.
+    """
+    inputs, outputs, sites = expressions(program)
+    o = 0 if output is None else _index(program.outputs, output, "output")
+    at = [_index(program.inputs, name, "input") for name in wrt]
+    value, size = program.outputs[o], program.outputs[o].size
+    wanted = [outputs[o], *(casadi.jacobian(outputs[o], inputs[k]) for k in at)]
+    results = [value, *(Argument(f"d_{value.name}_d_{program.inputs[k].name}", (size, program.inputs[k].size)) for k in at)]
+    return _program(f"{program.name}_and_jacobian", inputs, wanted, program.inputs, tuple(results), sites)
 
 
 def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import re
 from functools import cache
-from typing import Any
-
-import llvmlite
-import llvmlite.binding as llvm
+from typing import TYPE_CHECKING, Any
 
 from ._llvm_near import with_constants
 from ._llvm_objects import built_in, layout_is_known
 from ._operations import KINDS, Library
+
+if TYPE_CHECKING:
+    import llvmlite.binding
 
 __all__ = ["LIBRARY", "LoadedCode", "native_lanes", "object_code", "target"]
 
@@ -27,15 +27,21 @@ FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|call ptr @malloc|^@\w+ 
 
 
 @cache
-def _initialize() -> None:
+def _llvm() -> Any:
+    """LLVM, loaded and ready when first needed: worlds on a GPU do without it."""
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    return llvm
 
 
 @cache
 def target() -> tuple[str, str, str, str]:
     """Version of LLVM and llvmlite, triple, CPU and features: everything about the machine that can change the code."""
-    _initialize()
+    import llvmlite
+
+    llvm = _llvm()
     features = llvm.get_host_cpu_features().flatten()
     version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
     return version, llvm.get_default_triple(), llvm.get_host_cpu_name(), features
@@ -46,7 +52,8 @@ def native_lanes() -> int:
     return 8 if "+avx512f" in target()[3] else 4
 
 
-def _machine(effort: int = 2, **model: str) -> llvm.TargetMachine:
+def _machine(effort: int = 2, **model: str) -> llvmlite.binding.TargetMachine:
+    llvm = _llvm()
     _, triple, cpu, features = target()
     return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=effort, jit=not model, **model)
 
@@ -67,7 +74,7 @@ def object_code(text: str, seldom: bool = False) -> bytes:
 
 def _compiled(text: str, seldom: bool, **model: str) -> bytes:
     """Object code of LLVM IR for a code model."""
-    machine = _machine(0 if seldom else 2, **model)
+    llvm, machine = _llvm(), _machine(0 if seldom else 2, **model)
     module = llvm.parse_assembly(text)
     module.verify()
     if not seldom and text.count("\n") < LARGE:
@@ -86,7 +93,7 @@ class LoadedCode:
     """Functions of a piece of object code in this process; without arguments, the loop alone."""
 
     def __init__(self, code: bytes, n_arguments: int, lanes: int) -> None:
-        machine = _machine()
+        llvm, machine = _llvm(), _machine()
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()

@@ -5,7 +5,8 @@ each part of the state the address and stride of its start; for each input addre
 each part of the state address and stride of the records, then of the ends; and the address of the numbers of good steps.
 All strides count numbers.
 
-A step whose result is not finite is not taken: the world stays where it was, and its number of good steps says when.
+A step whose result is not finite is not taken, and none after it: the world stays where it was, and its number of good steps
+says when.
 """
 
 from __future__ import annotations
@@ -119,13 +120,19 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int) -> str:
             noughts = t.new(f"load {V}, ptr {total}, align 8")
             if lanes == 1:
                 noughts = t.new(f"call reassoc double @llvm.vector.reduce.fadd.v{WIDE}f64(double 0.0, {V} {noughts})")
-            finite = t.new(f"fcmp oeq {T} {noughts}, {zero}")
+            taken = t.new(f"load {T}, ptr {done}, align 8")
+            number_of = t.new(f"sitofp i64 {k} to double")
+            if lanes > 1:
+                first_lane = t.new(f"insertelement {T} poison, double {number_of}, i32 0")
+                number_of = t.new(f"shufflevector {T} {first_lane}, {T} poison, <{lanes} x i32> zeroinitializer")
+            missed = t.new(f"fsub {T} {number_of}, {taken}")  # 0 while every step was taken
+            finite = t.new(f"fcmp oeq {T} {t.new(f'fadd {T} {noughts}, {missed}')}, {zero}")
             for new, old, n in zip(after, state, sizes, strict=False):
                 with t.loop("0", str(-(-n // several))) as j:
                     x, y = (t.new(f"load {V}, ptr {entries(a, j)}, align 8") for a in (new, old))
                     t.put(f"store {V} {t.new(f'select {mask} {finite}, {V} {x}, {V} {y}')}, ptr {entries(old, j)}, align 8")
-            count = t.new(f"fadd {T} {t.new(f'load {T}, ptr {done}, align 8')}, {one}")
-            kept = t.new(f"select {mask} {finite}, {T} {count}, {T} {t.new(f'load {T}, ptr {done}, align 8')}")
+            count = t.new(f"fadd {T} {taken}, {one}")
+            kept = t.new(f"select {mask} {finite}, {T} {count}, {T} {taken}")
             t.put(f"store {T} {kept}, ptr {done}, align 8")
             remaining = t.new(f"sub i64 {t.new(f'load i64, ptr {left}, align 8')}, 1")
             due = t.new(f"icmp eq i64 {remaining}, 0")

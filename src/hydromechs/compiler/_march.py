@@ -45,7 +45,7 @@ class March(MachineCode):
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         super().__init__(recipe, lanes, threads, program)
         self.n_state = len(recipe.outputs)
-        self.share = SMALL_MARCH
+        self.share, self.alone = SMALL_MARCH, lanes
 
     @property
     def _arguments(self) -> int:

@@ -1,6 +1,6 @@
 """Dynamics of forests of rigid bodies. It knows nothing of water: it takes added inertias and wrenches per body."""
 
-from ._articulated_body import articulated_body, rigid_bias, velocity_force
+from ._articulated_body import articulated_body, articulated_body_with_motions, rigid_bias, velocity_force
 from ._chart import chart_rate, difference, moving_steps, retract
 from ._closed_chain import (
     ClosedChains,
@@ -71,6 +71,7 @@ __all__ = [
     "arm_dynamics",
     "arriving",
     "articulated_body",
+    "articulated_body_with_motions",
     "base_bodies",
     "body_jacobians",
     "body_kinematics",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from hydromechs.values import Array
 from ._kinematics import Bias, Kinematics
 from ._sweeps import inward, outward, world_acceleration
 
-__all__ = ["articulated_body", "rigid_bias", "velocity_force"]
+__all__ = ["articulated_body", "articulated_body_with_motions", "rigid_bias", "velocity_force"]
 
 
 def rigid_bias(rigid: RigidBody, V: Array) -> Array:
@@ -70,3 +70,44 @@ def articulated_body(
     everyone = range(model.nb)
     swept = inward(model, kin, bias, tau, dict(enumerate(inertia)), dict(enumerate(force)), armature, members=everyone)
     return outward(model, kin, bias, swept.gains, swept.parts, {-1: world_acceleration(model)}, members=everyone)[0]
+
+
+def articulated_body_with_motions(
+    model: Model,
+    kin: Kinematics,
+    bias: Sequence[Bias],
+    tau: Array,
+    inertia: Sequence[Array | None],
+    force: Sequence[Array],
+    armature: Array | None,
+    given: Mapping[int, Array],
+) -> tuple[Array, Array]:
+    """Accelerations v̇ of a mechanism in which the motion of some joints is given, and the forces that this takes.
+
+    A body on such a joint is rigid for its parent and for what it carries, with the known acceleration ϕ_i v̇_i; along the joint
+
+        τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
+
+    Args:
+        model: The mechanism.
+        kin: Its kinematics.
+        bias: Bias acceleration of each body, `kin.zeta` or `kin.c`.
+        tau: Joint forces τ, shape (nv,); those in joints of given motion change nothing.
+        inertia: As in `articulated_body`.
+        force: As in `articulated_body`.
+        armature: As in `articulated_body`.
+        given: v̇ of joints whose motion is given, by the index of the body that they carry, shape (n,) each.
+
+    Returns:
+        v̇, shape (nv,), and all joint forces, shape (nv,): τ itself where the motion is not given.
+    """
+    everyone = range(model.nb)
+    swept = inward(model, kin, bias, tau, dict(enumerate(inertia)), dict(enumerate(force)), armature, given, members=everyone)
+    world = {-1: world_acceleration(model)}
+    vdot, a = outward(model, kin, bias, swept.gains, swept.parts, world, given, members=everyone)
+    forces = list(tau)
+    for i, acceleration in given.items():
+        at = model.v_slices[i]
+        along = kin.subspaces[i].T @ (swept.inertia[i] @ a[i] - swept.force[i])
+        forces[at] = along if armature is None else along + armature[at] * acceleration
+    return vdot, np.array(forces)

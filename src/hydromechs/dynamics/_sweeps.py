@@ -5,6 +5,8 @@
                (with ζ = X swing + own, Xᵀ N ζ = (Xᵀ N X) swing + Xᵀ N own, which spares the transformation of swing)
     outward    ā_i = X a'_p + ζ_i,   v̇_i = m*_i⁻¹ (τ*_i − n_iᵀ ā_i),   a'_i = ā_i + ϕ_i v̇_i,   a'_world = −g
 
+A joint whose acceleration is given is rigid for its parent, N_i = I*_i, and its ϕ_i v̇_i is part of ζ_i.
+
 (McMillan, Orin and McGhee 1995, Table I; McMillan 1994, Tables 13-18.) A joint of n degrees of freedom has a 6×n ϕ and an n×n
 m*. A mobile base is a free joint, ϕ = 1 (eq. 10 of 1995).
 """
@@ -48,6 +50,7 @@ def inward(
     inertia: Mapping[int, Array | None],
     force: Mapping[int, Array],
     armature: Array | None = None,
+    given: Mapping[int, Array] | None = None,
     *,
     members: Sequence[int],
 ) -> Articulated:
@@ -63,14 +66,22 @@ def inward(
         inertia: I^H of the members and of bodies that carry them, by index, shape (6, 6) each, or None.
         force: F of the same bodies, shape (6,) each.
         armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
+        given: v̇ of joints whose motion is given, by body, shape (n,) each, or None.
         members: Bodies to sweep over, by index, in the order of the model.
     """
+    given = given or {}
     I_star = {i: np.zeros((6, 6)) if I is None else I for i, I in inertia.items()}
     beta_star = dict(force)
     gains: dict[int, Array | None] = {}
     parts: dict[int, Array] = {}
     for i in reversed(members):
         parent, path, phi, at = model.parent[i], kin.paths[i], kin.subspaces[i], model.v_slices[i]
+        if i in given:
+            if parent in I_star:
+                moved = bias[i]._replace(own=bias[i].own + phi @ given[i])
+                seen, push = passed_on(path, moved, I_star[i], beta_star[i], None)
+                I_star[parent], beta_star[parent] = I_star[parent] + seen, beta_star[parent] + push
+            continue
         rotors = None if armature is None or not any(armature[at]) else armature[at]
         joint = joint_balance(I_star[i], beta_star[i], phi, tau[at], model.free_rows[i], rotors)
         if joint is not None:
@@ -155,6 +166,7 @@ def outward(
     gains: Mapping[int, Array | None],
     parts: Mapping[int, Array],
     known: Mapping[int, Array],
+    given: Mapping[int, Array] | None = None,
     *,
     members: Sequence[int],
 ) -> tuple[Array, dict[int, Array]]:
@@ -167,14 +179,19 @@ def outward(
         gains: What `inward` gave.
         parts: What `inward` gave.
         known: a' of the bodies that carry members and are not members themselves, by index, −1 for the world, shape (6,) each.
+        given: As in `inward`.
         members: Bodies to sweep over, by index, in the order of the model.
 
     Returns:
         v̇ of the members' joints, and a' of the members and of the bodies known before.
     """
-    a = dict(known)
+    given, a = given or {}, dict(known)
     vdot: list = []
     for i in members:
+        if i in given:
+            a[i] = arriving(kin.paths[i], bias[i], a[model.parent[i]]) + kin.subspaces[i] @ given[i]
+            vdot.extend(given[i])
+            continue
         joint = (gains[i], parts[i]) if i in parts else None
         a[i], vdot_i = accelerated(kin.paths[i], kin.subspaces[i], bias[i], joint, a[model.parent[i]])
         vdot.extend(vdot_i)

@@ -21,6 +21,12 @@ Kind = Literal["left out", "guessed", "mended"]
 """What a note is about."""
 
 
+MANY = frozenset(
+    ("link", "joint", "material", "visual", "collision", "model", "frame", "plugin", "include", "enable", "world", "inertial")
+)
+"""Elements that may stand several times in one, or whose readers say themselves that the first one counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """Something in a file that the model does not have as the file says it."""
@@ -55,7 +61,7 @@ class Imported:
     components: tuple[Component, ...] = ()
     """Actuators that the file has."""
     format: str = ""
-    """Format of the file: "URDF", "SDF", "MJCF"."""
+    """Format of the file: "URDF", "SDF", "MJCF", "DynaMechs"."""
     source: str = ""
     """The file."""
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
@@ -121,17 +127,20 @@ class Findings:
         self.note("left out", at, element, value, done)
 
     def unknown(self, parent: Element, known: Iterable[str], owner: str) -> None:
-        """Note the children of an element that a reader does not know.
+        """Note the children of an element that a reader does not know, and a second one of those of which it reads one.
 
         Args:
             parent: The element.
             known: Names of the children that it knows.
             owner: What the element is, as "link 'arm'".
         """
-        known = set(known)
+        known, seen = set(known), set()
         for child in parent.children:
             if child.tag not in known:
                 self.left_out(child, owner, f"<{child.tag}>{_short(child)}")
+            elif child.tag in seen and child.tag not in MANY:
+                self.left_out(child, owner, f"a second <{child.tag}>{_short(child)}", "the first one counts")
+            seen.add(child.tag)
 
     def unknown_attributes(self, element: Element, known: Iterable[str], owner: str) -> None:
         """Note the attributes of an element that a reader does not know.
@@ -163,7 +172,8 @@ class Findings:
             row = ()
         must = "a finite number" if n == 1 else f"{n} finite numbers"
         if len(row) != n or not all(map(math.isfinite, row)):
-            self.fault(at, f"{label} is {text[:80]!r}, must be {must}", text)
+            xacro = "expand the file with xacro first" if "${" in text or "$(" in text else ""
+            self.fault(at, f"{label} is {text[:80]!r}, must be {must}", text, xacro)
             return default
         return row
 

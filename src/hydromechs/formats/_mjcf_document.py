@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ._imported import Findings
+from ._mjcf_replicate import replicate
 from ._robot_files import Missing, RobotFiles
 from ._xml import Element, parse_xml, read_bytes
 
@@ -34,7 +35,6 @@ WHY = {
     "keyframe": "the start is the file's zero position; set joints' positions for another",
     "light": "looks only",
     "material": "looks only",
-    "replicate": "not expanded; write its elements out",
     "attach": "not read; write its bodies out",
     "sensor": "put sensors of hydromechs.gnc on frames",
     "size": "memory of another program",
@@ -141,6 +141,7 @@ class Document:
         self.see(root)
         self.use(root, "model")
         self._include(root, 0)
+        replicate(root, findings)
         self.classes: dict[str, dict[str, dict[str, _Given]]] = {"main": {}}
         for element in self.section("default"):
             self._default(element, None)
@@ -218,6 +219,10 @@ class Document:
         name = element.attributes.get("class", "main" if parent is None else "")
         if not name:
             self.findings.fault(element, "<default>: a class within another has no name", remedy="add class='...'")
+            return
+        if parent is None and name != "main":
+            words = f"<default>: the outermost class is called {name!r}, must be 'main'"
+            self.findings.fault(element, words, name, "leave its class out, or put it into another <default>")
             return
         table = self.classes.setdefault(name, {k: dict(v) for k, v in self.classes.get(parent or "", {}).items()})
         for child in element.children:

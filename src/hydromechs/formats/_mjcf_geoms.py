@@ -15,6 +15,7 @@ from hydromechs.spatial import skew
 from ._mjcf_document import Item
 from ._mjcf_mesh import Mesh
 from ._mjcf_pose import Pose, Settings, pose_of, turned_to
+from ._robot_parts import PLACEHOLDER
 
 __all__ = ["NOTHING", "Geom", "Mass", "geom_hydro", "geom_shapes", "read_geom", "summed"]
 
@@ -110,6 +111,8 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
             )
             return None
         geom.mesh = meshes[name]
+        if not geom.mesh.file:
+            geom.kind, geom.mesh, geom.size = "box", None, (0.5 * PLACEHOLDER,) * 3
     elif not _sized(geom, within):
         return None
     geom.mass = _mass(geom, settings)

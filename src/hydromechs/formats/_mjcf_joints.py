@@ -139,6 +139,8 @@ def _one_axis(
         done = f"it starts at {position:.4g} {unit}, the nearest limit"
         findings.note("mended", item.element, item.label, f"its zero position {ref:g} {unit} is outside of its range", done)
     stiffness, rest = _stiffness(item), scaled(item.number("springref", 0.0))
+    if stiffness < 0.0:
+        findings.left_out(item.place("stiffness"), item.label, f"stiffness {stiffness:g}", "it would drive the joint away")
     if stiffness > 0.0:
         out.components.append(JointSpring(joint=name, stiffness=stiffness, rest=rest))
     damping, friction = _resistance(item)
@@ -169,6 +171,8 @@ def _stiffness(item: Item) -> float:
 def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) -> tuple[float, float] | None:
     """Lowest and highest position, where the joint is limited."""
     row, limited = item.row("range", 2, 2), item.word("limited", ("true", "false", "auto"), "auto")
+    if limited == "auto" and row is not None and any(row) and not settings.autolimits:
+        item.document.findings.left_out(item.place("range"), item.label, f"range {row}", "autolimits is off: it has no stops")
     if limited == "false" or row is None or (limited == "auto" and not (settings.autolimits and any(row))):
         return None
     low, high = scaled(row[0]), scaled(row[1])

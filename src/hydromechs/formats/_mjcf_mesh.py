@@ -13,6 +13,7 @@ from hydromechs.spatial import quaternion_matrix
 from ._mjcf_document import Document, Item
 from ._mjcf_pose import Settings
 from ._robot_files import Missing
+from ._robot_parts import PLACEHOLDER
 
 __all__ = ["Mesh", "read_meshes"]
 
@@ -36,6 +37,13 @@ class Mesh:
     """Centre of the volume [m], shape (3,)."""
     tensor: np.ndarray
     """Inertia about the centre at density 1 [m⁵], shape (3, 3)."""
+
+
+def stand_in() -> Mesh:
+    """The box that stands for a mesh that is missing; it has no file."""
+    volume = PLACEHOLDER**3
+    tensor = volume * PLACEHOLDER**2 / 6.0 * np.eye(3)
+    return Mesh(file="", scale=(1.0, 1.0, 1.0), volume=volume, com=np.zeros(3), tensor=tensor)
 
 
 def read_meshes(document: Document, settings: Settings) -> dict[str, Mesh]:
@@ -70,7 +78,12 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     try:
         found = document.files.find(path).path
     except Missing as missing:
-        findings.fault(item.element, f"{label}: {missing}", path)
+        if findings.options.placeholders:
+            done = f"{missing}; a box of {PLACEHOLDER} m stands for it, also where it gives the mass"
+            findings.left_out(item.element, label, f"file {file!r}", done)
+            item.pass_over()
+            return stand_in()
+        findings.fault(item.element, f"{label}: {missing}", path, "or load it with placeholders=True")
         return None
     if found.suffix.lower() not in KINDS or found.stat().st_size > LARGEST:
         must = f"must end in {' or '.join(KINDS)}, of {LARGEST // 2**20} MiB at most"

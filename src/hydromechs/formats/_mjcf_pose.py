@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from hydromechs.spatial import axis_rotation, cos_sin, planar_rotation, quaterni
 
 from ._mjcf_document import Document, Item
 
-__all__ = ["HERE", "Pose", "Settings", "pose_of", "read_settings", "turned_to"]
+__all__ = ["HERE", "Pose", "Settings", "euler_rotation", "pose_of", "read_settings", "turned_to"]
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 
@@ -133,7 +133,7 @@ def read_settings(document: Document) -> Settings:
 def _read_option(document: Document, item: Item, out: Settings) -> None:
     row = item.row("gravity", 3, 3)
     if row is not None:
-        out.gravity = float(np.linalg.norm(row))
+        out.gravity = math.hypot(*row)
         up = -np.array(row) / out.gravity if out.gravity > 0.0 else np.array([0.0, 0.0, 1.0])
         out.down = bool(up[2] < -1.0 + 1e-15)
         out.turn = np.eye(3) if out.down else turned_to(up).T
@@ -167,11 +167,7 @@ def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
         return np.eye(3)
     v = np.array(row)
     if name == "euler":
-        R = np.eye(3)
-        for letter, angle in zip(settings.eulerseq, row, strict=True):
-            turn = planar_rotation("xyz".index(letter.lower()), *cos_sin(settings.angle(angle)))
-            R = R @ turn if letter.islower() else turn @ R
-        return R
+        return euler_rotation(row, settings)
     lengths = [float(np.linalg.norm(part)) for part in _directions(name, v)]
     if min(lengths) < 1e-12 or not all(map(math.isfinite, lengths)):
         item.document.findings.fault(item.place(name), f"{item.label}: {name} {row} has no direction", row, "give another")
@@ -189,6 +185,15 @@ def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
         return np.eye(3)
     y /= np.linalg.norm(y)
     return np.column_stack([x, y, np.cross(x, y)])
+
+
+def euler_rotation(angles: Iterable[float], settings: Settings) -> np.ndarray:
+    """The rotation of three Euler angles of a file, about the axes that its compiler names, shape (3, 3)."""
+    R = np.eye(3)
+    for letter, angle in zip(settings.eulerseq, angles, strict=True):
+        turn = planar_rotation("xyz".index(letter.lower()), *cos_sin(settings.angle(angle)))
+        R = R @ turn if letter.islower() else turn @ R
+    return R
 
 
 def _directions(name: str, v: np.ndarray) -> Iterator[np.ndarray]:

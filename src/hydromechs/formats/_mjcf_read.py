@@ -15,8 +15,9 @@ from ._mjcf_document import Document, Item
 from ._mjcf_geoms import NOTHING, Geom, Mass, geom_hydro, geom_shapes, read_geom, summed
 from ._mjcf_joints import BodyJoint, read_joints
 from ._mjcf_mesh import Mesh, read_meshes
-from ._mjcf_pose import HERE, Pose, Settings, pose_of, read_settings, turned_to
+from ._mjcf_pose import HERE, Pose, Settings, euler_rotation, pose_of, read_settings, turned_to
 from ._robot_files import RobotFiles
+from ._robot_parts import units_note
 from ._xml import Element
 
 __all__ = ["read_mjcf"]
@@ -61,15 +62,16 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     try:
         model = Model(name=name, bodies=tuple(read.body for read in reader.bodies), world=world)
     except ModelError as error:
-        raise ModelError(findings.source, [_located(fault, reader.bodies) for fault in error.faults]) from None
+        raise ModelError(findings.source, [_located(fault, reader.bodies, root) for fault in error.faults]) from None
+    units_note(findings, model, root)
     return findings.finish(model, components=tuple(components), format="MJCF", joint_bodies=names)
 
 
-def _located(fault: Fault, bodies: list[_Read]) -> Fault:
-    """A fault of the model with the line of its body."""
+def _located(fault: Fault, bodies: list[_Read], root: Element) -> Fault:
+    """A fault of the model with the line of its body, or of the whole file."""
     if len(fault.path) > 1 and fault.path[0] == "bodies" and isinstance(fault.path[1], int):
         return replace(fault, line=bodies[fault.path[1]].element.line)
-    return fault
+    return replace(fault, line=root.line)
 
 
 def _colors(document: Document) -> dict[str, tuple[float, ...]]:
@@ -122,6 +124,7 @@ class _Reader:
         named = [e.attributes["name"] for e in document.root.walk() if e.tag == "body" and "name" in e.attributes]
         self.taken: set[str] = {"world", *named}
         self.seen: set[str] = set()
+        self.joint_lines: dict[str, int] = {}
         self.unnamed = 0
         self.frames: dict[str, tuple[_Read, Frame]] = {}
 
@@ -186,11 +189,15 @@ class _Reader:
                     item = document.item(child, childclass)
                     out.sites.append((item, within.then(_site_pose(item, settings))))
                 case "joint":
+                    self._joint_name(child)
                     out.joints.append(document.item(child, childclass))
                 case "freejoint":
+                    self._joint_name(child)
                     out.joints.append(document.item(child, plain=True))
                 case "inertial":
                     out.inertial = document.item(child, plain=True)
+                case "replicate":
+                    self._replicas(child, within, childclass, out)
                 case "frame" | "body":
                     item = document.item(child, plain=True)
                     inherited = item.text("childclass", childclass)
@@ -201,6 +208,23 @@ class _Reader:
                         if item.flag("mocap"):
                             document.findings.left_out(child, item.label, "mocap='true'", "it stands still")
                         out.bodies.append((child, place, inherited))
+
+    def _replicas(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
+        """Gather the copies in a <replicate>.
+
+        Copy k is turned by k times the Euler angles, and moved from the one before by the offset, in that one's axes.
+        """
+        item = self.document.item(element, plain=True)
+        for name in ("count", "sep"):
+            item.text(name)  # used when the copies were made
+        inherited = item.text("childclass", childclass)
+        offset, angles = (np.array(item.numbers(name, 3, (0.0, 0.0, 0.0))) for name in ("offset", "euler"))
+        place = HERE
+        for k, replica in enumerate(element.children):
+            place = Pose(place.p, euler_rotation(k * angles, self.settings))
+            self.document.see(replica)
+            self._collect(replica, within.then(place), inherited, out)
+            place = Pose(place.p + place.R @ offset, place.R)
 
     # -- names ----------------------------------------------------------------------------------------------------------------
 
@@ -222,6 +246,14 @@ class _Reader:
             return name
         self.unnamed += 1
         return self._free_name(f"body_{self.unnamed}")
+
+    def _joint_name(self, element: Element) -> None:
+        """A fault for a joint that has the name of another: what acts on it could not tell them apart."""
+        name = element.attributes.get("name", "")
+        if name and name in self.joint_lines:
+            words = f"two joints are called {name!r}, the first in line {self.joint_lines[name]}"
+            self.document.findings.fault(element, words, name, "give one another name")
+        self.joint_lines.setdefault(name, element.line)
 
     def _frame(self, item: Item, place: Pose) -> Frame:
         """A site as a frame; frames and bodies have one set of names here."""

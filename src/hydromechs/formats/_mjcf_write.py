@@ -16,7 +16,7 @@ from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._mjcf_pose import HERE, Pose
-from ._xml_write import Tag, numbers, plain_origin, xml_text
+from ._xml_write import Tag, lost_details, numbers, plain_origin, xml_text
 
 __all__ = ["mjcf_of", "write_mjcf"]
 
@@ -73,6 +73,7 @@ class _Writer:
             )
             if not start.v.any():
                 del key.attributes["qvel"]
+        self.lost += lost_details(model, shape_colors=True)
         if world.axes == "NED":
             self.lost.append("axes NED: gravity points along z of this file")
         self.lost.insert(0, f"water of {world.water_density:g} kg/m^3")

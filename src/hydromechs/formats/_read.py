@@ -65,7 +65,7 @@ def read_document(path: str | Path, kind: str, first: str, error: type[StudyErro
 
     Args:
         path: The file.
-        kind: What it should be, as "study".
+        kind: What it should be, as "sweep".
         first: What such a file begins with.
         error: The class of the error where it does not.
     """

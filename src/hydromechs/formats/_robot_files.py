@@ -16,6 +16,8 @@ SCHEMES = ("package", "model", "file", "http", "https", "data", "fuel")
 """What a path may begin with, before `://`."""
 LEVELS = 8
 """How many folders up from the file a package is looked for, as ROS packages lie around their `urdf` folder."""
+MARKS = ("package.xml", "model.config", "manifest.xml")
+"""Files that tell that a folder is a package of ROS or a model of Gazebo."""
 
 
 class Missing(ValueError):
@@ -37,8 +39,9 @@ class RobotFiles:
 
     A relative path starts at the folder. `package://name/rest` and `model://name/rest` are looked for in the folder of that
     package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest` or, in a
-    folder that is called `name`, as `rest`. Only what is found below an allowed folder, the file's own folder or a package of
-    that name is taken; links are followed before that is looked at.
+    folder that is called `name`, as `rest`. Beside the folders above, a package counts only if it says that it is one
+    (`package.xml`, `model.config`): a file cannot name any folder of the machine. Only what is found below an allowed folder,
+    the file's own folder or such a package is taken; links are followed before that is looked at.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -90,7 +93,7 @@ class RobotFiles:
                 if found.is_relative_to(root):
                     return Lookup(found, written)
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
-        remedy = f"say where the package is: packages={{{name!r}: 'folder'}}"
+        remedy = f"say where the package is, packages={{{name!r}: 'folder'}}; one beside the folders above needs a package.xml"
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:
@@ -100,12 +103,14 @@ class RobotFiles:
             return
         if name in ("", ".", ".."):
             return
-        around = [*self.allowed, self.folder, *list(self.folder.parents)[:LEVELS]]
-        for folder in around:
+        own = (*self.allowed, self.folder)
+        for folder in (*own, *list(self.folder.parents)[:LEVELS]):
             if folder.name == name:
                 yield folder
-            if _is_folder(folder / name):
-                yield Path(os.path.realpath(folder / name))
+            inside = Path(os.path.realpath(folder / name))
+            inner = folder in own and inside.is_relative_to(folder)
+            if _is_folder(inside) and (inner or any(_is_file(inside / mark) for mark in MARKS)):
+                yield inside
 
 
 def _listed(paths: list[str]) -> str:

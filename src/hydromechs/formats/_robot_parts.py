@@ -19,6 +19,7 @@ from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
 __all__ = [
+    "PLACEHOLDER",
     "Link",
     "assembled",
     "hold_empty_joints",
@@ -188,7 +189,7 @@ def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str,
     return out
 
 
-def assembled(findings: Findings, links: list[Link], *, name: str, world: World, description: str = "") -> Model:
+def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, world: World, description: str = "") -> Model:
     """The model of some links; faults of a body have the line of its link.
 
     Where a joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water, noted.
@@ -196,6 +197,7 @@ def assembled(findings: Findings, links: list[Link], *, name: str, world: World,
     Args:
         findings: Where faults and notes go; those that are there already are raised first.
         links: The links.
+        at: The whole robot, for the line of faults that are not those of a body.
         name: Name of the model.
         world: Axes, gravity, water.
         description: What it is, for people.
@@ -210,8 +212,8 @@ def assembled(findings: Findings, links: list[Link], *, name: str, world: World,
             mended = not mended and _with_tensors(findings, links, error.faults)
             if not mended:
                 for fault in error.faults:
-                    at = links[fault.path[1]].element if fault.path[:1] == ("bodies",) and len(fault.path) > 1 else None
-                    findings.fault(at, fault.text, fault.value)
+                    of_body = fault.path[:1] == ("bodies",) and len(fault.path) > 1
+                    findings.fault(links[fault.path[1]].element if of_body else at, fault.text, fault.value)
                 findings.raise_faults()
 
 

@@ -42,6 +42,8 @@ class RobotFormat:
     """Module and function that read it, a `Reader`, as "._urdf_read:read_urdf"."""
     writer: str = ""
     """Module and function that write it, a `Writer`; empty where there is none."""
+    parser: str = ""
+    """Module and function that make elements of its text, where it is not XML; such a file is told by its ending."""
 
 
 FORMATS = (
@@ -54,10 +56,11 @@ FORMATS = (
     RobotFormat(
         name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf", writer="._mjcf_write:write_mjcf"
     ),
+    RobotFormat(name="DynaMechs", root="System", suffixes=(".dm",), reader="._dm_read:read_dm", parser="._dm_text:parse_dm"),
 )
 """All formats; one is added by a row here."""
 
-SUFFIXES = (".urdf", ".sdf", ".world", ".xml", ".mjcf")
+SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 """Endings of files that are read as robot descriptions."""
 
 
@@ -77,7 +80,7 @@ def import_file(
     """Read a robot description of another program, with a list of what was left out, guessed or mended.
 
     Args:
-        path: The file, URDF, SDF or MJCF; its first element tells which.
+        path: The file, URDF, SDF or MJCF, whose first element tells which, or DynaMechs, whose name ends in ".dm".
         packages: Folder of each package that `package://name/` or `model://name/` stands for.
         folders: Folders outside that of the file from which meshes and further files may come.
         base: How the root moves in the world where the file does not say; "auto": free where it has mass.
@@ -101,7 +104,7 @@ def loads_robot(
     """Read a robot description from its text; see `import_file`.
 
     Args:
-        text: XML.
+        text: XML, or what the ending of `source` says.
         source: Name of the text in messages.
         folder: Where relative paths of meshes start.
         options: What a user says besides the file.
@@ -110,16 +113,21 @@ def loads_robot(
 
 
 def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -> Imported:
-    root = parse_xml(raw, source)
-    for form in FORMATS:
+    suffix = Path(source).suffix.lower()
+    formats = [form for form in FORMATS if form.parser and suffix in form.suffixes] or [f for f in FORMATS if not f.parser]
+    parse = _named(formats[0].parser) if formats[0].parser else parse_xml
+    root: Element = parse(raw, source)
+    for form in formats:
         if form.root == root.tag:
             read: Reader = _named(form.reader)
             try:
                 return read(root, Findings(source, options), RobotFiles(folder, options))
             except ModelError as error:
                 raise error if error.source == source else ModelError(source, error.faults) from None
-    known = ", ".join(f"<{form.root}> ({form.name})" for form in FORMATS)
-    text = f"the file begins with <{root.tag}>, which is no robot description that is known here; known are {known}"
+    tag = "{}" if formats[0].parser else "<{}>"
+    known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
+    first = tag.format(root.tag)
+    text = f"the file begins with {first}, which is no robot description that is known here; known are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from hydromechs import hydro, lines
-from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, t200_curve
+from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, motions, t200_curve
 from hydromechs.contact import DryFriction, Grasp, Grip, LinearContact, Material, NonlinearContact, terrain
 from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
 from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
@@ -372,6 +372,17 @@ Drive = one_of(
         "hydraulic": _entry(drives.Hydraulic),
     },
 )
+Motion = one_of(
+    "motion",
+    {
+        "sine": _entry(motions.Sine),
+        "steady": _entry(motions.Steady),
+        "recorded": _entry(
+            motions.Recorded, types={"pieces": numbers(Bound(size=0, rows=0)), "end": numbers(Bound())}, block=True
+        ),
+        "recorded_file": _entry(motions.recorded_file, "RecordedFileEntry"),
+    },
+)
 
 
 def _or_none(group: str, kind: type[Entry]) -> Any:
@@ -389,6 +400,7 @@ ActuationEntry = table(
     "What acts in a joint.",
     {
         "drive": Key(Drive, "What drives it; nothing if left out.", None),
+        "motion": Key(Motion, "Motion that is given as a function of time; none if left out. No drive, then.", None),
         "friction": Key(
             _or_none("joint friction", _entry(drives.Friction, "JointFrictionEntry")),
             "Friction, or none; as the model says if left out.",
@@ -548,11 +560,11 @@ ScenarioFile = _entry(
         "contact": Key(ContactEntry, "What touches besides the shapes of bodies.", None),
         "joints": Key(
             mapping_of(ActuationEntry),
-            "Drives, friction and stops of joints, by the name of the body that the joint carries.",
+            "Drives, given motions, friction and stops of joints, by the name of the body that the joint carries.",
             {},
         ),
     },
-    without=("touching", "collisions", "material", "drives", "friction", "stops", "period"),
+    without=("touching", "collisions", "material", "drives", "motions", "friction", "stops", "period"),
     types={
         "models": list_of(ModelStartEntry, 1),
         "terrain": list_of(TerrainEntry),

@@ -36,7 +36,7 @@ STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1
 ITEMS = {"models", "materials", "terrain", "grasps", "tethers", "thrusters", "joints", "external", "components"}
 ITEMS |= {"commands", "sensors", "events", "checks"}
 """Sections of which single items can be left out."""
-OF_MODELS = ("thrusters", "drives", "friction", "stops")
+OF_MODELS = ("thrusters", "drives", "motions", "friction", "stops")
 """What comes with models and vehicles where it is not among what a file says of it."""
 INSTEAD = {"record": ("step", "duration"), "step": ("duration",)} | dict.fromkeys(OF_MODELS, ("models",))
 """Keys that are shown in place of one that a file leaves out."""
@@ -295,7 +295,7 @@ class _Reader:
             have = {t.name for t in fields["thrusters"]}
             own = [replace(t, name=before + t.name, frame=before + t.frame) for t in vehicle.thrusters]
             fields["thrusters"] = [*fields["thrusters"], *(t for t in own if t.name not in have)]
-            for key in ("drives", "friction", "stops"):
+            for key in ("drives", "motions", "friction", "stops"):
                 fields[key] = {before + name: x for name, x in getattr(vehicle, key)} | fields[key]
 
     def _start(self, i: int, entry: Entry, k: int) -> ModelStart | None:
@@ -493,16 +493,19 @@ class _Reader:
         return out
 
     def _actuation(self, file: Any) -> dict[str, dict[str, Any]]:
-        """Drives, friction and stops by joint."""
-        out: dict[str, dict[str, Any]] = {"drives": {}, "friction": {}, "stops": {}}
+        """Drives, given motions, friction and stops by joint."""
+        out: dict[str, dict[str, Any]] = {"drives": {}, "motions": {}, "friction": {}, "stops": {}}
         for name, entry in file.joints.items():
             path = ("joints", name)
-            for key, section in (("drive", "drives"), ("friction", "friction"), ("stops", "stops")):
+            for key, section in (("drive", "drives"), ("motion", "motions"), ("friction", "friction"), ("stops", "stops")):
                 value = getattr(entry, key)
+                if key == "motion" and value is not None and value.wraps == "recorded_file":
+                    value.recorded_file.file = str(self.folder / value.recorded_file.file)
                 if value is not None:
                     out[section][name] = None if value == "none" else self._made((*path, key), value)
                 self.places[section, name] = path
-        out["drives"] = {name: drive for name, drive in out["drives"].items() if drive is not None}
+        for section in ("drives", "motions"):
+            out[section] = {name: found for name, found in out[section].items() if found is not None}
         return out
 
     def _code(self, path: tuple, entry: Any) -> Any:

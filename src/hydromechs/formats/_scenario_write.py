@@ -150,7 +150,7 @@ def _thrusters(thrusters: tuple[Thruster, ...]) -> Rows:
 
 def _joints(scenario: Scenario) -> Block:
     out = Block()
-    for section, key in (("drives", "drive"), ("friction", "friction"), ("stops", "stops")):
+    for section, key in (("drives", "drive"), ("motions", "motion"), ("friction", "friction"), ("stops", "stops")):
         for name, value in getattr(scenario, section):
             what = f"the {key} of joint {name!r}"
             out.setdefault(name, {})[key] = "none" if value is None else written(value, what)

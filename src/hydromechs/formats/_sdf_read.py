@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, drives
+from hydromechs.actuation import JointDrive, JointSpring, drives
 from hydromechs.model import Body, Frame, Inertia, Origin, World, joints
 from hydromechs.model.component import Component
 from hydromechs.spatial import quaternion_from_matrix, rpy_from_matrix
@@ -92,12 +92,12 @@ class _Sdf:
         world, name = self._world()
         self._include(world, 0)
         top = scope_of(world, "", None, f)
-        self._flatten_single(top)
+        only = self._flatten_single(top)
         self._collect(top)
         if not self.links:
             f.fault(self.root, "the file has no <link>; give at least one <model> with links")
         f.raise_faults()
-        water = Water(f, self.frames)
+        water = Water(f, self.frames, only)
         water.read(top, self.scopes)
         edges = [edge for scope in self.scopes for edge in self._edges(scope)]
         f.raise_faults()
@@ -108,15 +108,15 @@ class _Sdf:
         held = {link: edge.element for link, edge in self.carried.items()}
         names = {link: edge.name for link, edge in self.carried.items()}
         links = hold_empty_joints(f, links, held, names)
-        model = assembled(f, links, name=name, world=self._environment(world, water))
+        model = assembled(f, links, at=world, name=name, world=self._environment(world, water))
         units_note(f, model, self.root)
         moving = set(model.joint_parts)
-        drives_of = [c for c in self.components if not isinstance(c, JointDrive) or c.joint in moving]
+        in_joints = [c for c in self.components if not isinstance(c, JointDrive | JointSpring) or c.joint in moving]
         thrusters = water.thrusters(model)
         return f.finish(
             model,
             format="SDF",
-            components=(*thrusters, *drives_of),
+            components=(*thrusters, *in_joints),
             joint_bodies={edge.name: link for link, edge in self.carried.items()},
         )
 
@@ -183,15 +183,20 @@ class _Sdf:
         if static is not None:
             model.children = [static, *(c for c in model.children if c.tag != "static")]
         model.children += include.all("plugin")
+        if include.attributes.get("merge", "").strip().lower() in ("1", "true"):
+            what = f"merge='true' of the include of {model.attributes.get('name')!r}"
+            self.findings.left_out(include, "include", what, "it is a model of its own, fixed to nothing")
         known = ("uri", "name", "pose", "static", "plugin")
         self.findings.unknown(include, known, f"include of {model.attributes.get('name')!r}")
         return model
 
-    def _flatten_single(self, top: Scope) -> None:
-        """Names of a single model's links stand without that of the model."""
-        if len(top.models) == 1 and not top.links:
-            (only,) = top.models.values()
-            _rename(only, "")
+    def _flatten_single(self, top: Scope) -> str:
+        """Names of a single model's links stand without that of the model, which is returned."""
+        if len(top.models) != 1 or top.links:
+            return ""
+        ((name, only),) = top.models.items()
+        _rename(only, "")
+        return name
 
     def _collect(self, scope: Scope) -> None:
         """Enter all links, and note what a scope has that is not read."""
@@ -218,7 +223,7 @@ class _Sdf:
             x, y, z = self.findings.numbers(gravity.text, 3, gravity, "world: gravity [m/s²]", (0.0, 0.0, -9.8))
             if x or y or z > 0.0:
                 self.findings.left_out(gravity, "world", f"gravity {plain((x, y, z))} m/s²", "taken along −z, as long as it is")
-            g = math.sqrt(x * x + y * y + z * z)
+            g = math.hypot(x, y, z)
         return World(axes="ENU", gravity=g, water_density=water.density)
 
     # -- joints ---------------------------------------------------------------------------------------------------------------
@@ -242,9 +247,10 @@ class _Sdf:
             if kind == "gearbox":
                 f.left_out(element, f"joint {full!r}", "a gearbox", "the joints that it couples move by themselves")
                 continue
-            if ends[1] == "world":
-                ends.reverse()
-            edge = Edge(scope, full, element, kind, str(ends[0]), str(ends[1]), self.frames.pose(scope, name, element))
+            turned = ends[1] == "world"
+            first, second = (str(end) for end in (ends[::-1] if turned else ends))
+            edge = Edge(scope, full, element, kind, first, second, self.frames.pose(scope, name, element))
+            edge.sense = -1.0 if turned else 1.0
             edge.axes = [self._axis(edge, axis) for axis in element.all("axis", "axis2")]
             out.append(edge)
         return out
@@ -381,8 +387,6 @@ class _Sdf:
                 self._limit(limit, key, owner, default)
                 for key, default in (("lower", -math.inf), ("upper", math.inf), ("effort", math.inf), ("velocity", math.inf))
             )
-            if edge.sense < 0:
-                lower, upper = -upper, -lower
             fast = velocity if 0.0 < velocity < NONE else math.inf
             if 0.0 < effort < NONE:
                 self.components.append(JointDrive(joint=name, drive=drives.Torque(limit=effort, speed=fast)))
@@ -400,9 +404,16 @@ class _Sdf:
         if dynamics is not None:
             f.unknown(dynamics, ("damping", "friction", "spring_reference", "spring_stiffness"), owner)
             for key in ("damping", "friction"):
-                out[key] = max(self._number(dynamics, key, owner), 0.0)
-            if self._number(dynamics, "spring_stiffness", owner):
-                f.left_out(dynamics, owner, f"spring of {plain(self._number(dynamics, 'spring_stiffness', owner))}")
+                value = self._number(dynamics, key, owner)
+                if value < 0.0:
+                    f.note("mended", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
+                out[key] = max(value, 0.0)
+            stiffness = self._number(dynamics, "spring_stiffness", owner)
+            if stiffness > 0.0:
+                rest = self._number(dynamics, "spring_reference", owner)
+                self.components.append(JointSpring(joint=name, stiffness=stiffness, rest=rest))
+            elif stiffness:
+                f.left_out(dynamics, owner, f"spring of {plain(stiffness)}", "it would drive the joint away")
         return out
 
     def _number(self, parent: Element, key: str, owner: str) -> float:
@@ -432,6 +443,7 @@ class _Sdf:
         f, owner = self.findings, f"link {name!r}"
         scope, element = self.links[name]
         f.unknown(element, ("pose", "inertial", "visual", "collision", "gravity", "self_collide", "kinematic"), owner)
+        self._switches(element, owner)
         link, pose = self.frames.pose(scope, name.split("::")[-1], element), self._body_pose(name)
         shift = pose.inverse @ link
         edge = self.carried.get(name)
@@ -464,6 +476,13 @@ class _Sdf:
             shapes=solids,
             visual=looks,
         )
+
+    def _switches(self, link: Element, owner: str) -> None:
+        """Note what a link is told that bodies here do not know, where it is not the usual."""
+        for tag, usual in (("gravity", ("1", "true")), ("self_collide", ("0", "false")), ("kinematic", ("0", "false"))):
+            for child in link.all(tag):
+                if child.text.strip().lower() not in usual:
+                    self.findings.left_out(child, owner, f"<{tag}>{child.text}</{tag}>")
 
     def _frames_on(self, scope: Scope, name: str) -> list[tuple[str, Pose]]:
         """Explicit frames of the link's model that are attached to the link, with their poses in the world."""

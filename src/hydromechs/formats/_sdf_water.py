@@ -37,13 +37,15 @@ DENSITY = 1000.0
 class Water:
     """What the water does to the links of a file."""
 
-    def __init__(self, findings: Findings, frames: Frames) -> None:
+    def __init__(self, findings: Findings, frames: Frames, model: str) -> None:
         self.findings, self.frames = findings, frames
+        self.model = model
+        """Name of the only model, which the names of links here do not have; empty where there are several."""
         self.density = DENSITY
         self.floats: Element | None = None
         """The buoyancy plugin."""
         self.enabled: list[str] = []
-        """Models that float; all where it is empty."""
+        """Models and links that float; all where it is empty."""
         self.damped: dict[str, list[Element]] = {}
         """Hydrodynamics plugins by link."""
         self.propellers: dict[str, str] = {}
@@ -78,7 +80,7 @@ class Water:
         f = self.findings
         f.unknown(plugin, ("uniform_fluid_density", "graded_buoyancy", "enable"), owner)
         self.floats = plugin
-        self.enabled = [e.text.split("::")[0] for e in plugin.all("enable")]
+        self.enabled = [e.text.strip() for e in plugin.all("enable")]
         uniform, graded = plugin.first("uniform_fluid_density"), plugin.first("graded_buoyancy")
         if uniform is not None:
             self.density = f.number(uniform.text, uniform, f"{owner}: uniform_fluid_density [kg/m³]", DENSITY)
@@ -184,8 +186,8 @@ class Water:
         self, name: str, link: Element, solids: tuple[shapes.Shape, ...], owner: str
     ) -> tuple[float, tuple[float, float, float]]:
         """Volume of the collision shapes [m³] and its centre [m], where the buoyancy plugin acts on the link."""
-        model = name.split("::")[0] if "::" in name else ""
-        if self.floats is None or (self.enabled and model and model not in self.enabled):
+        full = f"{self.model}::{name}" if self.model else name
+        if self.floats is None or (self.enabled and not any(f"{full}::".startswith(f"{e}::") for e in self.enabled)):
             return 0.0, (0.0, 0.0, 0.0)
         total, moment = 0.0, np.zeros(3)
         for shape in solids:

@@ -16,7 +16,7 @@ from hydromechs.model import Body, Hydro, Model, Origin, added_mass_matrix, drag
 from hydromechs.spatial import quaternion_matrix
 
 from ._robot_parts import origin_of
-from ._xml_write import Tag, numbers, origin_after, plain_origin, xml_text
+from ._xml_write import Tag, lost_details, numbers, origin_after, plain_origin, xml_text
 
 __all__ = ["write_sdf"]
 
@@ -40,9 +40,12 @@ class _Writer:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.tag = Tag("model", {"name": model.name})
         self.plugins: list[Tag] = []
         self.lost: list[str] = []
+        self.taken: set[str] = {"world"}
+        self.names = {name: self._new_name(name) for name in (*model.body_names, *model.frames)}
+        """Names of links and frames in the file."""
+        self.tag = Tag("model", {"name": _plain_name(model.name)})
 
     def text(self) -> str:
         """The text of the file."""
@@ -53,9 +56,10 @@ class _Writer:
             self._joint(body)
         for body in model.bodies:
             for frame in body.frames:
-                tag = self.tag.add("frame", name=frame.name, attached_to=body.name)
+                tag = self.tag.add("frame", name=self.names[frame.name], attached_to=self.names[body.name])
                 tag.add("pose", numbers((*frame.origin.xyz, *frame.origin.rpy)))
         self.tag.children += self.plugins
+        self.lost += lost_details(model, shape_colors=False)
         root = Tag("sdf", {"version": "1.9"}, [self.tag])
         head = [
             f"{model.name}, written by HydroMechs",
@@ -65,19 +69,30 @@ class _Writer:
         ]
         return xml_text(root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
 
+    def _new_name(self, name: str) -> str:
+        """A name that nothing in the file has: links, joints and frames share their names."""
+        plain = _plain_name(name)
+        if plain != name:
+            self.lost.append(f"the name {name!r}, which means another model in an SDF or is reserved: it is {plain!r}")
+        while plain in self.taken:
+            plain += "_"
+        self.taken.add(plain)
+        return plain
+
     def _link(self, body: Body) -> None:
-        link = self.tag.add("link", name=body.name)
+        link = self.tag.add("link", name=self.names[body.name])
         first = body.joint.parts[0]
         at = plain_origin(first.placement)
         if isinstance(first, joints.Free):
             x = np.array(first.orientation)
             at = origin_after(at, origin_of(np.array(first.position), quaternion_matrix(x / np.linalg.norm(x))))
-        relative: dict[str, str] = {"relative_to": body.parent} if body.parent else {}
+        relative: dict[str, str] = {"relative_to": self.names[body.parent]} if body.parent else {}
         if body.parent is None and self.model.world.axes == "NED":
             at = origin_after(NED, at)
         link.add("pose", numbers((*at.xyz, *at.rpy)), **relative)
         if not body.inertia.mass:
-            self.lost.append(f"body {body.name!r} has no mass, which Gazebo refuses")
+            free = "; that it is free, unless it is read with base='free'" if isinstance(first, joints.Free) else ""
+            self.lost.append(f"body {body.name!r} has no mass, which Gazebo refuses{free}")
         inertial = link.add("inertial")
         inertial.add("pose", numbers((*body.inertia.com, 0.0, 0.0, 0.0)))
         inertial.add("mass", numbers([body.inertia.mass]))
@@ -114,7 +129,7 @@ class _Writer:
             self.lost.append(f"body {body.name!r}: its volume {h.volume:g} m^3 with the centre {h.buoyancy_center}")
         for element in h.drag:
             if isinstance(element, drag.Damping):
-                self.plugins.append(_damping(body.name, element))
+                self.plugins.append(_damping(self.names[body.name], element))
             else:
                 self.lost.append(f"body {body.name!r}: drag of a {type(element).__name__.lower()}")
 
@@ -143,9 +158,9 @@ class _Writer:
         elif len(parts) > 1 or isinstance(part, joints.OwnJoint | joints.Free):
             names = ", ".join(p.kind for p in parts)
             raise UnsupportedFeature(f"body {body.name!r}: an SDF has no joint of the parts {names}; write the model as .yaml")
-        joint = self.tag.add("joint", name=f"{body.name}_joint", type_=kind)
-        joint.add("parent", body.parent or "world")
-        joint.add("child", body.name)
+        joint = self.tag.add("joint", name=self._new_name(f"{self.names[body.name]}_joint"), type_=kind)
+        joint.add("parent", self.names[body.parent] if body.parent else "world")
+        joint.add("child", self.names[body.name])
         if isinstance(part, joints.Helical):
             joint.add("screw_thread_pitch", numbers([part.pitch]))
         if any(p.initial_q != p.neutral_q or any(p.initial_v) for p in parts):
@@ -164,6 +179,12 @@ class _Writer:
                     dynamics = axis.add("dynamics")
                     dynamics.add("damping", numbers([p.damping]))
                     dynamics.add("friction", numbers([p.friction]))
+
+
+def _plain_name(name: str) -> str:
+    """A name without what an SDF reads as that of a model within a model, or keeps for itself."""
+    name = name.replace("::", ".")
+    return f"{name}_" if name == "world" or (name.startswith("__") and name.endswith("__")) else name
 
 
 def _damping(link: str, element: drag.Damping) -> Tag:

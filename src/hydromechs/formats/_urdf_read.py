@@ -76,7 +76,8 @@ class _Urdf:
         links = self._on_the_world(links, base)
         at = {link: self.joints[joint] for link, joint in self.carried_by.items()}
         links = hold_empty_joints(f, links, at, self.carried_by)
-        model = assembled(f, links, name=root.attributes.get("name", "").strip() or "robot", world=World(axes="ENU"))
+        name = root.attributes.get("name", "").strip() or "robot"
+        model = assembled(f, links, at=root, name=name, world=World(axes="ENU"))
         units_note(f, model, root)
         moving = {b.name for b in model.bodies if b.joint.nv}
         return f.finish(

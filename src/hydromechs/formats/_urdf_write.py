@@ -12,7 +12,7 @@ from typing import Any
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 
-from ._xml_write import Tag, numbers, plain_origin, xml_text
+from ._xml_write import Tag, lost_details, numbers, plain_origin, xml_text
 
 __all__ = ["write_urdf"]
 
@@ -49,6 +49,7 @@ class _Writer:
             and isinstance(roots[0].joint, joints.Free)
             and plain_origin(roots[0].joint.placement) == Origin()
             and model.world.axes == "ENU"
+            and roots[0].inertia.mass > 0.0  # one without mass would be read as fixed
         )
         base = "world"
         if not plain:
@@ -61,11 +62,14 @@ class _Writer:
             self._link(body)
             if not (plain and body.parent is None):
                 self._joint(body, body.parent or base)
+            else:
+                self._start(body, body.joint)
             for frame in body.frames:
                 self.robot.add("link", name=frame.name)
                 self._joint_tag(f"{frame.name}_joint", body.name, frame.name, "fixed", frame.origin)
         if model.frames:
             self.lost.append("frames are links without mass")
+        self.lost += lost_details(model, shape_colors=False)
         gravity = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3"
         head = [
             f"{model.name}, written by HydroMechs",
@@ -115,10 +119,14 @@ class _Writer:
             for k, axis in enumerate(axes)
         ]
 
-    def _part(self, body: Body, part: Any, name: str, parent: str, child: str) -> None:
-        origin = plain_origin(part.placement)
+    def _start(self, body: Body, part: Any) -> None:
+        """Note where a joint starts."""
         if part.initial_q != part.neutral_q or any(part.initial_v):
             self.lost.append(f"body {body.name!r}: its joint starts at {part.initial_q} with {part.initial_v}")
+
+    def _part(self, body: Body, part: Any, name: str, parent: str, child: str) -> None:
+        origin = plain_origin(part.placement)
+        self._start(body, part)
         if isinstance(part, joints.Fixed | joints.Free):
             self._joint_tag(name, parent, child, "fixed" if isinstance(part, joints.Fixed) else "floating", origin)
             return
@@ -156,8 +164,6 @@ class _Writer:
         if isinstance(look, visual.Ellipsoid | visual.Thruster):
             self.lost.append(f"body {body.name!r}: the look of a {_kind(look)}")
             return
-        if getattr(look, "rounding", 0.0) or getattr(look, "bore", 0.0):
-            self.lost.append(f"body {body.name!r}: rounding or bore of a {_kind(look)}")
         for origin, shape in _geometry(look):
             tag = link.add("visual")
             _origin(tag, origin)

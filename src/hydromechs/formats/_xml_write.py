@@ -9,11 +9,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from hydromechs.model import Mdh, Origin
+from hydromechs.model import Mdh, Model, Origin
 
 from ._robot_parts import origin_of
 
-__all__ = ["Tag", "numbers", "origin_after", "plain_origin", "xml_text"]
+__all__ = ["Tag", "lost_details", "numbers", "origin_after", "plain_origin", "xml_text"]
 
 
 @dataclass(slots=True)
@@ -73,6 +73,25 @@ def _write(tag: Tag, level: int, lines: list[str]) -> None:
         lines.append("  " * level + f"</{tag.name}>")
     else:
         lines.append(f"{start}>{escape(tag.text)}</{tag.name}>" if tag.text else start + "/>")
+
+
+def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
+    """What none of the XML formats carries of a model: where its numbers come from, and details of its looks.
+
+    Args:
+        model: The model.
+        shape_colors: Whether the format has colours of shapes that touch.
+    """
+    out = ["where its numbers come from (sources)"] if model.sources else []
+    for body in model.bodies:
+        roles = sorted({look.role for look in body.visual if look.role != "hull"})
+        what = [f"roles of its looks ({', '.join(roles)}), and the colours that follow from them"] if roles else []
+        if any(getattr(look, "rounding", 0.0) or getattr(look, "bore", 0.0) for look in body.visual):
+            what.append("rounding and bores of its looks")
+        if not shape_colors and any(shape.color is not None for shape in body.shapes):
+            what.append("colours of its shapes")
+        out += [f"body {body.name!r}: {'; '.join(what)}"] if what else []
+    return out
 
 
 def plain_origin(placement: Origin | Mdh) -> Origin:

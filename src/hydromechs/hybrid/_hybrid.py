@@ -101,6 +101,9 @@ class Hybrid:
             if isinstance(part.joint, joints.OwnJoint):
                 kind = joint_type(part.joint)
                 unknown.append(f"joint {part.name!r} is of the type {kind}, one of your own; run without an engine")
+        if plant.given_motion:
+            names = ", ".join(repr(plant.model.body_names[i]) for i in plant.given_motion)
+            unknown.append(f"the motion of the joints {names} is given as a function of time; run without an engine")
         return (unknown or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
             f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
             for name in plant.parameters

@@ -168,7 +168,15 @@ class EngineSteps(FixedSteps):
         self.world.program.code(1)
 
     def march(
-        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+        self,
+        t: float,
+        n: int | np.ndarray,
+        q: np.ndarray,
+        x: np.ndarray,
+        inputs: list[np.ndarray],
+        h: float,
+        steps: int,
+        record: int,
     ) -> Paths:
         """See `Propagator.march`; an engine holds one world."""
         raise TypeError(f"engine {self.world.engine.name!r} holds one world; roll out many with an integrator of ours")

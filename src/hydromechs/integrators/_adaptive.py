@@ -61,7 +61,15 @@ class AdaptiveSteps(Propagator):
         return Point(t, q, x)
 
     def march(
-        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+        self,
+        t: float,
+        n: int | np.ndarray,
+        q: np.ndarray,
+        x: np.ndarray,
+        inputs: list[np.ndarray],
+        h: float,
+        steps: int,
+        record: int,
     ) -> Paths:
         """It takes no equal steps."""
         raise ValueError(

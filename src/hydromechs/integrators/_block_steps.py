@@ -234,7 +234,15 @@ class BlockSteps(Propagator):
         return Q, X, D, np.floor(result.good / m)
 
     def march(
-        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+        self,
+        t: float,
+        n: int | np.ndarray,
+        q: np.ndarray,
+        x: np.ndarray,
+        inputs: list[np.ndarray],
+        h: float,
+        steps: int,
+        record: int,
     ) -> Paths:
         """See `Propagator.march`; inputs must be held."""
         for given, argument in zip(inputs, self.stepper.inputs, strict=True):
@@ -243,7 +251,12 @@ class BlockSteps(Propagator):
                     f"{argument.name} changes with every step, but {self.method.name} builds on earlier derivatives and needs "
                     "inputs without jumps: hold it, roll out piece by piece, or use rk4"
                 )
-        return self.run(n, t, q, x, inputs, h, steps, record)
+        first = float(np.max(n, initial=0.0))
+        if np.any(n != first):
+            raise ValueError(
+                f"{self.method.name} builds on earlier derivatives and needs all worlds at one time; reset all, or use rk4"
+            )
+        return self.run(first, t, q, x, inputs, h, steps, record)
 
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
         """See `Propagator.advance`: one Dormand-Prince step to the grid, blocks on it, one step from it to the end."""

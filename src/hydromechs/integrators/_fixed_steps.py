@@ -12,7 +12,7 @@ from ._integrator import NotFinite, Paths, Point, Propagator, Samples
 from ._stepper import Stepper
 from ._times import is_multiple, next_multiple, reached, rounding, slack
 
-__all__ = ["ROWS", "Bound", "FixedSteps"]
+__all__ = ["ROWS", "Bound", "FixedSteps", "numbers"]
 
 ROWS = 1024
 """Samples that one call of compiled code can keep."""
@@ -30,6 +30,11 @@ class Bound(Protocol):
 
     def run(self, steps: int, stride: int) -> float:
         """Take steps; returns how many were taken."""
+
+
+def numbers(n: int | np.ndarray, worlds: int) -> np.ndarray:
+    """The number of the first point in each world, shape (worlds,)."""
+    return np.array(np.broadcast_to(n, worlds), dtype=float)
 
 
 class FixedSteps(Propagator):
@@ -104,10 +109,16 @@ class FixedSteps(Propagator):
         return end
 
     def march(
-        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+        self,
+        t: float,
+        n: int | np.ndarray,
+        q: np.ndarray,
+        x: np.ndarray,
+        inputs: list[np.ndarray],
+        h: float,
+        steps: int,
+        record: int,
     ) -> Paths:
         """See `Propagator.march`."""
-        result = self.stepper.march(
-            [np.full(len(q), float(n)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record
-        )
+        result = self.stepper.march([numbers(n, len(q)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record)
         return Paths(result.records[1], result.records[2], result.good)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hydromechs.compiler import March
 
-from ._fixed_steps import ROWS, Bound, FixedSteps
+from ._fixed_steps import ROWS, Bound, FixedSteps, numbers
 from ._integrator import Paths
 
 __all__ = ["ImplicitSteps"]
@@ -35,18 +35,26 @@ class ImplicitSteps(FixedSteps):
         )
 
     def march(
-        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+        self,
+        t: float,
+        n: int | np.ndarray,
+        q: np.ndarray,
+        x: np.ndarray,
+        inputs: list[np.ndarray],
+        h: float,
+        steps: int,
+        record: int,
     ) -> Paths:
         """See `Propagator.march`. All worlds wait for the one that takes most parts, at records and at changes of inputs."""
         attempts, worlds = self.stepper.attempts, len(q)
         changing = [a.ndim == len(b.shape) + 2 for a, b in zip(inputs, self.stepper.inputs, strict=True)]
         stop = record if not any(changing) else 1
-        state = [np.full(worlds, float(n)), np.zeros(worlds), np.ones(worlds), *(np.array(a, dtype=float) for a in (q, x))]
+        state = [numbers(n, worlds), np.zeros(worlds), np.ones(worlds), *(np.array(a, dtype=float) for a in (q, x))]
         alive, good = np.ones(worlds, dtype=bool), np.zeros(worlds)
         kept_q, kept_x = [], []
         for done in [*range(stop, steps, stop), steps]:
             now = [a[:, done - 1] if each else a for a, each in zip(inputs, changing, strict=True)]
-            alive &= _reach(attempts, state, [np.array([h]), np.array([t])], now, float(n + done), alive)
+            alive &= _reach(attempts, state, [np.array([h]), np.array([t])], now, numbers(n, worlds) + done, alive)
             if done % record == 0:
                 kept_q.append(state[3].copy())
                 kept_x.append(state[4].copy())
@@ -60,7 +68,12 @@ class ImplicitSteps(FixedSteps):
 
 
 def _reach(
-    attempts: March, state: list[np.ndarray], grid: list[np.ndarray], inputs: list[np.ndarray], last: float, alive: np.ndarray
+    attempts: March,
+    state: list[np.ndarray],
+    grid: list[np.ndarray],
+    inputs: list[np.ndarray],
+    last: np.ndarray,
+    alive: np.ndarray,
 ) -> np.ndarray:
     """Bring worlds to a point, in place; which of those that are alive arrive, shape (worlds,)."""
     alive = alive.copy()
@@ -71,7 +84,7 @@ def _reach(
             return alive
         some = int(left.max())
         before = state[0].copy()
-        result = attempts(state, [*grid, np.array([last]), *inputs], some, stride=some + 1, ends=state)
+        result = attempts(state, [*grid, last, *inputs], some, stride=some + 1, ends=state)
         tried = 0 if (state[0] > before).any() else tried + some
         alive &= (result.good >= some) & (tried < PATIENCE)
 

@@ -180,13 +180,21 @@ class Propagator(abc.ABC):
 
     @abc.abstractmethod
     def march(
-        self, t: float, n: int, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int, record: int
+        self,
+        t: float,
+        n: int | np.ndarray,
+        q: np.ndarray,
+        x: np.ndarray,
+        inputs: list[np.ndarray],
+        h: float,
+        steps: int,
+        record: int,
     ) -> Paths:
         """Take equal steps in many worlds without returning to Python.
 
         Args:
             t: Time of point number 0 [s].
-            n: Number of the first point: it starts at t + n h.
+            n: Number of the first point: it starts at t + n h; of one-step methods also one for each world, shape (worlds,).
             q: Configurations, shape (worlds, nq).
             x: Velocities and internal states, shape (worlds, nv + nz).
             inputs: Shape (worlds or 1, ...) each, held, or (worlds or 1, steps, ...), one for each step.

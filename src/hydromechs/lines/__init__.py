@@ -1,9 +1,10 @@
-"""Lines between a vehicle and a ship: tethers of lumped masses that are paid out, and a hanging line that only pulls."""
+"""Lines between a vehicle and a ship: of lumped masses, hanging ones that only pull, and one of which a part is lifted."""
 
 from ._cable import Cable
 from ._catenary import CatenaryPull, catenary_pull, catenary_shape
 from ._ends import FramePoint, RidingPoint, SwayingPoint, TopPoint
 from ._hanging import HangingLine
+from ._lifted import LiftedLine
 from ._tether import Tether, Winch
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "CatenaryPull",
     "FramePoint",
     "HangingLine",
+    "LiftedLine",
     "RidingPoint",
     "SwayingPoint",
     "Tether",

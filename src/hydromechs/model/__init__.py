@@ -23,10 +23,11 @@ from ._steps import (
     motion_subspace,
     transformation,
 )
-from ._text import definition
+from ._text import GIVEN, definition
 from ._tree import tree_faults
 
 __all__ = [
+    "GIVEN",
     "UNIT_TOLERANCE",
     "BallStep",
     "Body",

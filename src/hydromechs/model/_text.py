@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["SEEN", "definition"]
+__all__ = ["GIVEN", "SEEN", "definition"]
 
 SEEN = {"seen": True}
 """Metadata of a field that is for the eye only: what it holds changes nothing that is computed."""
+GIVEN = {"given": True}
+"""Metadata of a field that programs take as an input: what it holds is not part of the compiled code."""
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and values of all fields that count (`compare`), but for looks, of dataclasses, tuples, numbers and texts.
+    """The classes and values of all fields that count (`compare`), of dataclasses, tuples, numbers and texts.
+
+    Looks, and data that programs take as inputs, do not count.
 
     Args:
         thing: A model, a part of one, or what is built on models in the same way.
@@ -31,6 +35,6 @@ def definition(thing: Any) -> str | None:
         return None if None in parts else f"{name}({', '.join(map(str, parts))})"
     if not is_dataclass(thing):
         return None
-    counted = [f for f in fields(thing) if f.compare and f.metadata != SEEN]
+    counted = [f for f in fields(thing) if f.compare and f.metadata not in (SEEN, GIVEN)]
     values = {f.name: definition(getattr(thing, f.name)) for f in counted}
     return None if None in values.values() else f"{name}({', '.join(f'{k}={text}' for k, text in values.items())})"

@@ -32,6 +32,7 @@ __all__ = [
     "Law",
     "Mobility",
     "Mode",
+    "MovedJoint",
     "Now",
     "Output",
     "Slot",
@@ -134,6 +135,17 @@ class Constraint(NamedTuple):
     """Wrenches on bodies that the forces λ are, shape (c,): what a sensor in an arm that holds something feels."""
 
 
+class MovedJoint(NamedTuple):
+    """A joint whose acceleration is given; the force that this takes comes out."""
+
+    dofs: slice
+    """Its place in v."""
+    vdot: Array
+    """Its acceleration [m/s², rad/s²], shape (n,)."""
+    record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
+    """Outputs that follow from the force in the joint besides those of other components [N, N·m], shape (n,)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """What a component does in one instant."""
@@ -147,6 +159,8 @@ class Action:
     least 0."""
     constraints: Sequence[Constraint] = ()
     """Constraint rows, solved together with the dynamics."""
+    motions: Sequence[MovedJoint] = ()
+    """Joints whose acceleration is given; all velocities of a body's joint, or none."""
     rates: Mapping[str, Scalar] = field(default_factory=dict)
     """Rates of the component's states, by name [unit/s]; all of them."""
     record: Mapping[str, Scalar | Array] = field(default_factory=dict)
@@ -435,6 +449,28 @@ class Component(abc.ABC):
         """What it is told from outside: commands, switches; nothing unless overridden."""
         return ()
 
+    @property
+    def timed(self) -> Sequence[str]:
+        """Names of numbers that it takes besides its inputs and that change at times known before; none unless overridden."""
+        return ()
+
+    def timed_values(self, t: float) -> tuple[Sequence[float], float]:
+        """The numbers that `timed` names from a time on, and until when they hold [s].
+
+        Args:
+            t: Time [s].
+        """
+        return (), math.inf
+
+    def initial(self, model: Model, t: float) -> Sequence[tuple[JointPart, Array, Array]]:
+        """Joints that it wants to begin elsewhere than the model does, with their q and v; none unless overridden.
+
+        Args:
+            model: The mechanism.
+            t: Time of the start [s].
+        """
+        return ()
+
     @abc.abstractmethod
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """What it does in one instant, in NumPy operations.
@@ -442,7 +478,7 @@ class Component(abc.ABC):
         Args:
             now: The instant.
             z: Its states, by name.
-            u: Its inputs, by name.
+            u: Its inputs, and what it has in `timed`, by name.
         """
 
     def entries(self, model: Model) -> Sequence[str]:

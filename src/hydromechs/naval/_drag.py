@@ -1,10 +1,13 @@
 """Drag of a body from the areas that its parts show to the flow.
 
-Coefficients of boxes, cylinders and spheres at the Reynolds numbers of vehicles (10⁴ to 10⁵) are as in DNV-RP-C205 App. E,
-not compared with the print. A mesh is a box of its extents whose faces have the drag area of its silhouettes, with a
-coefficient that grows from 0 for a needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette
-of the square of the angle between normal and flow (0.55 of a sphere, 0.73 of a cylinder across, 1.1 of a box), and friction
-on the wetted area.
+Coefficients of boxes, cylinders and spheres are those at the Reynolds numbers of vehicles (10⁴ to 10⁵), as in DNV-RP-C205
+App. E and DNV-RP-H103 App. B. Those of plates and square rods agree with another program's transcription of DNV-RP-H103
+table B-2, those of short cylinders with the table of a wind code (NBR 6123); the print was not at hand, and cylinders along
+the flow and spheres were not compared: take all as estimates.
+
+A mesh is a box of its extents whose faces have the drag area of its silhouettes, with a coefficient that grows from 0 for a
+needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette of the square of the angle between
+normal and flow (0.55 of a sphere, 0.73 of a cylinder across, 1.1 of a box), and friction on the wetted area.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ SHORT = ((2.0, 5.0, 10.0, 20.0, 40.0, 100.0), (0.58, 0.62, 0.68, 0.74, 0.82, 0.9
 END = ((0.0, 1.0, 2.0, 4.0, 7.0), (1.12, 0.91, 0.85, 0.87, 0.99))
 """Length over diameter of a cylinder along the flow, and its coefficient."""
 PLATE = ((1.0, 5.0, 10.0, 20.0), (1.16, 1.20, 1.50, 1.70))
-"""Sides of a rectangular plate, long over short, and its coefficient; 1.90 if endless."""
+"""Sides of a rectangular plate, long over short, and its coefficient; 1.90 if endless, and the entry at 20 lies between."""
 DEPTH = ((0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (1.0, 0.99, 0.84, 0.75, 0.78, 0.80, 0.82))
 """Depth of a box along the flow over √area, and its coefficient over that of the plate of its face (square rods)."""
 ERROR, ALONE = 0.5, 0.3

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointStops
+from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointMotion, JointStops
 from hydromechs.contact import Pair
 from hydromechs.errors import ModelError, words_of
 from hydromechs.model import Fault
@@ -22,7 +22,7 @@ __all__ = ["REFUSED", "building_faults", "owner_of", "place_of"]
 
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError)
 """Errors with which a part refuses what it is given."""
-MAPPED = ("drives", "friction", "stops")
+MAPPED = ("drives", "motions", "friction", "stops")
 """What is given by the names of joints."""
 
 
@@ -58,6 +58,8 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
         return "external", scenario.external.index(component.body)
     if isinstance(component, JointDrive):
         return "drives", component.joint
+    if isinstance(component, JointMotion):
+        return "motions", component.joint
     if isinstance(component, JointFriction | JointStops):
         key = "friction" if isinstance(component, JointFriction) else "stops"
         given = dict(getattr(scenario, key))
@@ -108,7 +110,7 @@ class _Part(NamedTuple):
 def _parts(scenario: Scenario) -> list[_Part]:
     """All parts, in the order in which they refer to each other."""
     out = []
-    for key in ("thrusters", "drives", "friction", "stops", "terrain", "touching", "collisions", "external"):
+    for key in ("thrusters", "drives", "motions", "friction", "stops", "terrain", "touching", "collisions", "external"):
         items = getattr(scenario, key)
         out += [_Part((key, item[0] if key in MAPPED else i), key, item) for i, item in enumerate(items)]
     return [*out, *(_Part(place, "components", c) for place, c in scenario.acting if isinstance(c, Component))]

@@ -13,6 +13,7 @@ import numpy as np
 from hydromechs import contact, lines
 from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
+from hydromechs.actuation.motions import Motion
 from hydromechs.errors import FieldError, ScenarioError, words_of
 from hydromechs.gnc import Navigated, Navigation
 from hydromechs.gnc.sensors import Sensor
@@ -72,6 +73,7 @@ LISTS: dict[str, tuple[Any, str]] = {
 """Classes of what is listed in a scenario, and what to call them."""
 MAPPINGS: dict[str, tuple[Any, str]] = {
     "drives": (Drive, "a drive, as drives.Servo(...)"),
+    "motions": (Motion, "a motion, as motions.Sine(...)"),
     "friction": (Friction | None, "drives.Friction(...) or None"),
     "stops": (Stops | None, "drives.Stops(...) or None"),
 }
@@ -109,6 +111,8 @@ class Scenario:
     """Thrusters."""
     drives: tuple[tuple[str, Drive], ...] = ()
     """Drive of each driven joint, by the name of the body that it carries; a mapping may be given."""
+    motions: tuple[tuple[str, Motion], ...] = ()
+    """Motion of joints that is given as a function of time, by name; they begin on it."""
     friction: tuple[tuple[str, Friction | None], ...] = ()
     """Friction of joints by name; what the model says for those not named."""
     stops: tuple[tuple[str, Stops | None], ...] = ()
@@ -227,6 +231,7 @@ class Scenario:
             model,
             thrusters=self.thrusters,
             drives=dict(self.drives),
+            motions=dict(self.motions),
             friction=dict(self.friction),
             stops=dict(self.stops),
             terrain=self.terrain,
@@ -294,7 +299,7 @@ class Scenario:
             integrator=method,
             step=self.step,
             record=self.record,
-            state=self.start,
+            state=self.plant.on_motions(self.start),
             commands=dict(self.commands),
             parameters=parameters,
         )
@@ -387,7 +392,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             if item.name in [other.name for other in items[:i]]:
                 text = f"{what} {item.name!r}: another {what} has this name, too; names must differ"
                 out.append(Fault((key, i, "name"), text))
-    for key in ("drives", "friction", "stops"):
+    for key in ("drives", "motions", "friction", "stops"):
         for name, _ in getattr(scenario, key):
             look((key, name), "joints", name, moving, "joint")
     for i, name in enumerate(scenario.touching):

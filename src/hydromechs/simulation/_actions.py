@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs.errors import noted
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Constraint, JointForce, Now, Values, Wrench
+from hydromechs.model.component import Action, Component, Constraint, JointForce, MovedJoint, Now, Values, Wrench
 
 __all__ = ["acting", "check_action"]
 
@@ -48,6 +48,7 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
         ("forces", Wrench, "wrenches, as frame.force(...) gives them"),
         ("joint_forces", JointForce, "joint forces, as joint.force(...) gives them"),
         ("constraints", Constraint, "constraints"),
+        ("motions", MovedJoint, "joints whose motion is given"),
     ):
         items: Any = getattr(action, name)
         listed = isinstance(items, Sequence) and not isinstance(items, kind) and all(isinstance(x, kind) for x in items)
@@ -62,6 +63,10 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
         n = len(range(model.nv)[dofs]) if isinstance(dofs, slice) else -1
         require(n > 0, "a joint force on", dofs, "a slice of the velocities")
         require(np.shape(tau) == (n,), "a joint force of shape", np.shape(tau), f"({n},)")
+    for moved in action.motions:
+        n = len(range(model.nv)[moved.dofs]) if isinstance(moved.dofs, slice) else -1
+        require(n > 0, "a motion of", moved.dofs, "a slice of the velocities")
+        require(np.shape(moved.vdot) == (n,), "an acceleration of shape", np.shape(moved.vdot), f"({n},)")
     for item in action.armature:
         pair = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], slice) and _is_number(item[1])
         require(pair, "the armature", item, "pairs of a slice of the velocities and an inertia")
@@ -71,6 +76,7 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
         raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give those of its states {sorted(z)}")
     declared = {o.name for o in component.outputs}
     recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
+    recorded |= {name for m in action.motions for name in m.record(np.zeros(len(m.vdot)))}
     if recorded != declared:
         raise ValueError(f"{who}: act records {sorted(recorded)}, must record its outputs {sorted(declared)}")
     for name, value in (("energy", action.energy), ("power", action.power), *action.rates.items()):

@@ -16,10 +16,12 @@ from hydromechs.actuation import (
     ExternalWrench,
     JointDrive,
     JointFriction,
+    JointMotion,
     JointRotor,
     JointStops,
     Thruster,
     drives,
+    motions,
 )
 from hydromechs.contact import Material, contact_pairs, terrain
 from hydromechs.errors import FieldError
@@ -47,6 +49,7 @@ def components_of(
     *,
     thrusters: Iterable[Thruster] = (),
     drives: Mapping[str, drives.Drive] | None = None,
+    motions: Mapping[str, motions.Motion] | None = None,
     friction: Mapping[str, drives.Friction | None] | None = None,
     stops: Mapping[str, drives.Stops | None] | None = None,
     terrain: Iterable[terrain.Terrain] = (),
@@ -62,6 +65,8 @@ def components_of(
         model: The mechanism.
         thrusters: Thrusters.
         drives: Drive of each driven joint, by its name.
+        motions: Motion of joints that is given as a function of time, by name; they have no friction and no stops unless
+            these are given.
         friction: Friction of joints by name; what the model says unless given. None leaves a joint without.
         stops: Stops of joints by name; soft ones at the model's limits unless given. None leaves a joint without.
         terrain: What stands still and can be touched.
@@ -72,10 +77,13 @@ def components_of(
         components: Others, a user's own too.
     """
     given: dict[str, dict[str, Any]] = {}
-    for what, values in (("drives", drives), ("friction", friction), ("stops", stops)):
+    for what, values in (("drives", drives), ("motions", motions), ("friction", friction), ("stops", stops)):
         if values is not None and not isinstance(values, Mapping):
             raise FieldError(what, values, "must map names of joints to what acts there, as {'elbow': drives.Servo(...)}")
         given[what] = dict(values or {})
+    twice = [name for name in given["drives"] if name in given["motions"]]
+    if twice:
+        raise ValueError(f"joint {twice[0]!r} has a drive and a given motion; leave one of them out")
     for what, mapping in given.items():
         for name in mapping:
             if name not in model.joint_parts:
@@ -98,6 +106,9 @@ def components_of(
                 f"nothing can touch terrain {solid.name!r}: give a body a shape with contact, or name frames in touching",
                 stacklevel=3,
             )
+    for name in given["motions"]:
+        for what in ("friction", "stops"):
+            given[what].setdefault(name, None)
     springs = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
     rotors = _rotors(given["drives"])
     for c in components:
@@ -108,6 +119,7 @@ def components_of(
     return (
         *thrusters,
         *(JointDrive(joint=name, drive=drive) for name, drive in _ordered(model, given["drives"])),
+        *(JointMotion(joint=name, motion=motion) for name, motion in _ordered(model, given["motions"])),
         *resisting,
         *([ElasticJoints(joints=springs)] if springs else []),
         *_stops(model, given["stops"], rotors),
@@ -172,13 +184,26 @@ def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
 
 
 def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
-    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²]."""
-    inverse = np.linalg.inv(_geared_mass_matrix(model, rotors))
-    return {
-        name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
-        for name, part in model.joint_parts.items()
-        if not isinstance(part.joint, joints.Free)
-    }
+    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²].
+
+    It is refused where it is lost in rounding beside other inertias, or beside lengths.
+    """
+    M = _geared_mass_matrix(model, rotors)
+    try:
+        inverse = np.linalg.inv(M)
+        found = {
+            name: 1.0 / float(np.linalg.eigvalsh(inverse[part.v, part.v])[-1])
+            for name, part in model.joint_parts.items()
+            if not isinstance(part.joint, joints.Free)
+        }
+    except (np.linalg.LinAlgError, ZeroDivisionError):
+        found = {}
+    if not found or not all(inertia > 0.0 for inertia in found.values()):
+        diagonal = np.diag(M)
+        ends = [f"{diagonal[k]:.6g} ({model.coordinate_names[1][k]})" for k in (np.argmin(diagonal), np.argmax(diagonal))]
+        words = f"the velocities move inertias from {ends[0]} to {ends[1]}, too far apart to compute what each joint feels"
+        raise ValueError(f"{words}; is a mass, a tensor or a length mistyped?")
+    return found
 
 
 def _stops(model: Model, given: Mapping, rotors: Mapping[str, float]) -> list[JointStops]:

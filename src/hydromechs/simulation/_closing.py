@@ -14,7 +14,7 @@ from ._evaluate import evaluate, inertia_matrix
 from ._plant import Plant
 from ._water import Water, fluid_at
 
-__all__ = ["closed", "switched_off", "unmet"]
+__all__ = ["active_rows", "closed", "switched_off", "unmet"]
 
 
 def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
@@ -60,6 +60,18 @@ def unmet(t: float, component: Component, row: Constraint) -> str:
     )
 
 
+def active_rows(plant: Plant, at: Point, inputs: np.ndarray) -> np.ndarray:
+    """J of all closed constraints, one below the other, shape (c, nv).
+
+    Args:
+        plant: What is simulated.
+        at: The state.
+        inputs: Inputs, shape (nu,).
+    """
+    rows = [np.array(row.J, dtype=float) for _, row in _constraints(plant, at, inputs) if row.active]
+    return np.vstack([np.zeros((0, plant.model.nv)), *rows])
+
+
 def switched_off(plant: Plant, inputs: np.ndarray) -> np.ndarray:
     """Inputs with what switches constraints at 0, shape (..., nu).
 
@@ -95,7 +107,7 @@ def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Const
     t, q, x = at.t, at.q, at.x.copy()
     M = inertia_matrix(plant, t, q, x[:nv], inputs)
     before = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
-    x[:nv] += response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups).change
+    x[:nv] += response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups, plant.given_dofs).change
     change = x[:nv] - at.x[:nv]
     lost = 0.5 * float(change @ M @ change)
     after = evaluate(plant, t, q, x[:nv], x[nv:], inputs)

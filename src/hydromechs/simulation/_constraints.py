@@ -59,7 +59,12 @@ def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[
 
 
 def constrained(
-    M: Array, v: Array, vdot: Array, constraints: Sequence[Constraint], groups: Sequence[Sequence[int]]
+    M: Array,
+    v: Array,
+    vdot: Array,
+    constraints: Sequence[Constraint],
+    groups: Sequence[Sequence[int]],
+    given: Sequence[int] = (),
 ) -> Response:
     """What all active constraints add to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
 
@@ -69,16 +74,21 @@ def constrained(
         vdot: Accelerations without constraints, shape (nv,).
         constraints: The rows.
         groups: Numbers of those that are solved together.
+        given: Places in v of joints whose motion is given: no force changes it.
     """
     lacking = []
     for c in constraints:
         alpha = c.stabilisation
         lacking.append(c.J @ vdot + c.bias + 2.0 * alpha * (c.J @ v) + alpha**2 * c.error)
-    return response(M, constraints, lacking, groups)
+    return response(M, constraints, lacking, groups, given)
 
 
 def response(
-    M: Array, constraints: Sequence[Constraint], lacking: Sequence[Array], groups: Sequence[Sequence[int]]
+    M: Array,
+    constraints: Sequence[Constraint],
+    lacking: Sequence[Array],
+    groups: Sequence[Sequence[int]],
+    given: Sequence[int] = (),
 ) -> Response:
     """Forces λ along the active constraints with J M⁻¹ Jᵀ λ = −lacking, and the accelerations (or jumps) that they cause.
 
@@ -92,9 +102,16 @@ def response(
         constraints: The rows.
         lacking: What each lacks, shape (c,).
         groups: Numbers of those that are solved together.
+        given: Places in v of joints whose motion is given: no force changes it.
     """
+    nv = len(M)
+    held = set(given)
+    if held:  # of infinite inertia: a row and column of their own, and no mobility
+        M = np.array([[float(i == j) if i in held or j in held else M[i, j] for j in range(nv)] for i in range(nv)])
+        still = np.array([0.0 if j in held else 1.0 for j in range(nv)])
+        constraints = [c._replace(J=c.J * still) for c in constraints]
     factor = ldl(M)
-    inverse, nv = np.array(factor.inverse_diagonal), len(M)
+    inverse = np.array(factor.inverse_diagonal)
     along: Array = np.zeros(nv)  # D⁻¹ W λ
     free, pivots, forces = [], [], {}
     for group in groups:

@@ -33,7 +33,7 @@ class Evaluation(NamedTuple):
     zdot: Array
     """Rates of the internal states and powers of the causes, shape (nz,)."""
     tau: Array
-    """Joint forces of drives, friction and stops, shape (nv,)."""
+    """Joint forces of drives, friction, stops and given motions, shape (nv,)."""
     forces: dict[str, Array]
     """Wrench on each body in its axes about its origin by label [N, N·m], shape (nb, 6): "drag" (drag, damping and lift; all of
     a user's own hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
@@ -70,6 +70,8 @@ class Mechanics(NamedTuple):
 
     vdot: Array
     """v̇, shape (nv,)."""
+    tau: Array
+    """All joint forces, those that given motions take included, shape (nv,)."""
     forces: dict[str, Array]
     """Wrenches of water and weight by label, shape (nb, 6)."""
     added_mass: Array
@@ -207,7 +209,7 @@ def evaluate(
     return Evaluation(
         vdot=moved.vdot,
         zdot=np.array([*done.rates, *power.values()]),
-        tau=tau,
+        tau=moved.tau,
         forces={**moved.forces, **{label: np.stack(rows) for label, rows in pushed.items()}},
         added_mass=moved.added_mass,
         outputs=tuple(outputs),
@@ -238,13 +240,17 @@ def _mechanics(
     """Accelerations, forces of the water and energies; powers are added to `power`, forces of constraints to `outputs`."""
     q, v, kin, nb = now.q, now.v, now.kin, model.nb
     b = equations.balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface(kin))
-    vdot = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature)
+    vdot, needed = _accelerations(plant, model, b, actions, tau)
     held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     pulled = [np.zeros(6) for _ in range(nb)]
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
-        held = constrained(_joint_inertia(plant, model, kin, b), v, vdot, rows, plant.groups)
+        M = _joint_inertia(plant, model, kin, b)
+        held = constrained(M, v, vdot, rows, plant.groups, plant.given_dofs)
         vdot = vdot + held.change
+        pull = sum((row.J.T @ force for row, force in zip(rows, held.forces, strict=True)), np.zeros(model.nv))
+        for dof in plant.given_dofs:
+            needed[dof] = needed[dof] + M[dof] @ held.change - pull[dof]
         forces = iter(held.forces)
         for c, action, out in zip(plant.components, actions, outputs, strict=True):
             for row in action.constraints:
@@ -254,11 +260,18 @@ def _mechanics(
                     pulled[body] = pulled[body] + F
                 power[c.cause] = power[c.cause] + force @ (row.J @ v)
 
+    for c, action, out in zip(plant.components, actions, outputs, strict=True):
+        for joint in action.motions:
+            own = needed[joint.dofs] - tau[joint.dofs]
+            out |= joint.record(own)
+            power[c.cause] = power[c.cause] + own @ v[joint.dofs]
+
     # the water's forces by cause
     of_water = _water_forces(plant, model, water, kin, b, vdot, power)
     kinetic, fluid, potential = _energies(plant, model, kin, b.motions, v)
     return Mechanics(
         vdot=vdot,
+        tau=needed,
         forces=of_water,
         added_mass=np.stack(_added_masses(model, b.motions)),
         acceleration=np.stack(dynamics.accelerations(model, kin, kin.c, vdot, np.zeros(6))),
@@ -269,6 +282,19 @@ def _mechanics(
         constraint_free=held.free,
         constraint_pivot=held.pivot,
     )
+
+
+def _accelerations(
+    plant: Plant, model: Model, b: equations.Balance, actions: Sequence[Action], tau: Array
+) -> tuple[Array, Array]:
+    """v̇ without constraints, shape (nv,), and all joint forces, with those that given motions take, shape (nv,)."""
+    if not plant.given_motion:
+        return dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature), tau
+    known: dict[int, Scalar] = {}
+    for moved in (moved for action in actions for moved in action.motions):
+        known |= zip(range(model.nv)[moved.dofs], moved.vdot, strict=True)
+    given = {i: np.array([known[dof] for dof in range(model.nv)[model.v_slices[i]]]) for i in plant.given_motion}
+    return dynamics.articulated_body_with_motions(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature, given)
 
 
 def _added_masses(model: Model, motions: Sequence[hydro.Motion] | None) -> list[Array]:

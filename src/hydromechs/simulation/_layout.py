@@ -43,6 +43,8 @@ class Layout(NamedTuple):
     """Of each component, the place in z of each of its states."""
     u: tuple[dict[str, int], ...]
     """Of each component, the place in u of each of its inputs."""
+    timed: tuple[dict[str, int], ...]
+    """Of each component, the place in u of each number that changes at known times."""
     data: dict[str, tuple[slice, tuple[int, ...]]]
     """Place in u and shape of each array of the run's data."""
     size: int
@@ -55,7 +57,9 @@ class Layout(NamedTuple):
 
     def of_component(self, k: int, z: Array, u: Array) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
         """States and inputs of component k, by its names for them."""
-        return {name: z[i] for name, i in self.z[k].items()}, {name: u[i] for name, i in self.u[k].items()}
+        told = {name: u[i] for name, i in self.u[k].items()}
+        told |= {name: u[i] for name, i in self.timed[k].items()}
+        return {name: z[i] for name, i in self.z[k].items()}, told
 
     def array(self, name: str, u: Array) -> Array:
         """An array of the run's data."""
@@ -104,6 +108,7 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
         n = int(np.prod(d.shape))
         places[d.name] = (slice(at, at + n), d.shape)
         at += n
+    starts = [places[f"timed.{c.name}"][0].start if c.timed else 0 for c in components]
     return Layout(
         states=(*states, *(f"work.{cause}" for cause in causes)),
         causes=tuple(causes),
@@ -113,6 +118,7 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
         input_slots=tuple(s for _, s in ordered),
         z=tuple(z),
         u=tuple(u),
+        timed=tuple({x: at + i for i, x in enumerate(c.timed)} for c, at in zip(components, starts, strict=True)),
         data=places,
         size=at,
     )

@@ -98,7 +98,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
     out = [
         variable("q", ("coordinate",), "m, 1, m or rad", "configuration"),
         variable("v", ("dof",), "m/s, rad/s", "velocity in body axes, joint rates"),
-        variable("tau", ("dof",), "N, N m", "joint force of drives, friction and stops"),
+        variable("tau", ("dof",), "N, N m", "joint force of drives, friction, stops and given motions"),
         variable("position", ("body", "xyz"), "m", "position of the body origin in world axes"),
         variable("orientation", ("body", "wxyz"), "1", "orientation, quaternion body to world"),
         variable("velocity", ("body", "nu"), "m/s, rad/s", "velocity of the body in its axes"),

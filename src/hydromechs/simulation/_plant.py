@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from hydromechs import dynamics
 from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
 from hydromechs.errors import FieldError, ModelError
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
-from hydromechs.model import Model, dry_faults
+from hydromechs.model import Model, State, dry_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
 
@@ -103,6 +103,7 @@ class Plant:
                         f"give the class another, as {what} = {word + '_of_mine'!r}"
                     )
         _ = self.first_actions
+        _ = self.given_motion
         _ = self.rolled
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -136,10 +137,23 @@ class Plant:
         for c in self.components:
             z = {s.name: s.value_at(now) for s in c.states(model)}
             u = {s.name: s.value_at(now) for s in c.inputs(model)}
+            u |= dict(zip(c.timed, c.timed_values(0.0)[0], strict=True))
             action = acting(c, now, z, u)
             check_action(c, model, action, z)
             out.append(action)
         return tuple(out)
+
+    def on_motions(self, state: State) -> State:
+        """A state with the joints whose motion is given on it.
+
+        Args:
+            state: Where all others are.
+        """
+        q, v = state.q.copy(), state.v.copy()
+        for c in self.components:
+            for part, q_joint, v_joint in c.initial(self.model, float(state.t)):
+                q[part.q], v[part.v] = q_joint, v_joint
+        return replace(state, q=q, v=v)
 
     def check_start(self, now: Now) -> None:
         """Raise `ValueError` if a run cannot begin at an instant, as with a tether that is too short.
@@ -186,6 +200,37 @@ class Plant:
                 out[dofs] += inertia
         return out if out.any() else None
 
+    @cached_property
+    def given_motion(self) -> tuple[int, ...]:
+        """Bodies whose joint moves as a component says, by index."""
+        owners: dict[int, str] = {}
+        for c, action in zip(self.components, self.first_actions, strict=True):
+            for moved in action.motions:
+                for dof in range(self.model.nv)[moved.dofs]:
+                    if dof in owners:
+                        name = self.model.coordinate_names[1][dof]
+                        raise ValueError(
+                            f"components {owners[dof]!r} and {c.name!r} both give the motion of {name!r}; keep one"
+                        )
+                    owners[dof] = c.name
+        out = []
+        for i, at in enumerate(self.model.v_slices):
+            dofs = range(self.model.nv)[at]
+            if any(dof in owners for dof in dofs):
+                lacking = [self.model.coordinate_names[1][dof] for dof in dofs if dof not in owners]
+                if lacking:
+                    raise ValueError(
+                        f"joint of body {self.model.body_names[i]!r}: the motion of a part of it is given, but not that of "
+                        f"{', '.join(lacking)}; give all of them, or split the joint by a body of no mass"
+                    )
+                out.append(i)
+        return tuple(out)
+
+    @cached_property
+    def given_dofs(self) -> tuple[int, ...]:
+        """Places in v of joints whose motion is given."""
+        return tuple(dof for i in self.given_motion for dof in range(self.model.nv)[self.model.v_slices[i]])
+
     # -- layout ---------------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -194,7 +239,7 @@ class Plant:
         acting = (
             c.cause
             for c, a in zip(self.components, self.first_actions, strict=True)
-            if a.forces or a.joint_forces or a.constraints or a.power is not None
+            if a.forces or a.joint_forces or a.constraints or a.motions or a.power is not None
         )
         causes = list(dict.fromkeys(acting))
         causes += ["drag"] if self.wet else []
@@ -209,15 +254,19 @@ class Plant:
             out.append(Data("flow", (7,)))
         if self.waves is not None:
             out += [Data("carried", (3,)), Data("waves", (WAVE_ROWS, len(self.waves.amplitude)))]
+        out += [Data(f"timed.{c.name}", (len(c.timed),)) for c in self.components if c.timed]
         return out + [Data(f"parameter.{name}", parameter_value(self.model, name).shape) for name in self.parameters]
 
-    def data(self, flow: UniformFlow, t: float, parameters: Mapping[str, Array]) -> tuple[Array, float]:
+    def data(
+        self, flow: UniformFlow, t: float, parameters: Mapping[str, Array], waves: WaveComponents | None = None
+    ) -> tuple[Array, float]:
         """The run's data from a time on, shape (n,), and until when they hold [s].
 
         Args:
             flow: Current and gusts over time.
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
+            waves: Those of another seed; its own unless given.
         """
         parts, until = [], np.inf
         if self.streams:
@@ -225,10 +274,15 @@ class Plant:
             parts.append([*segment.velocity, *segment.slope, segment.t_begin])
             until = segment.t_end
         if self.waves is not None:
-            w, current = self.waves, self.environment.current
+            w, current = self.waves if waves is None else waves, self.environment.current
             parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
+        for c in self.components:
+            if c.timed:
+                values, end = c.timed_values(t)
+                parts.append(list(values))
+                until = min(until, end)
         parts.append(list(self.parameter_values(parameters)))
         return np.array([x for part in parts for x in part], dtype=float), until
 

@@ -36,6 +36,7 @@ def rolled_plant(plant: Plant) -> RolledPlant | None:
     reasons = {
         "open parameters": bool(plant.parameters),
         "constraints": plant.constrained,
+        "given motion": bool(plant.given_motion),
         "a free surface": plant.environment.surface is not None,
     }
     against = [what for what, there in reasons.items() if there]

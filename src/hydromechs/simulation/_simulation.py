@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.actuation import Thruster, drives
+from hydromechs.actuation import Thruster, drives, motions
 from hydromechs.equations import configuration, model_of
 from hydromechs.errors import FieldError, SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
@@ -66,6 +66,7 @@ class Simulation:
         environment: The water; still unless given.
         thrusters: Thrusters.
         drives: Drive of each driven joint, by the name of the body that it carries.
+        motions: Motion of joints that is given as a function of time, by name, as {"wrist": motions.Sine(...)}.
         friction: Friction of joints by name; what the model says unless given. None as a value leaves a joint without.
         stops: Stops of joints by name; soft ones at the model's limits unless given. None as a value leaves a joint without.
         terrain: What stands still and can be touched.
@@ -97,6 +98,7 @@ class Simulation:
         environment: Environment | None = None,
         thrusters: Iterable[Thruster] = (),
         drives: Mapping[str, drives.Drive] | None = None,
+        motions: Mapping[str, motions.Motion] | None = None,
         friction: Mapping[str, drives.Friction | None] | None = None,
         stops: Mapping[str, drives.Stops | None] | None = None,
         terrain: Iterable[contact.terrain.Terrain] = (),
@@ -124,6 +126,7 @@ class Simulation:
         acting = dict(
             thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
             drives=drives,
+            motions=motions,
             friction=friction,
             stops=stops,
             terrain=instances(terrain, contact.terrain.Terrain, "terrain", "terrain, as contact.terrain.Plane(...)"),
@@ -166,7 +169,7 @@ class Simulation:
         self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
-        self._first = self.model.initial() if state is None else state
+        self._first = self.plant.on_motions(self.model.initial()) if state is None else state
         self._first_commands = by_name(commands or {}, "commands")
         for text in self._ranges.faults(self._first_commands).values():
             raise ValueError(f"commands: {text}")
@@ -332,6 +335,16 @@ class Simulation:
     @held.setter
     def held(self, values: Commands) -> None:
         self._set_held(input_values(values, self._held, self.plant.layout.held, "held input", self._at.t))
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """All that the plant's programs take now, as `plant.layout` has it: commands, held inputs, data, shape (nu,)."""
+        return self._inputs(self._at.t)[0]
+
+    @property
+    def inputs_until(self) -> float:
+        """Until when these hold [s]: the next bend of the current; infinite in steady water."""
+        return self._inputs(self._at.t)[1]
 
     def set_wrench(self, body: str, wrench: Any) -> None:
         """Put a wrench on a body until it is changed.

@@ -14,8 +14,9 @@ from hydromechs.equations import identity_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import whole_steps
 from hydromechs.model import Model, State
-from hydromechs.simulation import Plant, Simulation, TracedController, rollout
+from hydromechs.simulation import Plant, Simulation, TracedController
 from hydromechs.values import Array, Scalar, positive
+from hydromechs.worlds import rollout
 
 from ._ghost import Deliver, advance, as_commands
 

@@ -15,7 +15,7 @@ from hydromechs.model import Model
 
 from ._machine import machine, random_states, target, versions
 
-__all__ = ["measure_gpu"]
+__all__ = ["gpu_device", "measure_gpu"]
 
 LAUNCHES = 20
 """Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's overhead."""
@@ -58,7 +58,7 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
 
     import cupy
 
-    device = _device(cupy)
+    device = gpu_device(cupy)
     count = program.count()
     operations = sum(count.papers) + count.sines_cosines
     numbers = sum(a.size for a in (*program.inputs, *program.outputs))
@@ -106,8 +106,12 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
     }
 
 
-def _device(cupy: Any) -> dict[str, Any]:
-    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
+def gpu_device(cupy: Any) -> dict[str, Any]:
+    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s].
+
+    Args:
+        cupy: The cupy module.
+    """
     attributes = cupy.cuda.Device().attributes
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     capability = int(cupy.cuda.Device().compute_capability)

@@ -40,12 +40,10 @@ def dart_difference(imported: Imported, rng: np.random.Generator) -> float:
     model = imported.model
     with _quiet(), tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "model.sdf")
-        _model_alone(imported.source).write(file)
+        _model_alone(imported).write(file)
         skeleton = dart.utils.SdfParser.readSkeleton(file)
     if skeleton is None:
         raise ValueError("DART does not read it")
-    if any(note.kind == "mended" and note.element.startswith("link ") and "origin" not in note.done for note in imported.notes):
-        raise ValueError("an inertia was mended, so the two codes do not have the same robot")
     nodes = {skeleton.getBodyNode(i).getName(): skeleton.getBodyNode(i) for i in range(skeleton.getNumBodyNodes())}
     added = _added_masses(imported.source)
     skeleton.setGravity([0.0, 0.0, 0.0])  # weights act as forces, on the rigid masses alone
@@ -134,20 +132,44 @@ def _one_state(
     return float(np.abs(a - theirs).max() / max(np.abs(theirs).max(), 1e-300))
 
 
-def _model_alone(source: str) -> Any:
-    """The only model of a file, outside of its world and without shapes, which DART takes long to load or stumbles over."""
-    root = ElementTree.parse(source).getroot()  # read before by a parser that refuses entities
+def _model_alone(imported: Imported) -> Any:
+    """The only model of a file, outside of its world and without shapes, which DART takes long to load or stumbles over.
+
+    Inertias that we have mended are those of the mended model, so that both codes have the same robot.
+    """
+    root = ElementTree.parse(imported.source).getroot()  # read before by a parser that refuses entities
+    mended = {note.element for note in imported.notes if note.kind == "mended" and "kg·m²" in note.value}
     models = root.findall("model") or root.findall("world/model")
     if len(models) != 1 or models[0].findall("model"):
         raise ValueError("DART reads one model, without models within it")
     for link in models[0].findall("link"):
         for shape in (*link.findall("visual"), *link.findall("collision")):
             link.remove(shape)
+        name = link.get("name", "")
         for inertial in link.findall("inertial"):
+            if f"link {name!r}" in mended and _rewritten(inertial, imported.model, name):
+                continue
             _turn(inertial)
     alone = ElementTree.Element("sdf", root.attrib)
     alone.append(models[0])
     return ElementTree.ElementTree(alone)
+
+
+def _rewritten(inertial: Any, model: Model, name: str) -> bool:
+    """Write the inertia of our body into an `<inertial>`; whether it has one."""
+    body = model.bodies[model.body_index(name)]
+    if not body.inertia.mass:
+        return False
+    frame = model.frames.get(f"{name}_origin")  # where the link's origin is, if not at the body's
+    p = np.array(body.inertia.com) - (np.array(frame[1].origin.xyz) if frame else 0.0)
+    for child in inertial.findall("pose") + inertial.findall("mass") + inertial.findall("inertia"):
+        inertial.remove(child)
+    ElementTree.SubElement(inertial, "pose").text = " ".join(map(repr, [*map(float, p), 0.0, 0.0, 0.0]))
+    ElementTree.SubElement(inertial, "mass").text = repr(body.inertia.mass)
+    tensor = ElementTree.SubElement(inertial, "inertia")
+    for key, moment in zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), body.inertia.tensor, strict=True):
+        ElementTree.SubElement(tensor, key).text = repr(float(moment))
+    return True
 
 
 def _turn(inertial: Any) -> None:

@@ -34,7 +34,7 @@ from hydromechs.simulation import Simulation
 
 from ._mutations import flow_yaml, mutated_bytes, mutated_data, mutated_text
 
-__all__ = ["FileStudy", "Outcome", "mutant", "study_files", "try_file"]
+__all__ = ["OWN_FILES", "Changed", "FileStudy", "Outcome", "mutant", "raised_on_purpose", "study_files", "try_file"]
 
 MOMENT = 0.2
 """How long a file that loads is simulated [s]."""
@@ -58,6 +58,17 @@ class Outcome(NamedTuple):
     """What happened, as "simulated" or "refused by the reader"."""
     failure: str = ""
     """Traceback, or why it is a failure; empty where it is none."""
+
+
+class Changed(NamedTuple):
+    """Files that are changed at random, and what is tried with each; functions of a module, which other processes find."""
+
+    mutant: Callable[[int, int], tuple[str, bytes]]
+    """Ending and content of a changed file, from the seed of the study and the number of the file."""
+    attempt: Callable[[Path], tuple[str, str]]
+    """What happens with a file: a kind, and a traceback if it is not to happen."""
+    beside: Callable[[], list[Path]]
+    """Files that must lie in the same folder."""
 
 
 class FileStudy(NamedTuple):
@@ -152,22 +163,41 @@ def _moment(thing: Model | Scenario, sim: Simulation) -> float:
 
 
 def _ours(error: BaseException, stage: str) -> bool:
-    """Whether an error is raised on purpose: of our classes, or a ValueError or KeyError of a `raise` in our files."""
+    """Whether an error is one of ours: of our classes, or raised on purpose."""
     if isinstance(error, ModelError | ScenarioError):
         return bool(error.problems) and (stage != "read" or all(p.startswith("line ") for p in error.problems))
     if stage == "read":
         return False
-    if isinstance(error, SimulationDiverged):
-        return True
+    return isinstance(error, SimulationDiverged) or raised_on_purpose(error)
+
+
+def raised_on_purpose(error: BaseException) -> bool:
+    """Whether an error is a ValueError or KeyError of a `raise` in our files.
+
+    Args:
+        error: The error.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
     raised = (linecache.getline(last.filename, last.lineno or 0)).strip().startswith("raise ")
     return isinstance(error, ValueError | KeyError) and ROOT in Path(last.filename).parents and raised
 
 
+def _own_mutant(seed: int, number: int) -> tuple[str, bytes]:
+    return ".yaml", mutant(seed, number)
+
+
+def _all_bases() -> list[Path]:
+    return [path for bases in _bases() for path in bases]
+
+
+OWN_FILES = Changed(_own_mutant, try_file, _all_bases)
+"""Model and scenario files."""
+
+
 # -- many files in processes of their own -----------------------------------------------------------------------------------
 
 
-def _work(seed: int, folder: Path, ask: Connection) -> None:
+def _work(changed: Changed, seed: int, folder: Path, ask: Connection) -> None:
     """Try files whose numbers come through a connection, and send back what became of them."""
     with contextlib.suppress(ImportError):  # Windows
         import resource
@@ -177,19 +207,20 @@ def _work(seed: int, folder: Path, ask: Connection) -> None:
         number = ask.recv()
         if number is None:
             return
-        path = folder / f"{seed}_{number}.yaml"
-        path.write_bytes(mutant(seed, number))
-        ask.send(Outcome(number, *try_file(path)))
+        suffix, content = changed.mutant(seed, number)
+        path = folder / f"{seed}_{number}{suffix}"
+        path.write_bytes(content)
+        ask.send(Outcome(number, *changed.attempt(path)))
         path.unlink()
 
 
 class _Worker:
     """A process that tries one file at a time."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(self, changed: Changed, seed: int, folder: Path) -> None:
         context = multiprocessing.get_context("spawn")
         self.ask, other = context.Pipe()
-        self.process = context.Process(target=_work, args=(seed, folder, other), daemon=True)
+        self.process = context.Process(target=_work, args=(changed, seed, folder, other), daemon=True)
         self.process.start()
         other.close()
         self.number, self.since = -1, math.inf
@@ -217,10 +248,10 @@ class _Worker:
         self.process.join()
 
 
-def _outcomes(count: int, seed: int, processes: int, folder: Path) -> Iterator[Outcome]:
+def _outcomes(changed: Changed, count: int, seed: int, processes: int, folder: Path) -> Iterator[Outcome]:
     """What became of each file, in the order in which they are done."""
     left = iter(range(count))
-    workers = [_Worker(seed, folder) for _ in range(min(processes, count))]
+    workers = [_Worker(changed, seed, folder) for _ in range(min(processes, count))]
     try:
         busy = dict.fromkeys(workers)
         for worker in workers:
@@ -239,7 +270,7 @@ def _outcomes(count: int, seed: int, processes: int, folder: Path) -> Iterator[O
                     workers.remove(worker)
                     if number is None:
                         continue
-                    worker = _Worker(seed, folder)
+                    worker = _Worker(changed, seed, folder)
                     workers.append(worker)
                 worker.give(number)
                 busy[worker] = None
@@ -249,7 +280,13 @@ def _outcomes(count: int, seed: int, processes: int, folder: Path) -> Iterator[O
 
 
 def study_files(
-    count: int, seed: int, keep: Path, *, processes: int = 2, progress: Callable[[int], object] = lambda done: None
+    count: int,
+    seed: int,
+    keep: Path,
+    *,
+    changed: Changed = OWN_FILES,
+    processes: int = 2,
+    progress: Callable[[int], object] = lambda done: None,
 ) -> FileStudy:
     """Change files at random and try each.
 
@@ -257,20 +294,22 @@ def study_files(
         count: How many.
         seed: Of the changes.
         keep: Folder for files that fail, with their traceback; made when there is one.
+        changed: Which files, and what is tried with them.
         processes: How many are tried at the same time.
         progress: Called with the number of files that are done.
     """
     kinds: Counter[str] = Counter()
     failures: dict[Path, str] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for base in (p for bases in _bases() for p in bases):
+        for base in changed.beside():
             (Path(folder) / base.name).write_bytes(base.read_bytes())
-        for outcome in _outcomes(count, seed, processes, Path(folder)):
+        for outcome in _outcomes(changed, count, seed, processes, Path(folder)):
             kinds[outcome.kind] += 1
             if outcome.failure:
                 keep.mkdir(parents=True, exist_ok=True)
-                file = keep / f"{seed}_{outcome.number}.yaml"
-                file.write_bytes(mutant(seed, outcome.number))
+                suffix, content = changed.mutant(seed, outcome.number)
+                file = keep / f"{seed}_{outcome.number}{suffix}"
+                file.write_bytes(content)
                 file.with_suffix(".txt").write_text(outcome.failure, encoding="utf-8")
                 failures[file] = f"{outcome.kind}: {outcome.failure.strip().splitlines()[-1]}"
             progress(sum(kinds.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,5 +133,9 @@ class _Cluster(Workers):
                 yield task, future.result()
             except KilledWorker:
                 yield task, None
+            except CancelledError as error:
+                raise ConnectionError(
+                    f"the Dask scheduler is gone ({error}); what has run is stored, and the same command goes on"
+                ) from None
             finally:
                 future.release()

@@ -51,7 +51,7 @@ class _ResultEntry(_Entry):
 
 
 class _StudyFile(_Entry):
-    hydromechs_study: Literal[1] = Field(description="version of the format: 1")
+    hydromechs_sweep: Literal[1] = Field(description="version of the format: 1")
     name: str = Field(description="name of the study")
     title: str = ""
     description: str = ""
@@ -74,7 +74,7 @@ def load_study(source: str | os.PathLike[str]) -> Study:
         source: A name such as "density_and_mass", or the path of a file (it has a folder or an ending in it).
     """
     path = study_file(source)
-    document = read_document(path, "study", "hydromechs_study: 1", StudyError)
+    document = read_document(path, "sweep", "hydromechs_sweep: 1", StudyError)
 
     def refuse(faults: list[Fault]) -> StudyError:
         placed = [replace(f, line=document.line(f.path) if f.path and f.path[0] in document.data else None) for f in faults]

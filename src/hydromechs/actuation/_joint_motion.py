@@ -1,0 +1,98 @@
+"""A joint whose motion is given; the force that it takes comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.model import JointPart, Model
+from hydromechs.model.component import Action, Component, MovedJoint, Now, Output, Values
+from hydromechs.values import Array, NotNegative, check_fields
+
+from .motions import Motion
+
+__all__ = ["JointMotion"]
+
+FAR = 0.1
+"""How far from its motion a joint may begin [rad or m]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointMotion(Component):
+    """A joint with one coordinate moves as a function of time r(t) says, whatever that takes; all else answers.
+
+        q̈ = r̈ + 2 α (ṙ − q̇) + α² (r − q)
+
+    The two terms take away what the integrator's error, or a start a little off the motion, leaves.
+    """
+
+    kind = "joint_motion"
+    cause = "given motion"
+    outputs = (Output("motion_force", "N, N m", "force that the given motion of the joint takes"),)
+
+    joint: str
+    """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
+    motion: Motion
+    """How it moves, as `motions.Sine(...)`."""
+    correction: NotNegative = 5.0
+    """α, rate at which it comes back to its motion [1/s]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint, and what it is."""
+        return f"{self.joint}.motion"
+
+    def entries(self, model: Model) -> list[str]:
+        """The joint."""
+        return [self.joint]
+
+    def check(self, model: Model) -> None:
+        """The joint must be there, with one coordinate, and the motion must be one."""
+        if not isinstance(self.motion, Motion):
+            raise TypeError(f"motion of joint {self.joint!r} is {self.motion!r}, must be a Motion, as motions.Sine(...)")
+        part = model.joint_part(self.joint)
+        if part.joint.nq != 1 or part.joint.nv != 1:
+            raise ValueError(
+                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, a given motion needs one; make the joint "
+                "a composite of joints with one each, and give the motion of all of them"
+            )
+        faults = self.motion.faults()
+        if faults:
+            raise ValueError(f"motion of joint {self.joint!r} ({type(self.motion).__name__}): {faults[0]}; mend its rates")
+
+    @property
+    def timed(self) -> Sequence[str]:
+        """Those of the motion."""
+        return self.motion.timed
+
+    def timed_values(self, t: float) -> tuple[Sequence[float], float]:
+        """Those of the motion."""
+        return self.motion.timed_values(t)
+
+    def initial(self, model: Model, t: float) -> Sequence[tuple[JointPart, Array, Array]]:
+        """On its motion."""
+        now = self.motion.now(t)
+        return [(model.joint_part(self.joint), np.array([now.position]), np.array([now.velocity]))]
+
+    def check_start(self, now: Now) -> None:
+        """It must begin near its motion."""
+        begins, given = float(now.joint(self.joint).q[0]), self.motion.now(float(now.t)).position
+        if not abs(begins - given) <= FAR:
+            raise ValueError(
+                f"joint {self.joint!r} begins at {begins:.6g}, but its given motion is at {given:.6g} at "
+                f"t = {float(now.t):g} s; start it there"
+            )
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """The acceleration."""
+        joint = now.joint(self.joint)
+        r = self.motion.at(now.t, [u[name] for name in self.timed])
+        alpha = self.correction
+        back = 2.0 * alpha * (r.velocity - joint.v[0]) + alpha * alpha * (r.position - joint.q[0])
+        vdot = np.array([r.acceleration + back])
+        return Action(motions=[MovedJoint(joint.part.v, vdot, lambda force: {"motion_force": force})])

@@ -1,0 +1,248 @@
+"""Motions of a joint that are given as functions of time: the interface, sines, constant speed, and recorded signals.
+
+Units are those of a revolute joint; for a prismatic one read m for rad.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.model import GIVEN
+from hydromechs.values import Finite, NotNegative, Positive, Scalar, check_fields, nearest
+
+__all__ = ["Motion", "MotionNow", "Recorded", "Sine", "Steady", "recorded_file"]
+
+DIFFERENCE = 1e-4
+"""Step of the differences by which a motion of a user's own is checked [s]."""
+AGREE = 1e-5
+"""How far its rates may be from those differences, relative to the largest of them and 1."""
+
+
+class MotionNow(NamedTuple):
+    """A motion at one instant."""
+
+    position: Scalar
+    """Position [rad]."""
+    velocity: Scalar
+    """Its rate [rad/s]."""
+    acceleration: Scalar
+    """The rate of that [rad/s²]."""
+
+
+class Motion(abc.ABC):
+    """How a joint moves. Derive a frozen dataclass from it for a motion of your own; write `at` in NumPy operations."""
+
+    __slots__ = ()
+    timed: ClassVar[tuple[str, ...]] = ()
+    """Names of numbers that change at known times; none for a formula."""
+
+    def timed_values(self, t: float) -> tuple[Sequence[float], float]:
+        """The numbers that `timed` names from a time on, and until when they hold [s].
+
+        Args:
+            t: Time [s].
+        """
+        return (), math.inf
+
+    @abc.abstractmethod
+    def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
+        """Position, velocity and acceleration.
+
+        Args:
+            t: Time [s].
+            x: The numbers that `timed` names.
+        """
+
+    def now(self, t: float) -> MotionNow:
+        """The motion at a time, in numbers.
+
+        Args:
+            t: Time [s].
+        """
+        return MotionNow(*(float(x) for x in self.at(t, self.timed_values(t)[0])))
+
+    def faults(self) -> list[str]:
+        """Where velocity and acceleration are not the rates of position and velocity, by differences at five times."""
+        out = []
+        for t in (0.0, 0.37, 1.3, 3.1, 7.7):
+            before, here, after = (self.now(t + k * DIFFERENCE) for k in (-1.0, 0.0, 1.0))
+            for name, rate, low, high in (
+                ("velocity", here.velocity, before.position, after.position),
+                ("acceleration", here.acceleration, before.velocity, after.velocity),
+            ):
+                found = (high - low) / (2.0 * DIFFERENCE)
+                if not abs(rate - found) <= AGREE * max(1.0, abs(rate), abs(found)):
+                    out.append(f"at {t:g} s its {name} is {rate:.9g}, but the rate found by differences is {found:.9g}")
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sine(Motion):
+    """q = offset + amplitude sin(2π t/period + phase)."""
+
+    amplitude: Finite
+    """Amplitude [rad]."""
+    period: Positive
+    """Period [s]."""
+    phase: Finite = 0.0
+    """Phase at t = 0 [rad]."""
+    offset: Finite = 0.0
+    """Mean position [rad]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
+        """The sine and its rates."""
+        w = 2.0 * math.pi / self.period
+        angle = w * t + self.phase
+        s, c = np.sin(angle), np.cos(angle)
+        a = self.amplitude
+        return MotionNow(self.offset + a * s, a * w * c, -a * w * w * s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steady(Motion):
+    """q = offset + speed t: a towing carriage, a turning drum, with speed 0 a joint that is locked."""
+
+    speed: Finite = 0.0
+    """Speed [rad/s]."""
+    offset: Finite = 0.0
+    """Position at t = 0 [rad]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
+        """A constant speed."""
+        return MotionNow(self.offset + self.speed * t, self.speed, 0.0 * t)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded(Motion):
+    """A recorded signal, as a spline of cubic pieces; at rest before the first and after the last of them.
+
+        q = q_k + v_k s + ½ a_k s² + ⅙ j_k s³,    s = t − t_k
+
+    `Recorded.of` makes one from measured positions. Its numbers are inputs of the compiled program: other recordings of the
+    same joint compile nothing.
+    """
+
+    pieces: tuple[tuple[float, float, float, float, float], ...] = field(metadata=GIVEN)
+    """t_k [s], q_k [rad], v_k [rad/s], a_k [rad/s²] and j_k [rad/s³] of each piece, with rising t_k."""
+    end: float = field(metadata=GIVEN)
+    """Time at which the last piece ends [s]."""
+
+    timed = ("since", "position", "velocity", "acceleration", "jerk")
+
+    def __post_init__(self) -> None:
+        rows = np.asarray(self.pieces, dtype=float)
+        if rows.ndim != 2 or rows.shape[1] != 5 or not np.isfinite(rows).all():
+            raise ValueError("pieces must be rows of 5 finite numbers: time, position, velocity, acceleration, jerk")
+        times = np.append(rows[:, 0], float(self.end))
+        if not (np.diff(times) > 0.0).all():
+            raise ValueError(f"times of the pieces must rise, and end, which is {self.end!r}, must come after them")
+        object.__setattr__(self, "pieces", tuple(tuple(float(x) for x in row) for row in rows))
+        object.__setattr__(self, "end", float(self.end))
+
+    @classmethod
+    def of(cls, times: Any, positions: Any, *, smoothing: float = 0.0) -> Recorded:
+        """The cubic spline through measured positions, or a smooth one near them.
+
+        The smooth spline f makes Σ (x_k − f(t_k))² + λ ∫ f̈² dt least, with λ = n (T/2π)⁴ for n samples a second: a sine of the
+        period T has half its size left, longer ones are kept, shorter ones go with (period/T)⁴.
+
+        Args:
+            times: Times of the samples [s], shape (n,), rising, n at least 5.
+            positions: Positions [rad], shape (n,).
+            smoothing: T [s]; 0 for a spline through all samples.
+        """
+        from scipy.interpolate import PPoly, make_interp_spline, make_smoothing_spline
+
+        t, x = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
+        if t.ndim != 1 or t.shape != x.shape or len(t) < 5:
+            raise ValueError(
+                f"times and positions must be rows of equally many numbers, 5 or more, got {t.shape} and {x.shape}"
+            )
+        if not (np.isfinite(t).all() and np.isfinite(x).all()):
+            raise ValueError("times and positions must be finite; drop the other samples first")
+        if not (np.diff(t) > 0.0).all():
+            raise ValueError(f"times must rise; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the one before it")
+        if not 0.0 <= smoothing < math.inf:
+            raise ValueError(f"smoothing is {smoothing!r}, must be finite and at least 0")
+        if smoothing > 0.0:
+            rate = (len(t) - 1) / (t[-1] - t[0])
+            found = make_smoothing_spline(t, x, lam=rate * (smoothing / (2.0 * math.pi)) ** 4)
+        else:
+            found = make_interp_spline(t, x, k=3)
+        spline = PPoly.from_spline(found)
+        whole = np.flatnonzero(np.diff(spline.x) > 0.0)
+        c3, c2, c1, c0 = spline.c[:, whole]
+        rows = np.stack([spline.x[whole], c0, c1, 2.0 * c2, 6.0 * c3], axis=1)
+        return cls(pieces=tuple(map(tuple, rows)), end=float(t[-1]))
+
+    def timed_values(self, t: float) -> tuple[Sequence[float], float]:
+        """The piece at a time."""
+        if t < self.pieces[0][0]:
+            return (self.pieces[0][0], self.pieces[0][1], 0.0, 0.0, 0.0), self.pieces[0][0]
+        if t >= self.end:
+            return (self.end, self._ends_at, 0.0, 0.0, 0.0), math.inf
+        k = bisect_right(self.pieces, t, key=lambda piece: piece[0]) - 1
+        return self.pieces[k], self.end if k + 1 == len(self.pieces) else self.pieces[k + 1][0]
+
+    @property
+    def _ends_at(self) -> float:
+        since, *rates = self.pieces[-1]
+        return _cubic(self.end - since, rates).position
+
+    def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
+        """The cubic of the piece."""
+        return _cubic(t - x[0], x[1:])
+
+    def faults(self) -> list[str]:
+        """None: rates are those of the spline."""
+        return []
+
+
+def _cubic(s: Scalar, x: Sequence[Scalar]) -> MotionNow:
+    q, v, a, j = x
+    return MotionNow(q + s * (v + s * (0.5 * a + s * (j / 6.0))), v + s * (a + 0.5 * s * j), a + s * j)
+
+
+def recorded_file(
+    file: str, time: str, position: str, scale: Finite = 1.0, offset: Finite = 0.0, smoothing: NotNegative = 0.0
+) -> Recorded:
+    """A motion that was recorded, from a file of comma-separated values with the names of its columns in the first line.
+
+    Args:
+        file: Name of the file, which may be compressed (.gz).
+        time: Name of the column with the times [s].
+        position: Name of the column with the positions.
+        scale: What positions are multiplied by, as 0.0174533 for degrees [-].
+        offset: What is then added to them [rad].
+        smoothing: Period of a sine that is halved, longer ones are kept [s]; 0 for a spline through all samples.
+    """
+    import gzip
+
+    opener: Any = gzip.open if file.endswith(".gz") else open
+    try:
+        with opener(file, "rt") as text:
+            names = [name.strip() for name in text.readline().split(",")]
+            rows = np.genfromtxt(text, delimiter=",", ndmin=2)
+    except (OSError, ValueError) as error:
+        raise FieldError("file", file, f"must be a file that can be read ({error})") from None
+    for key, name in (("time", time), ("position", position)):
+        if name not in names:
+            raise FieldError(key, name, f"must be a column of {file}{nearest(name, names)}")
+    t, x = rows[:, names.index(time)], rows[:, names.index(position)]
+    good = np.isfinite(t) & np.isfinite(x)
+    good[1:] &= np.diff(np.maximum.accumulate(np.where(good, t, -np.inf))) > 0.0  # samples that do not come after all others
+    return Recorded.of(t[good], scale * x[good] + offset, smoothing=smoothing)

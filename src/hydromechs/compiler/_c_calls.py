@@ -1,0 +1,175 @@
+"""What programs call, in C and CUDA: other programs, tables, solvers; each written once as a function of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hydromechs.errors import UnsupportedFeature
+
+from ._fuse import fused_sums
+from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
+from ._schedule import short_lives
+
+__all__ = ["CFunctions"]
+
+SMALL = 200
+"""Operations up to which a program is written where it is called."""
+
+
+class CFunctions:
+    """Functions for all that programs call, named when they are first needed.
+
+    Args:
+        real: Type of all numbers, "double" or "float".
+        cuda: Whether they are for a GPU.
+        sincos: As of `c_body`.
+        own: As of `c_body`.
+    """
+
+    def __init__(
+        self, real: str, *, cuda: bool = False, sincos: str | None = None, own: Mapping[str, str] | None = None
+    ) -> None:
+        self.real, self.cuda, self.sincos, self.own = real, cuda, sincos, own
+        self.text: list[str] = []
+        """The functions, those that others call first."""
+        self._names: dict[object, str] = {}
+
+    def name(self, callee: Callee) -> str:
+        """Name of the function for a callee; arrays of its arguments, then of its results.
+
+        Args:
+            callee: What is called.
+        """
+        key: object = id(callee) if isinstance(callee, Program) else callee
+        if key not in self._names:
+            match callee:
+                case Program():
+                    body, inline = self._program(callee), len(callee.operations) <= SMALL
+                case Table():
+                    body, inline = self._table(callee), True
+                case Solve():
+                    body, inline = self._solve(callee), False
+                case SolveSemidefinite():
+                    body, inline = self._semidefinite(callee), False
+                case Packed():
+                    body, inline = self._packed(callee), False
+                case _:
+                    raise UnsupportedFeature(
+                        f"{callee.name} is a loop over bodies, which C and CUDA cannot run; compile the model in the form "
+                        "'specialised', or run it on the CPU"
+                    )
+            name = f"hm_call{len(self._names)}"
+            self._names[key] = name
+            self.text.append(self._function(name, callee, body, inline))
+        return self._names[key]
+
+    def _function(self, name: str, callee: Callee, body: Sequence[str], inline: bool) -> str:
+        how = "static"
+        if self.cuda:
+            how = f"static __device__ {'__forceinline__' if inline else '__noinline__'}"
+        given = [f"const {self.real} *a{k}" for k in range(len(callee.inputs))]
+        given += [f"{self.real} *r{k}" for k in range(len(callee.outputs))]
+        unused = [f"(void)a{k};" for k in range(len(callee.inputs))] + [f"(void)r{k};" for k in range(len(callee.outputs))]
+        text = "\n".join(f"    {line}" for line in (*unused, *body))
+        return f"{how} void {name}({', '.join(given)})\n{{\n{text}\n}}"
+
+    def _program(self, program: Program) -> list[str]:
+        from ._c_text import c_body
+
+        if self.cuda:
+            program = fused_sums(program)
+        return c_body(
+            program,
+            self.real,
+            lambda k, entry: f"a{k}[{entry}]",
+            lambda k, entry, text: f"r{k}[{entry}] = {text};",
+            order=None if program.calls else short_lives(program),
+            sincos=self.sincos,
+            functions=self,
+            own=self.own,
+        )
+
+    def _packed(self, packed: Packed) -> list[str]:
+        function, lines = self.name(packed.program), []
+        both = list(zip(packed.program.inputs, packed.shared, strict=True))
+        for p in range(packed.count):
+            given = [f"a{k}" if same else f"a{k} + {p * a.size}" for k, (a, same) in enumerate(both)]
+            given += [f"r{k} + {p * a.size}" for k, a in enumerate(packed.program.outputs)]
+            lines.append(f"{function}({', '.join(given)});")
+        return lines
+
+    def _table(self, table: Table) -> list[str]:
+        from ._c_text import c_literal
+
+        entries, n = ", ".join(c_literal(x, self.real) for x in table.values), len(table.values)
+        name, f = f"hm_table{len(self._names)}", "f" if self.real == "float" else ""
+        memory = "static __device__ const" if self.cuda else "static const"
+        self.text.append(f"{memory} {self.real} {name}[{n}] = {{{entries}}};")
+        last, zero = c_literal(n - 1.0, self.real), c_literal(0.0, self.real)
+        return [
+            f"const {self.real} x = a0[0];",
+            f"r0[0] = x != x ? x : {name}[(int)fmin{f}(fmax{f}(x, {zero}), {last})];",
+        ]
+
+    def _solve(self, solve: Solve) -> list[str]:
+        n, real, f = solve.n, self.real, "f" if self.real == "float" else ""
+        return [
+            f"{real} M[{n}][{n + 1}];",
+            f"for (int i = 0; i < {n}; ++i) {{",
+            f"    for (int j = 0; j < {n}; ++j) M[i][j] = a0[i * {n} + j];",
+            f"    M[i][{n}] = a1[i];",
+            "}",
+            f"for (int k = 0; k < {n}; ++k) {{",
+            "    int p = k;",
+            f"    for (int i = k + 1; i < {n}; ++i) if (fabs{f}(M[i][k]) > fabs{f}(M[p][k])) p = i;",
+            f"    for (int j = k; j <= {n}; ++j) {{ const {real} y = M[k][j]; M[k][j] = M[p][j]; M[p][j] = y; }}",
+            f"    for (int i = k + 1; i < {n}; ++i) {{",
+            f"        const {real} factor = M[i][k] / M[k][k];",
+            f"        for (int j = k + 1; j <= {n}; ++j) M[i][j] -= factor * M[k][j];",
+            "    }",
+            "}",
+            f"for (int k = {n - 1}; k >= 0; --k) {{",
+            f"    {real} rest = M[k][{n}];",
+            f"    for (int j = k + 1; j < {n}; ++j) rest -= M[k][j] * r0[j];",
+            "    r0[k] = rest / M[k][k];",
+            "}",
+        ]
+
+    def _semidefinite(self, solve: SolveSemidefinite) -> list[str]:
+        from ._c_text import c_literal
+
+        n, real = solve.n, self.real
+        zero, tolerance, least = (c_literal(x, real) for x in (0.0, solve.tolerance, solve.least))
+        return [
+            f"{real} M[{n}][{n + 1}], first = {zero}, last = {zero};",
+            f"int order[{n}], rank = 0;",
+            f"for (int i = 0; i < {n}; ++i) {{",
+            f"    for (int j = 0; j < {n}; ++j) M[i][j] = a0[i * {n} + j];",
+            f"    M[i][{n}] = a1[i];",
+            "    order[i] = i;",
+            "}",
+            f"for (int k = 0; k < {n}; ++k) {{",
+            "    int p = k;",
+            f"    for (int i = k + 1; i < {n}; ++i) if (M[i][i] > M[p][p]) p = i;",
+            f"    const {real} size = M[p][p];",
+            "    if (k == 0) first = size;",
+            f"    if (!(size > {tolerance} * first && size > {least})) break;",
+            f"    for (int j = 0; j <= {n}; ++j) {{ const {real} y = M[k][j]; M[k][j] = M[p][j]; M[p][j] = y; }}",
+            f"    for (int i = 0; i < {n}; ++i) {{ const {real} y = M[i][k]; M[i][k] = M[i][p]; M[i][p] = y; }}",
+            "    { const int o = order[k]; order[k] = order[p]; order[p] = o; }",
+            f"    for (int i = k + 1; i < {n}; ++i) {{",
+            f"        const {real} factor = M[i][k] / M[k][k];",
+            f"        for (int j = k; j <= {n}; ++j) M[i][j] -= factor * M[k][j];",
+            "    }",
+            "    rank = k + 1;",
+            "    last = size;",
+            "}",
+            f"for (int i = 0; i < {n}; ++i) r0[i] = {zero};",
+            "for (int k = rank - 1; k >= 0; --k) {",
+            f"    {real} rest = M[k][{n}];",
+            "    for (int j = k + 1; j < rank; ++j) rest -= M[k][j] * r0[order[j]];",
+            "    r0[order[k]] = rest / M[k][k];",
+            "}",
+            f"r1[0] = ({real})rank;",
+            "r2[0] = last / first;",
+        ]

@@ -1,0 +1,206 @@
+"""A step program run many times in one CUDA kernel: one thread per world, its state on the chip from first to last.
+
+Every array lies with the worlds fastest, entry k of world w at a[k * worlds + w], so that neighbouring threads read
+neighbouring numbers. The state is in registers; the last finite one is in shared memory too, a column for each thread, from
+where a world that diverges takes it back, so that no register keeps an old state while the step computes the new one. Inputs
+are read in every step, from the cache where they are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._c_calls import CFunctions
+from ._c_text import c_body, c_literal
+from ._cuda import OPTIONS, OWN, REALS, CudaAttributes, CupyArray, definitions, import_cupy
+from ._fuse import fused_sums
+from ._program import Program
+from ._schedule import short_lives
+
+__all__ = ["CudaMarch", "cuda_march_text"]
+
+MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
+"""Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle
+with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, and it spills)."""
+SHARED = 48 * 1024
+"""Shared memory of a block that needs no permission [bytes]."""
+
+
+def cuda_march_text(program: Program, n_state: int, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
+    """The CUDA C source of a march: a kernel `march_kernel`.
+
+    Its arguments: number of worlds, of steps, steps from one record to the next (0 for none); of each part of the state its
+    address, of each other input its address and its strides over worlds, entries and steps in numbers, of each part of the
+    state the address of its records; which worlds are frozen, and the number of steps taken.
+
+    Args:
+        program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
+        n_state: Number of parts of the state.
+        precision: "float32" or "float64".
+        block: Threads per block.
+        min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
+    """
+    if precision not in REALS:
+        raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")
+    real = REALS[precision]
+    sizes = [a.size for a in program.inputs]
+    first = np.concatenate([[0], np.cumsum(sizes[:n_state])]).astype(int)
+    used = {op.value[0] for op in program.operations if op.kind == "input"}
+    parameters = ["const long long worlds", "const int steps", "const int stride"]
+    parameters += [f"{real} *__restrict__ a{k}" for k in range(n_state)]
+    for k in range(n_state, len(sizes)):
+        parameters += [f"const {real} *__restrict__ a{k}", *(f"const long long s{k}_{x}" for x in ("world", "entry", "step"))]
+    parameters += [f"{real} *__restrict__ r{k}" for k in range(n_state)]
+    parameters += ["const unsigned char *__restrict__ frozen", "int *__restrict__ good"]
+
+    def load(argument: int, entry: int) -> str:
+        if argument < n_state:
+            return f"state{argument}[{entry}]"
+        return f"i{argument}[{f'{entry} * s{argument}_entry' if entry else '0'}]"
+
+    functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
+    program = fused_sums(program)
+    body = c_body(
+        program,
+        real,
+        load,
+        lambda output, entry, text: f"const {real} n{output}_{entry} = {text};",
+        order=None if program.calls else short_lives(program),
+        sincos="hm_sincos",
+        functions=functions,
+        own=OWN[real],
+    )
+    parts = [(k, j, f"n{k}_{j}") for k in range(n_state) for j in range(sizes[k])]
+    f, zero = "f" if real == "float" else "", c_literal(0.0, real)
+    # x · 0 is not 0 where x is not finite; four sums side by side
+    sums = [zero] * 4
+    for j, (_, _, name) in enumerate(parts):
+        sums[j % 4] = f"fma{f}({name}, {zero}, {sums[j % 4]})"
+
+    def each(k: int, statement: str) -> list[str]:
+        """A statement for every entry j of a part of the state; unrolled, so that the state stays in registers."""
+        return ["#pragma unroll", f"for (int j = 0; j < {sizes[k]}; ++j) {statement}"]
+
+    def indent(lines: Sequence[str], by: int) -> list[str]:
+        return [line if line.startswith("#") else " " * by + line for line in lines]
+
+    others = [k for k in range(n_state, len(sizes)) if k in used]
+    lines = [
+        f"/* {program.name}, many steps, one thread per world; written by HydroMechs */",
+        definitions(real),
+        *functions.text,
+        f'extern "C" __global__ void __launch_bounds__({block}, {min_blocks}) march_kernel(',
+        "    " + ",\n    ".join(parameters) + ")",
+        "{",
+        f"    extern __shared__ {real} memory[];",
+        "    const long long world = blockIdx.x * (long long)blockDim.x + threadIdx.x;",
+        "    if (world >= worlds)",
+        "        return;",
+        f"    volatile {real} *const last = memory + threadIdx.x;",
+        *(f"    {real} state{k}[{max(1, sizes[k])}];" for k in range(n_state)),
+    ]
+    for k in range(n_state):
+        lines += indent(each(k, f"last[({first[k]} + j) * {block}] = state{k}[j] = a{k}[j * worlds + world];"), 4)
+    lines += [
+        *(f"    const {real} *i{k} = a{k} + world * s{k}_world;" for k in others),
+        "    int taken = 0, left = stride, row = 0;",
+        "    bool moves = !frozen[world];",
+        "    for (int step = 0; step < steps; ++step) {",
+        "        if (moves) {",
+        *indent(body, 12),
+        f"            const {real} noughts = ({sums[0]} + {sums[1]}) + ({sums[2]} + {sums[3]});",
+        f"            moves = noughts == {zero};",
+        "            taken += moves;",
+        *(f"            state{k}[{j}] = {name};" for k, j, name in parts),
+        "            if (moves) {",
+        *(f"                last[{first[k] + j} * {block}] = {name};" for k, j, name in parts),
+        "            } else {",
+        *(line for k in range(n_state) for line in indent(each(k, f"state{k}[j] = last[({first[k]} + j) * {block}];"), 16)),
+        "            }",
+        *(f"            i{k} += s{k}_step;" for k in others),
+        "        }",
+        "        if (--left == 0) {",
+    ]
+    for k in range(n_state):
+        record = f"r{k}[((long long)row * {sizes[k]} + j) * worlds + world] = last[({first[k]} + j) * {block}];"
+        lines.append(f"            for (int j = 0; j < {sizes[k]}; ++j) {record}")
+    lines += ["            left = stride;", "            ++row;", "        }", "    }"]
+    for k in range(n_state):
+        lines.append(f"    for (int j = 0; j < {sizes[k]}; ++j) a{k}[j * worlds + world] = last[({first[k]} + j) * {block}];")
+    lines += ["    good[world] = taken;", "}", ""]
+    return "\n".join(lines)
+
+
+class CudaMarch:
+    """Many steps of many worlds on a GPU.
+
+    Args:
+        program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
+        n_state: Number of parts of the state.
+        precision: Numbers to compute with, "float32" or "float64".
+        block: Threads per block.
+        min_blocks: Blocks that must fit on a multiprocessor at a time; unless given, the first of
+            `MIN_BLOCKS` with which nothing spills, or the last.
+    """
+
+    def __init__(
+        self, program: Program, n_state: int, precision: str, *, block: int = 64, min_blocks: int | None = None
+    ) -> None:
+        self.program, self.n_state, self.precision, self.block = program, n_state, precision, block
+        self._dtype = np.dtype(precision)
+        self._cupy = import_cupy()
+        for blocks in MIN_BLOCKS.get(precision, (1,)) if min_blocks is None else (min_blocks,):
+            self.text = cuda_march_text(program, n_state, precision, block=block, min_blocks=blocks)
+            module = self._cupy.RawModule(code=self.text, options=OPTIONS, backend="nvrtc")
+            self._kernel = module.get_function("march_kernel")
+            if self._kernel.local_size_bytes == 0:
+                break
+        self._shared = sum(a.size for a in program.inputs[:n_state]) * block * self._dtype.itemsize
+        if self._shared > SHARED:
+            self._kernel.max_dynamic_shared_size_bytes = self._shared
+
+    def attributes(self) -> CudaAttributes:
+        """Registers and local memory of the compiled kernel."""
+        k = self._kernel
+        return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
+
+    def __call__(
+        self, state: Sequence[CupyArray], inputs: Sequence[CupyArray], frozen: CupyArray, steps: int, stride: int = 0
+    ) -> tuple[list[CupyArray], CupyArray]:
+        """Take steps in place: records of each part of the state, shape (worlds, rows, ...), and the steps taken, (worlds,).
+
+        Args:
+            state: Parts of the state, shape (worlds, ...) each, with the worlds fastest.
+            inputs: Other inputs: shape (worlds or 1, ...), held, or (worlds or 1, steps, ...), in any order of axes.
+            frozen: Worlds that stay where they are, of type bool, shape (worlds,).
+            steps: How many.
+            stride: Steps from one record to the next; 0 for no records.
+        """
+        cupy, worlds = self._cupy, len(state[0])
+        rows = steps // stride if stride else 0
+        arguments: list[Any] = [np.int64(worlds), np.int32(steps), np.int32(stride)]
+        for x, a in zip(state, self.program.inputs, strict=False):
+            if x.dtype != self._dtype or (x.size and x.strides[0] != x.itemsize) or x.shape != (worlds, *a.shape):
+                raise ValueError(f"{a.name} must be {self._dtype} of shape {(worlds, *a.shape)} with the worlds fastest")
+            arguments.append(x)
+        keep = []
+        for given, a in zip(inputs, self.program.inputs[self.n_state :], strict=True):
+            driven = given.ndim == len(a.shape) + 2
+            x = given.astype(self._dtype, copy=False)
+            flat = x.reshape(*x.shape[: 1 + driven], a.size)
+            keep.append(flat)
+            step = [s // self._dtype.itemsize for s in flat.strides]
+            arguments += [flat, np.int64(0 if len(flat) == 1 < worlds else step[0]), np.int64(step[-1])]
+            arguments.append(np.int64(step[1] if driven else 0))
+        records = [cupy.empty((rows, a.size, worlds), self._dtype) for a in self.program.outputs]
+        good = cupy.zeros(worlds, np.int32)
+        if worlds and steps:
+            grid = (-(-worlds // self.block),)
+            self._kernel(grid, (self.block,), (*arguments, *records, frozen, good), shared_mem=self._shared)
+        shaped = [
+            cupy.moveaxis(r.reshape(rows, *a.shape, worlds), -1, 0) for r, a in zip(records, self.program.outputs, strict=True)
+        ]
+        return shaped, good

@@ -1,0 +1,310 @@
+"""DynaMechs `.dm` to a model, as far as the papers tell what such a file holds.
+
+The papers (McMillan 1994, chapter 8; McMillan, Orin and McGhee 1996, section 5) name the objects and their data, and say that
+one file holds all of them in the order of the hierarchy; they print no file. What is read here: a `System` with one reference
+member (`FixedBase` or `MobileBase`) and any number of `SerialChain` and `Tree`, whose links are `RevoluteLink`,
+`PrismaticLink` or `BallnSocketLink`, with the names that the printed classes give their data. The braces are ours.
+docs/your_robot.md says more.
+
+Conventions of the papers: inertia and added mass are about the origin of the body's coordinate system, 6-vectors have the
+angular part first, angles of bodies are Z-Y-X Euler angles, the inertial z axis points down, a drag cylinder begins at the
+origin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hydromechs.model import Body, Hydro, Mdh, Origin, World, added_mass, drag, joints
+from hydromechs.model.joints import Joint
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
+from hydromechs.values import nearest, plain
+
+from ._dm_text import words_match
+from ._imported import Findings, Imported
+from ._robot_files import RobotFiles
+from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, tensor_of, units_note
+from ._xml import Element
+
+__all__ = ["read_dm"]
+
+RIGID_BODY = {
+    "mass": 1,
+    "cgPos": 3,
+    "Ibar": 9,
+    "axis": 1,
+    "Cd": 1,
+    "length": 1,
+    "radius": 1,
+    "dispFluidVol": 1,
+    "cbPos": 3,
+    "AddedMass": 36,
+}
+"""Data of a rigid body and how many numbers each has (McMillan 1994, Fig. 27)."""
+DERIVED = ("h", "SpatialInertia", "HydrodynamicInertia", "dispFluidMass", "acc", "refAcc", "jointAcc")
+"""Data that follow from others, or are results."""
+BASE = {"pos": 3, "pose": 3}
+"""Data of a reference member (Fig. 29)."""
+MDH = {"aMDH": 1, "alphaMDH": 1, "dMDH": 1, "thetaMDH": 1, "d_branch": 1, "theta_branch": 1, "jointPos": 1, "jointVel": 1}
+"""Data of a link with one coordinate (Fig. 30; 1996, Fig. 7) and its state (Fig. 33)."""
+BALL = {"q": 3, "p": 3, "jointPos": 3, "jointVel": 3}
+"""Data of a link on a ball joint (1996, Fig. 7) and its state."""
+BASES = ("FixedBase", "MobileBase")
+STRUCTURES = ("SerialChain", "Tree")
+LINKS = ("RevoluteLink", "PrismaticLink", "BallnSocketLink")
+ZERO = (0.0, 0.0, 0.0)
+ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
+"""Where the linear and the angular part of a 6-vector of the papers are."""
+
+
+def read_dm(root: Element, findings: Findings, files: RobotFiles) -> Imported:
+    """The robot of a `.dm` file.
+
+    Args:
+        root: Its `System`.
+        findings: Where faults and notes go.
+        files: Not needed: what is read names no files.
+    """
+    return _Dm(root, findings).imported()
+
+
+class _Dm:
+    """Reads one file."""
+
+    def __init__(self, root: Element, findings: Findings) -> None:
+        self.root, self.findings = root, findings
+        self.links: list[Link] = []
+        self.at: dict[str, Element] = {}
+        """Where each name stands."""
+
+    def imported(self) -> Imported:
+        """The model, or `ModelError`."""
+        f, root = self.findings, self.root
+        bases = [c for c in root.children if _kind(c, BASES)]
+        if len(bases) != 1:
+            at = bases[1] if bases else root
+            f.fault(at, f"{root.tag} has {len(bases)} reference members, must have one, {' or '.join(BASES)}", len(bases))
+            f.raise_faults()
+        base = self._base(bases[0])
+        counts = dict.fromkeys(STRUCTURES, 0)
+        for child in root.children:
+            kind = _kind(child, STRUCTURES)
+            if kind:
+                counts[kind] += 1
+                self._structure(child, kind, base, f"{'chain' if kind == 'SerialChain' else 'tree'}{counts[kind]}")
+            elif not _kind(child, (*BASES, "name")):
+                self._unknown(child, "System", (*BASES, *STRUCTURES))
+        f.raise_faults()
+        links = hold_empty_joints(f, self.links, {}, {})
+        title = self._name(root, "")
+        what = "axes, gravity and water are not in the file"
+        world = World(axes="NED")
+        done = f"z down as in the papers, {plain(world.gravity)} m/s², {plain(world.water_density)} kg/m³"
+        f.note("guessed", root, "System", what, done)
+        model = assembled(f, links, at=root, name=title or "system", world=world)
+        units_note(f, model, root)
+        return f.finish(model, format="DynaMechs", joint_bodies={k.body.name: k.body.name for k in self.links[1:]})
+
+    # -- bodies ---------------------------------------------------------------------------------------------------------
+
+    def _base(self, element: Element) -> str:
+        """Enter the reference member; its name."""
+        name = self._name(element, "base")
+        mobile = _kind(element, BASES) == "MobileBase"
+        owner = f"{element.tag} {name!r}"
+        known = RIGID_BODY | BASE | {"vel": 6} if mobile else BASE
+        row = self._entries(element, known, owner)
+        xyz, rpy = row.get("pos", ZERO), row.get("pose", ZERO)
+        if not mobile:
+            self._enter(Body(name=name, joint=joints.Fixed(placement=Origin(xyz, rpy))), element)  # type: ignore[arg-type]
+            return name
+        velocity = _linear_first(row.get("vel", (0.0,) * 6))
+        joint = joints.Free(position=xyz, orientation=_quaternion(rpy), velocity=velocity)  # type: ignore[arg-type]
+        self._enter(self._body(element, owner, name, None, joint, row), element)
+        return name
+
+    def _structure(self, element: Element, kind: str, base: str, label: str) -> None:
+        """Enter the links of a serial chain or a tree."""
+        f = self.findings
+        names: list[str] = [base]
+        for child in element.children:
+            link = _kind(child, LINKS)
+            if not link:
+                if not words_match(child.tag, "name"):
+                    self._unknown(child, label, LINKS)
+                continue
+            number = len(names)
+            name = self._name(child, f"{label}_link{number}")
+            owner = f"{child.tag} {name!r}"
+            known = RIGID_BODY | (BALL if link == "BallnSocketLink" else MDH) | ({"predecessor": 1} if kind == "Tree" else {})
+            row = self._entries(child, known, owner)
+            before = row.get("predecessor", (number - 1.0,))[0]
+            if before not in range(number):
+                words = f"{owner}: predecessor is {plain(before)}, must be a whole number from 0 (the reference member) to"
+                f.fault(child, f"{words} {number - 1}: links stand after the one that carries them", before)
+                before = 0.0
+            joint = self._ball(child, owner, row) if link == "BallnSocketLink" else self._one(child, owner, link, row)
+            self._enter(self._body(child, owner, name, names[int(before)], joint, row), child)
+            names.append(name)
+        if len(names) == 1:
+            f.left_out(element, label, "no links", "nothing to move")
+
+    def _enter(self, body: Body, element: Element) -> None:
+        if body.name in self.at:
+            first = self.at[body.name].line
+            words = f"the name {body.name!r} is here twice, first in line {first}"
+            self.findings.fault(element, words, body.name, "rename one of them")
+            body = replace(body, name=f"{body.name}, line {element.line}")
+        self.at[body.name] = element
+        self.links.append(Link(body, element))
+
+    def _body(self, at: Element, owner: str, name: str, parent: str | None, joint: Joint, row: dict[str, Any]) -> Body:
+        """A rigid body: inertia and what the water does to it."""
+        f = self.findings
+        if "mass" not in row:
+            others = ", ".join(c.tag for c in at.children if not _kind(c, (*RIGID_BODY, *BASE, *MDH, *BALL, "name", "vel")))
+            words = f"{owner} has no mass" + (f", but {others}, which is not known" if others else "")
+            f.fault(at, words[:300], remedy="add mass, cgPos and Ibar")
+            return Body(name=name, parent=parent, joint=joint)
+        (mass,), c = row["mass"], np.array(row.get("cgPos", ZERO))
+        I = np.array(row.get("Ibar", (0.0,) * 9)).reshape(3, 3)
+        if not np.allclose(I, I.T, rtol=1e-9, atol=0.0):
+            f.fault(at, f"{owner}: Ibar is {plain(row['Ibar'])}, must be symmetric: 3 rows of 3 [kg·m²]", row["Ibar"])
+        if mass and "Ibar" not in row:
+            f.note("mended", at, owner, "no Ibar", "taken as a point mass")
+            I = mass * (c @ c * np.eye(3) - np.outer(c, c))
+        about_com = I - mass * (c @ c * np.eye(3) - np.outer(c, c))
+        inertia = inertia_of(f, at, owner, mass, tuple(map(float, c)), tensor_of(about_com), ZERO)  # type: ignore[arg-type]
+        return Body(name=name, parent=parent, joint=joint, inertia=inertia, hydro=self._hydro(at, owner, row))
+
+    def _hydro(self, at: Element, owner: str, row: dict[str, Any]) -> Hydro | None:
+        f = self.findings
+        given = [word for word in ("dispFluidVol", "cbPos", "AddedMass", "axis", "Cd", "length", "radius") if word in row]
+        if not given:
+            return None
+        (volume,) = row.get("dispFluidVol", (0.0,))
+        if volume < 0.0:
+            f.fault(at, f"{owner}: dispFluidVol is {plain(volume)} m³, must be at least 0", volume)
+            volume = 0.0
+        fields: dict[str, Any] = {"volume": volume, "buoyancy_center": row.get("cbPos", ZERO)}
+        if any(row.get("AddedMass", ())):
+            M = np.array(row["AddedMass"]).reshape(6, 6)[np.ix_(ANGULAR_FIRST, ANGULAR_FIRST)]
+            if not np.allclose(M, M.T, rtol=1e-9, atol=0.0):
+                f.fault(at, f"{owner}: AddedMass is not symmetric; give 6 rows of 6, angular first", row["AddedMass"])
+            else:
+                fields["added_mass"] = (added_mass.Matrix(tuple(map(tuple, (0.5 * (M + M.T)).tolist()))),)
+        fields["drag"] = self._drag(at, owner, row)
+        return Hydro(**fields)
+
+    def _drag(self, at: Element, owner: str, row: dict[str, Any]) -> tuple[drag.Cylinder, ...]:
+        """The cylinder along one of the body's axes from its origin (McMillan 1994, eqs. 6.24-6.30)."""
+        f, words = self.findings, ("axis", "Cd", "length", "radius")
+        given = [word for word in words if word in row]
+        if not given:
+            return ()
+        if missing := [word for word in words if word not in row]:
+            f.fault(at, f"{owner} has {', '.join(given)}, but no {', '.join(missing)}", remedy="drag needs all four, or none")
+            return ()
+        axis, coefficient, length, radius = (row[word][0] for word in words)
+        if axis not in (0.0, 1.0, 2.0):
+            f.fault(at, f"{owner}: axis is {plain(axis)}, must be 0, 1 or 2 for x, y or z", axis)
+            return ()
+        if coefficient == 0.0 or length == 0.0 or radius == 0.0:
+            return ()
+        if coefficient < 0.0 or radius < 0.0:
+            f.fault(at, f"{owner}: Cd is {plain(coefficient)} and radius {plain(radius)} m, must not be below 0", radius)
+            return ()
+        return (drag.Cylinder.along("xyz"[int(axis)], 0.0, length, radius=radius, coefficient=coefficient),)
+
+    # -- joints ---------------------------------------------------------------------------------------------------------
+
+    def _one(self, at: Element, owner: str, kind: str, row: dict[str, Any]) -> Joint:
+        """A joint with one coordinate by its modified Denavit-Hartenberg parameters; theta or d is its coordinate."""
+        missing = [word for word in ("aMDH", "alphaMDH", "dMDH", "thetaMDH") if word not in row]
+        if missing:
+            self.findings.note("guessed", at, owner, f"no {', '.join(missing)}", "taken as 0")
+        value = {word: row.get(word, (0.0,))[0] for word in MDH}
+        turns = kind == "RevoluteLink"
+        own = "thetaMDH" if turns else "dMDH"
+        start = value["jointPos"] if "jointPos" in row else value[own]
+        if "jointPos" in row and own in row and value[own] != start:
+            what = f"{own} {plain(value[own])} beside jointPos {plain(start)}"
+            self.findings.note("guessed", at, owner, what, "it starts at jointPos: both are the joint's coordinate")
+        placement = Mdh(
+            a=value["aMDH"],
+            alpha=value["alphaMDH"],
+            d=value["dMDH"] if turns else 0.0,
+            theta=0.0 if turns else value["thetaMDH"],
+            branch_d=value["d_branch"],
+            branch_theta=value["theta_branch"],
+        )
+        joint = joints.Revolute if turns else joints.Prismatic
+        return joint(placement=placement, position=start, velocity=value["jointVel"])
+
+    def _ball(self, at: Element, owner: str, row: dict[str, Any]) -> Joint:
+        """A ball joint by its place in the link before and Euler angles."""
+        if "p" not in row:
+            self.findings.note("guessed", at, owner, "no p", "at the origin of the link that carries it")
+        angles = row.get("jointPos", row.get("q", ZERO))
+        velocity = row.get("jointVel", ZERO)
+        return joints.Ball(placement=Origin(row.get("p", ZERO)), orientation=_quaternion(angles), velocity=velocity)  # type: ignore[arg-type]
+
+    # -- words ----------------------------------------------------------------------------------------------------------
+
+    def _entries(self, element: Element, known: dict[str, int], owner: str) -> dict[str, tuple[float, ...]]:
+        """The numbers of the entries of a block that are known; the others are noted."""
+        f = self.findings
+        out: dict[str, tuple[float, ...]] = {}
+        lines: dict[str, int] = {}
+        for child in element.children:
+            word = _kind(child, tuple(known))
+            if not word:
+                if not words_match(child.tag, "name"):
+                    self._unknown(child, owner, tuple(known))
+            elif child.children:
+                f.fault(child, f"{owner}: {child.tag} is a block, must be {known[word]} numbers")
+            elif word in lines:
+                f.fault(child, f"{owner}: {child.tag} is here twice, first in line {lines[word]}", remedy="delete one")
+            else:
+                lines[word] = child.line
+                n = known[word]
+                out[word] = f.numbers(child.text, n, child, f"{owner}: {child.tag}", (0.0,) * n)
+        return out
+
+    def _unknown(self, child: Element, owner: str, known: tuple[str, ...]) -> None:
+        """Note an entry or a block that the model does not have, with all that is within it."""
+        derived = _kind(child, DERIVED)
+        guess = "" if derived or child.children else nearest(child.tag, known).partition(";")[0]
+        why = "a result, or it follows from the others" if derived else "not represented here" + guess
+        for element in child.walk():
+            inside = "" if element is child else f" of {child.tag}"
+            values = f" {element.text[:80]}{' ...' if len(element.text) > 80 else ''}" if element.text else ""
+            self.findings.left_out(element, owner, f"{element.tag}{inside}{values}", why)
+
+    def _name(self, element: Element, default: str) -> str:
+        """The name of a block; papers give none, so this word is ours."""
+        for child in element.children:
+            if words_match(child.tag, "name"):
+                name = child.text.strip('"').strip()
+                if name:
+                    return name
+                self.findings.fault(child, f'{element.tag}: name is empty; give a text in double quotes, as name "arm"')
+        return default
+
+
+def _kind(element: Element, words: tuple[str, ...]) -> str:
+    """Which of some words an element begins with; empty for none."""
+    return next((word for word in words if words_match(element.tag, word)), "")
+
+
+def _linear_first(row: tuple[float, ...]) -> tuple[float, ...]:
+    """A 6-vector of the papers with its linear part first, shape (6,)."""
+    return tuple(row[k] for k in ANGULAR_FIRST)
+
+
+def _quaternion(rpy: tuple[float, ...]) -> tuple[float, ...]:
+    """Unit quaternion of Z-Y-X Euler angles φ, θ, ψ [rad], shape (4,)."""
+    return tuple(map(float, quaternion_from_matrix(matrix_from_rpy(rpy))))

@@ -1,0 +1,34 @@
+"""Identification: unknown numbers of a plant from recordings of it, with their uncertainties."""
+
+from ._identify import Direction, Found, Identification, Whiteness, identify
+from ._instruments import CHANNELS, Channel, Instrument
+from ._problem import Evaluated, Problem, Samples, Trial
+from ._sensitivity import SensitiveState, Sensitivities
+from ._solve import Solution, solve
+from ._unknowns import AddedMass, CurrentOf, InertiaOf, JointOffset, Number, Positive, Unknown
+
+__all__ = [
+    "CHANNELS",
+    "AddedMass",
+    "Channel",
+    "CurrentOf",
+    "Direction",
+    "Evaluated",
+    "Found",
+    "Identification",
+    "InertiaOf",
+    "Instrument",
+    "JointOffset",
+    "Number",
+    "Positive",
+    "Problem",
+    "Samples",
+    "SensitiveState",
+    "Sensitivities",
+    "Solution",
+    "Trial",
+    "Unknown",
+    "Whiteness",
+    "identify",
+    "solve",
+]

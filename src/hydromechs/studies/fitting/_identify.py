@@ -1,0 +1,220 @@
+"""What is unknown of a plant, found from recordings of it, with uncertainties and what the data cannot tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.equations import with_parameters
+from hydromechs.model import Model
+from hydromechs.simulation import Plant
+
+from ._instruments import Instrument
+from ._problem import Problem, Trial
+from ._solve import Solution, solve
+from ._unknowns import Unknown
+
+__all__ = ["Direction", "Found", "Identification", "Whiteness", "identify"]
+
+WEAK = 1.0
+"""Information of the data along a direction, relative to that before them, below which they cannot tell."""
+NAMED = 0.3
+"""Part that an unknown must have of a direction to be named with it."""
+LAGS = 20
+"""Samples over which residuals are looked at for what hangs together."""
+
+
+class Found(NamedTuple):
+    """One number that was found."""
+
+    name: str
+    """Its name."""
+    value: float
+    """Its value, in its unit."""
+    deviation: float
+    """Its standard deviation, if the channels' deviations and correlation times are right."""
+    clustered: float
+    """Its standard deviation from how the trials differ, whatever the errors within one of them are; NaN of few trials."""
+    before: float
+    """What it was taken for before."""
+    deviation_before: float
+    """Standard deviation before any data; inf where nothing was known."""
+
+
+class Direction(NamedTuple):
+    """Unknowns that the data cannot tell apart, or not at all."""
+
+    information: float
+    """What the data say along it relative to what was known before: 0 for nothing."""
+    parts: tuple[tuple[str, float], ...]
+    """Unknowns with their parts, in units of their deviations before any data."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return " ".join(f"{part:+.2f} {name}" for name, part in self.parts)
+
+
+class Whiteness(NamedTuple):
+    """What is left in the residuals of one channel."""
+
+    channel: str
+    """Its name."""
+    rms: float
+    """Root mean square of the residuals, in the channel's unit."""
+    correlation: float
+    """Of a residual with the next one; 0 for white noise."""
+    time: float
+    """Time over which they hang together [s]: the sum of their correlations up to the first below 0."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Identification:
+    """What was found."""
+
+    problem: Problem
+    """What was asked."""
+    solution: Solution
+    """Where the search ended."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the search ended by itself; `solution.reason` says how."""
+        return self.solution.converged
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Of the free coordinates that all trials share, shape (g, g)."""
+        g = len(self.problem.guess)
+        return np.linalg.inv(self.solution.hessian)[:g, :g]
+
+    @cached_property
+    def clustered_covariance(self) -> np.ndarray:
+        """The same from the scatter between trials, H⁻¹ (Σ g_j g_jᵀ) H⁻¹ n/(n−1), shape (g, g)."""
+        problem, s = self.problem, self.solution
+        g, n, l = len(problem.guess), len(problem.trials), len(problem.own_deviation)
+        inverse = np.linalg.inv(s.hessian)
+        middle = np.zeros_like(s.hessian)
+        for j, e in enumerate(s.evaluated):
+            score = np.zeros(len(s.hessian))
+            score[:g] = e.by_shared.T @ e.residual
+            score[g + j * l : g + (j + 1) * l] = e.by_own.T @ e.residual
+            middle += np.outer(score, score)
+        return (inverse @ middle @ inverse)[:g, :g] * (n / (n - 1) if n > 1 else math.nan)
+
+    @cached_property
+    def correlations(self) -> np.ndarray:
+        """Of the free coordinates, shape (g, g)."""
+        scale = np.sqrt(np.diag(self.covariance))
+        return self.covariance / np.outer(scale, scale)
+
+    @cached_property
+    def found(self) -> tuple[Found, ...]:
+        """All numbers, in their own units."""
+        out = []
+        problem, shared = self.problem, self.solution.shared
+        for u, at in zip(problem.unknowns, problem.slices, strict=True):
+            slopes, first = u.derivatives(shared[at]), u.derivatives(problem.guess[at])
+            now, before = u.values(shared[at]), u.values(problem.guess[at])
+            spread, between = (
+                np.sqrt(np.diag(slopes @ c[at, at] @ slopes.T)) for c in (self.covariance, self.clustered_covariance)
+            )
+            known = np.sqrt(np.sum((np.where(first == 0.0, 0.0, first * problem.deviation[at])) ** 2, axis=1))
+            for k, name in u.reported():
+                out.append(Found(name, now[k], spread[k], between[k], before[k], known[k]))
+        for k in range(problem.slices[-1].stop if problem.slices else 0, len(shared)):
+            own, among = (math.sqrt(c[k, k]) for c in (self.covariance, self.clustered_covariance))
+            out.append(Found(problem.labels[k], shared[k], own, among, problem.guess[k], problem.deviation[k]))
+        return tuple(out)
+
+    @cached_property
+    def directions(self) -> tuple[Direction, ...]:
+        """Directions along which the data say less than was known before, the least first."""
+        problem, g = self.problem, len(self.problem.guess)
+        known = np.isfinite(problem.deviation)
+        scale = np.where(known, problem.deviation, np.maximum(np.abs(self.solution.shared), 1.0))
+        information = np.linalg.inv(self.covariance) - np.diag(np.where(known, problem.deviation, np.inf) ** -2.0)
+        values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
+        out = []
+        for value, vector in zip(values, vectors.T, strict=True):
+            if value < WEAK:
+                vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
+                order = sorted(range(g), key=lambda k: -abs(vector[k]))
+                parts = tuple((problem.labels[k], float(vector[k])) for k in order if abs(vector[k]) >= NAMED)
+                out.append(Direction(max(float(value), 0.0), parts))
+        return tuple(out)
+
+    @cached_property
+    def whiteness(self) -> tuple[Whiteness, ...]:
+        """What is left in the residuals of each channel, over all trials."""
+        out = []
+        for c, name in enumerate(self.problem.outputs.names):
+            kept = [(e.error[e.channel == c], e.times[e.channel == c]) for e in self.solution.evaluated]
+            kept = [(r, t) for r, t in kept if len(r) > LAGS + 1]
+            if not kept:
+                continue
+            rows = [r for r, _ in kept]
+            square = sum(float(r @ r) for r in rows)
+            gap = float(np.mean([np.diff(t).mean() for _, t in kept]))
+            lags = [sum(float(r[k:] @ r[:-k]) for r in rows) / square for k in range(1, LAGS + 1)]
+            positive = next((k for k, x in enumerate(lags) if x <= 0.0), LAGS)
+            rms = math.sqrt(square / sum(map(len, rows)))
+            out.append(Whiteness(name, rms, lags[0], gap * (0.5 + sum(lags[:positive]))))
+        return tuple(out)
+
+    def values(self) -> dict[str, Any]:
+        """What the plant's open parameters and held inputs are then, by name; as arrays."""
+        problem, layout = self.problem, self.problem.plant.layout
+        inputs = problem.inputs(self.solution.shared)[0][0, 0]
+        out = {name: layout.array(f"parameter.{name}", inputs) for name in problem.plant.parameters}
+        first = len(layout.commands)
+        return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
+
+    def model(self) -> Model:
+        """The mechanism with what was found."""
+        parameters = {
+            name: np.array(x, dtype=float) for name, x in self.values().items() if name in self.problem.plant.parameters
+        }
+        return with_parameters(self.problem.plant.model, parameters)
+
+
+def identify(
+    plant: Plant,
+    trials: Sequence[Trial],
+    instruments: Sequence[Instrument],
+    unknowns: Sequence[Unknown],
+    *,
+    start: Sequence[float] | None = None,
+    step: float = 0.02,
+    most: int = 40,
+    gain: float = 1e-4,
+    before: Sequence[float] | None = None,
+    told: Callable[[int, float, float], None] | None = None,
+) -> Identification:
+    """What is unknown of a plant from recordings of it: least squares with exact derivatives of the simulation.
+
+    Args:
+        plant: What was recorded; joints that were measured have a given motion.
+        trials: The recordings.
+        instruments: What measured.
+        unknowns: What is to be found, as `fitting.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
+        start: Standard deviations of the trials' starts, of the chart's coordinates and of the velocities, shape (2 nv,); 0
+            where they are exact. All are exact unless given.
+        step: Step of the Runge-Kutta method [s].
+        most: Highest number of iterations.
+        gain: The search ends where a whole step promises less than this part of the cost.
+        before: Times up to which the starts of the trials are sought first with all else as it was taken for [s]; helps where
+            starts are not known well.
+        told: Called after each iteration with its number, the cost and the damping.
+    """
+    begin = [0.0] * (2 * plant.model.nv) if start is None else start
+    problem = Problem(plant, trials, instruments, unknowns, start=begin, step=step)
+    own = None
+    if before is not None:
+        own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).own
+    return Identification(problem=problem, solution=solve(problem, own=own, most=most, gain=gain, told=told))

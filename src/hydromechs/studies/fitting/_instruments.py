@@ -1,0 +1,155 @@
+"""What was measured: channels of instruments on bodies, as functions of the state, with their own unknowns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Compiled, Recipe
+from hydromechs.model import Model
+from hydromechs.spatial import cross
+from hydromechs.values import Array
+
+__all__ = ["CHANNELS", "Channel", "Instrument", "Outputs"]
+
+CHANNELS = ("roll", "pitch", "yaw", "x", "y", "z", "u", "v", "w", "p", "q", "r")
+"""What an instrument can measure: angles [rad], position in the world [m], velocity of its place in its axes [m/s, rad/s]."""
+OWN = 4
+"""Numbers of an instrument: the angle about z by which it is turned on its body [rad], and its place there [m]."""
+
+RAW = 14
+"""Numbers from which the channels of an instrument follow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channel:
+    """One measured quantity."""
+
+    quantity: str
+    """One of `CHANNELS`."""
+    deviation: float
+    """Standard deviation of its errors, in its unit."""
+    offset: float = 0.0
+    """Standard deviation of a constant error in each trial; 0 for none."""
+    correlation: float = 0.0
+    """Time over which errors hang together [s]: what the model lacks does not change from one sample to the next, so that more
+    samples within it do not count for more."""
+    outlier: float = math.inf
+    """Errors of more deviations than this count linearly in place of squared (Huber 1964)."""
+
+    def __post_init__(self) -> None:
+        if self.quantity not in CHANNELS:
+            raise ValueError(f"quantity is {self.quantity!r}, must be one of {', '.join(CHANNELS)}")
+        if not self.deviation > 0.0:
+            raise ValueError(f"deviation of {self.quantity} is {self.deviation!r}, must be above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instrument:
+    """Something on a body that measures how it is, where it is and how it moves."""
+
+    name: str
+    """Name, as "imu"."""
+    body: str
+    """Name of the body that it is fixed to."""
+    channels: tuple[Channel, ...]
+    """What it measures."""
+    turn: float = 0.0
+    """Standard deviation of the angle about z by which it may be turned on the body [rad]; 0 if it is not."""
+    place: float = 0.0
+    """Standard deviation of its place on the body, which is the body's origin, along each axis [m]; 0 if it is there."""
+    delay: float = 0.0
+    """Standard deviation of the time by which its samples come late [s]; 0 if they do not."""
+
+
+class Measured(NamedTuple):
+    """Channels of all instruments at many states, and their derivatives."""
+
+    values: np.ndarray
+    """Shape (n, channels)."""
+    by_state: np.ndarray
+    """∂/∂(chart, x), shape (n, channels, nv + nx)."""
+    by_own: np.ndarray
+    """∂/∂ the instruments' own numbers, shape (n, channels, OWN instruments)."""
+
+
+class Outputs:
+    """The channels of instruments, compiled with their derivatives.
+
+    Args:
+        model: The mechanism.
+        instruments: What measures.
+        nx: Number of velocities and internal states.
+    """
+
+    def __init__(self, model: Model, instruments: Sequence[Instrument], nx: int) -> None:
+        self.model, self.instruments, self.nx = model, tuple(instruments), nx
+        self.channels = [(i, c) for i, instrument in enumerate(self.instruments) for c in instrument.channels]
+        self.names = [f"{self.instruments[i].name}.{c.quantity}" for i, c in self.channels]
+
+    def raw(self, q: Array, y: Array, own: Array) -> Array:
+        """Of each instrument five entries of its axes, its place and velocity, for floats or symbols, shape (RAW instruments,).
+
+        Args:
+            q: Configuration at the centre of the chart, shape (nq,).
+            y: Chart coordinates, velocities and internal states, shape (nv + nx,).
+            own: Numbers of the instruments, shape (OWN instruments,).
+        """
+        model, nv = self.model, self.model.nv
+        kin = dynamics.kinematics(model, dynamics.retract(model, q, y[:nv]), y[nv : 2 * nv])
+        found: list = []
+        for i, instrument in enumerate(self.instruments):
+            k = model.body_index(instrument.body)
+            turn, place = own[OWN * i], own[OWN * i + 1 : OWN * i + 4]
+            c, s = np.cos(turn), np.sin(turn)
+            A = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+            R, V = kin.R_WB[k] @ A, kin.V[k]
+            found += [R[2, 0], R[2, 1], R[2, 2], R[1, 0], R[0, 0]]
+            found += [*(kin.p_WB[k] + kin.R_WB[k] @ place), *(A.T @ (V[:3] + cross(V[3:], place))), *(A.T @ V[3:])]
+        return np.array(found)
+
+    @cached_property
+    def _code(self) -> Compiled:
+        n = self.model.nv + self.nx
+        shapes = {"q": (self.model.nq,), "y": (n,), "own": (OWN * len(self.instruments),)}
+        program = compiler.with_jacobians(compiler.trace(self.raw, shapes, name="measured"), ("y", "own"))
+        return Compiled(Recipe("measured", None, program.inputs, program.outputs, None), compiler.native_lanes(), 1, program)
+
+    def __call__(self, q: np.ndarray, x: np.ndarray, own: np.ndarray) -> Measured:
+        """Channels and derivatives of many states.
+
+        Args:
+            q: Configurations, shape (n, nq).
+            x: Velocities and internal states, shape (n, nx).
+            own: Numbers of the instruments, shape (OWN instruments,).
+        """
+        y = np.concatenate([np.zeros((len(q), self.model.nv)), x], axis=1)
+        raw, *slopes = self._code([q, y, np.broadcast_to(own, (len(q), len(own))).copy()])
+        values = np.zeros((len(q), len(self.channels)))
+        chain = np.zeros((len(q), len(self.channels), raw.shape[1]))
+        for c, (i, channel) in enumerate(self.channels):
+            a, b, d, e, f = (raw[:, RAW * i + k] for k in range(5))
+            match channel.quantity:
+                case "roll":
+                    parts = {1: d, 2: -b}
+                    values[:, c], square = np.arctan2(b, d), b * b + d * d
+                case "pitch":
+                    across = np.hypot(b, d)
+                    parts = {0: -across, 1: a * b / across, 2: a * d / across}
+                    values[:, c], square = np.arctan2(-a, across), a * a + b * b + d * d
+                case "yaw":
+                    parts = {3: f, 4: -e}
+                    values[:, c], square = np.arctan2(e, f), e * e + f * f
+                case name:
+                    k = 5 + CHANNELS.index(name) - 3
+                    parts, square = {k: np.ones(len(q))}, np.ones(len(q))
+                    values[:, c] = raw[:, RAW * i + k]
+            for k, slope in parts.items():
+                chain[:, c, RAW * i + k] = slope / square
+        return Measured(values, chain @ slopes[0], chain @ slopes[1])

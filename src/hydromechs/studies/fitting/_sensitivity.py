@@ -1,0 +1,131 @@
+"""Trajectories of a plant with their derivatives with respect to starts and inputs, for many trials at once.
+
+The equations and their exact Jacobians are one compiled program; the steps are those of the classical Runge-Kutta method in
+the chart, as in `integrators`, with the derivative of each of them:
+
+    ẏ = f(t, q, y, p),    S = ∂y/∂θ,    Ṡ = ∂f/∂y S + ∂f/∂p P,    P = ∂p/∂θ
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.simulation import Plant, derivative
+from hydromechs.values import Array, Scalar
+
+__all__ = ["SensitiveState", "Sensitivities"]
+
+
+class SensitiveState(NamedTuple):
+    """States of many trials, and their derivatives."""
+
+    q: np.ndarray
+    """Configurations, shape (n, nq)."""
+    x: np.ndarray
+    """Velocities and internal states without booked work, shape (n, nx)."""
+    S: np.ndarray
+    """∂(chart of q, x)/∂θ, shape (n, nv + nx, k)."""
+
+
+class Sensitivities:
+    """Steps of a plant with derivatives.
+
+    Args:
+        plant: What is simulated; nothing of it may touch or stick, where derivatives are none.
+        places: Places in the plant's inputs of the numbers p with respect to which derivatives are taken.
+    """
+
+    def __init__(self, plant: Plant, places: Sequence[int]) -> None:
+        self.plant, self.places = plant, tuple(int(k) for k in places)
+        self.rest = tuple(k for k in range(plant.layout.size) if k not in set(self.places))
+        self.nv = plant.model.nv
+        self.booked = len(plant.layout.causes)
+        self.nx = self.nv + plant.layout.nz - self.booked
+
+    @cached_property
+    def _code(self) -> Compiled:
+        """(t, q, y, p, rest) to ẏ, ∂ẏ/∂y and ∂ẏ/∂p."""
+        plant, nv, n = self.plant, self.nv, self.nv + self.nx
+        order = np.argsort([*self.places, *self.rest])
+
+        def rates(t: Scalar, q: Array, y: Array, p: Array, rest: Array) -> Array:
+            inputs = np.concatenate([p, rest])[order]
+            z = np.concatenate([y[2 * nv :], np.zeros(self.booked)])
+            return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], z, inputs)[:n]
+
+        shapes = {"t": (), "q": (plant.model.nq,), "y": (n,), "p": (len(self.places),), "rest": (len(self.rest),)}
+        program = compiler.trace(rates, shapes, name="rates", outputs=("ydot",))
+        both = compiler.with_jacobians(program, ("y", "p"))
+        recipe = Recipe("sensitive_rates", None, both.inputs, both.outputs, None)
+        return Compiled(recipe, compiler.native_lanes(), 1, both)
+
+    @cached_property
+    def _turn(self) -> Compiled:
+        """(q ⊕ u, u) to ∂u̇/∂v at u and at the chart's centre."""
+        model, nv = self.plant.model, self.nv
+        columns = np.eye(nv)
+
+        def rates(here: Array, u: Array) -> tuple[Array, Array]:
+            there = np.stack([dynamics.chart_rate(model, here, u, e) for e in columns], axis=1)
+            centre = np.stack([dynamics.chart_rate(model, here, np.zeros(nv), e) for e in columns], axis=1)
+            return there, centre
+
+        inputs = (Argument("here", (model.nq,)), Argument("u", (nv,)))
+        outputs = (Argument("there", (nv, nv)), Argument("centre", (nv, nv)))
+        return Compiled(Recipe("chart_turn", rates, inputs, outputs, None), compiler.native_lanes(), 1)
+
+    def moved(self, q: np.ndarray, u: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Configurations q ⊕ u, and the derivatives of u as those of the chart around them.
+
+        Args:
+            q: Configurations, shape (n, nq).
+            u: Chart coordinates, shape (n, nv).
+            S: ∂u/∂θ, shape (n, nv, k).
+        """
+        (here,) = self._retract([q, u])
+        if not S.shape[2]:
+            return here, S
+        there, centre = self._turn([here, u])
+        return here, centre @ np.linalg.solve(there, S)
+
+    @cached_property
+    def _retract(self) -> Compiled:
+        model = self.plant.model
+        inputs = (Argument("q", (model.nq,)), Argument("u", (self.nv,)))
+        recipe = Recipe("retract", lambda q, u: dynamics.retract(model, q, u), inputs, (Argument("here", (model.nq,)),), None)
+        return Compiled(recipe, compiler.native_lanes(), 1)
+
+    def step(self, t: np.ndarray, at: SensitiveState, inputs: np.ndarray, P: np.ndarray, h: float) -> SensitiveState:
+        """One step of all trials.
+
+        Args:
+            t: Time of each trial [s], shape (n,).
+            at: States.
+            inputs: Inputs of the plant during the step, shape (n, nu).
+            P: ∂p/∂θ, shape (n, np, k).
+            h: Step [s].
+        """
+        n, k = len(at.q), at.S.shape[2]
+        p, rest = np.ascontiguousarray(inputs[:, self.places]), np.ascontiguousarray(inputs[:, self.rest])
+        y0 = np.concatenate([np.zeros((n, self.nv)), at.x], axis=1)
+
+        def slope(late: float, y: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            ydot, A, B = self._code([t + late, at.q, y, p, rest])
+            return ydot, A @ S + B @ P if k else S
+
+        k1, s1 = slope(0.0, y0, at.S)
+        k2, s2 = slope(0.5 * h, y0 + 0.5 * h * k1, at.S + 0.5 * h * s1)
+        k3, s3 = slope(0.5 * h, y0 + 0.5 * h * k2, at.S + 0.5 * h * s2)
+        k4, s4 = slope(h, y0 + h * k3, at.S + h * s3)
+        y = y0 + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
+        S = at.S + (h / 6.0) * (s1 + 2.0 * (s2 + s3) + s4)
+        u = np.ascontiguousarray(y[:, : self.nv])
+        q, turned = self.moved(at.q, u, S[:, : self.nv])
+        S = np.concatenate([turned, S[:, self.nv :]], axis=1)
+        return SensitiveState(q, y[:, self.nv :], S)

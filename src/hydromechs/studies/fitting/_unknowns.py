@@ -1,0 +1,391 @@
+"""What of a plant is unknown: numbers of its model, held inputs, offsets of joints; each a few free coordinates.
+
+Free coordinates are unbounded or within simple bounds, and whatever they are, what they stand for is physical: a mass is above
+0, an inertia is that of some body, an added mass is positive semi-definite.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hydromechs.equations import parameter_value
+from hydromechs.simulation import Plant
+from hydromechs.values import nearest
+
+__all__ = ["AddedMass", "CurrentOf", "InertiaOf", "JointOffset", "Number", "Positive", "Unknown", "opened"]
+
+STEP = 1e-30
+"""Of the complex differences by which values are derived: exact to rounding."""
+
+
+class Unknown(abc.ABC):
+    """Something to be found: free coordinates θ, and the inputs of the plant that follow from them."""
+
+    name: str
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Numbers of the model that the plant must have open."""
+        return ()
+
+    @abc.abstractmethod
+    def places(self, plant: Plant) -> list[int]:
+        """Places of what it sets in the plant's inputs."""
+
+    @abc.abstractmethod
+    def start(self, plant: Plant) -> np.ndarray:
+        """θ of what the plant has, shape (k,)."""
+
+    @abc.abstractmethod
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """What it sets, in the order of `places`; of complex numbers, too, shape (n,)."""
+
+    @abc.abstractmethod
+    def labels(self) -> list[str]:
+        """Names of the free coordinates."""
+
+    @abc.abstractmethod
+    def deviations(self) -> np.ndarray:
+        """Standard deviations of the free coordinates before any data, inf where nothing is known, shape (k,)."""
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest free coordinates, shape (k,) each."""
+        none = np.full(len(self.labels()), math.inf)
+        return -none, none
+
+    def reported(self) -> list[tuple[int, str]]:
+        """Which of its values are worth a row of a table, and their names; the free coordinates' unless overridden."""
+        return list(enumerate(self.labels()))
+
+    @property
+    def adds(self) -> bool:
+        """Whether values are added to the inputs of a trial, in place of setting them."""
+        return False
+
+    def derivatives(self, theta: np.ndarray) -> np.ndarray:
+        """∂values/∂θ, shape (n, k)."""
+        columns = []
+        for k in range(len(theta)):
+            moved = theta.astype(complex)
+            moved[k] += 1j * STEP
+            columns.append(np.imag(self.values(moved)) / STEP)
+        return np.stack(columns, axis=1)
+
+
+def _slots(plant: Plant, path: str) -> tuple[int, tuple[int, ...]]:
+    """Where a parameter or held input begins in the inputs, and its shape."""
+    layout = plant.layout
+    if path in layout.held:
+        return len(layout.commands) + layout.held.index(path), ()
+    if f"parameter.{path}" in layout.data:
+        at, shape = layout.data[f"parameter.{path}"]
+        return at.start, shape
+    raise KeyError(f"no open parameter or held input {path!r}{nearest(path, (*plant.parameters, *layout.held))}")
+
+
+def _now(plant: Plant, path: str) -> np.ndarray:
+    """The value that a parameter or held input has."""
+    if path in plant.layout.held:
+        slot = plant.layout.input_slots[len(plant.layout.commands) + plant.layout.held.index(path)]
+        return np.asarray(0.0 if callable(slot.start) else slot.start)
+    return parameter_value(plant.model, path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Unknown):
+    """One number of the model, or a held input."""
+
+    name: str
+    """Its name, as "vehicle.hydro.volume" or "tether.weight"."""
+    index: tuple[int, ...] = ()
+    """Which of an array, as (4, 2) of a matrix."""
+    deviation: float = math.inf
+    """Standard deviation before any data, in its unit."""
+    lower: float = -math.inf
+    """Lowest value."""
+    upper: float = math.inf
+    """Highest value."""
+    value: float | None = None
+    """What it is taken for before any data; what the model has unless given."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The number itself; held inputs are sorted out later."""
+        return (self.name,)
+
+    def places(self, plant: Plant) -> list[int]:
+        """One."""
+        first, shape = _slots(plant, self.name)
+        if len(self.index) != len(shape):
+            raise ValueError(f"{self.name!r} has the shape {shape}; name one number of it by index, which is {self.index}")
+        return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """What it is taken for."""
+        return np.array([self._before(plant)])
+
+    def _before(self, plant: Plant) -> float:
+        return float(_now(plant, self.name)[self.index]) if self.value is None else float(self.value)
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """θ itself."""
+        return theta
+
+    def labels(self) -> list[str]:
+        """The name, and which."""
+        return [self.name + "".join(f"[{k}]" for k in self.index)]
+
+    def deviations(self) -> np.ndarray:
+        """As given."""
+        return np.array([self.deviation])
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """As given."""
+        return np.array([self.lower]), np.array([self.upper])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Positive(Number):
+    """One number above 0: θ is its logarithm, and `deviation` is relative, 0.5 for ±50 %."""
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """ln of what it is taken for."""
+        value = self._before(plant)
+        if not value > 0.0:
+            raise ValueError(f"{self.labels()[0]} is taken for {value:g}, must be above 0 to be found as a positive number")
+        return np.log([value])
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """exp θ."""
+        return np.exp(theta)
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the logarithm."""
+        low = math.log(self.lower) if self.lower > 0.0 else -math.inf
+        return np.array([low]), np.array([math.log(self.upper)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurrentOf(Unknown):
+    """A steady horizontal current; the plant's environment must have one, of any speed."""
+
+    deviation: float = 0.02
+    """Standard deviation of each component before any data [m/s]."""
+
+    name = "current"
+
+    def places(self, plant: Plant) -> list[int]:
+        """x and y among the numbers of the flow."""
+        if "flow" not in plant.layout.data:
+            raise KeyError("the plant's environment has no current; give it one of speed 0 to begin with")
+        first = plant.layout.data["flow"][0].start
+        return [first, first + 1]
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """That of the plant."""
+        current = plant.environment.current
+        return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """θ itself."""
+        return theta
+
+    def labels(self) -> list[str]:
+        """In world axes."""
+        return ["current[x]", "current[y]"]
+
+    def deviations(self) -> np.ndarray:
+        """As given."""
+        return np.full(2, self.deviation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointOffset(Unknown):
+    """A constant that is added to the recorded positions of a joint: the zero of its encoder."""
+
+    joint: str
+    """Name of a joint whose motion is given by a recording."""
+    deviation: float = math.inf
+    """Standard deviation before any data [rad]."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Of the joint, and what it is."""
+        return f"{self.joint}.offset"
+
+    @property
+    def adds(self) -> bool:
+        """It does."""
+        return True
+
+    def places(self, plant: Plant) -> list[int]:
+        """The position among the numbers of the recorded motion."""
+        key = f"timed.{self.joint}.motion"
+        if key not in plant.layout.data:
+            raise KeyError(f"joint {self.joint!r} has no recorded motion, to which an offset could be added")
+        return [plant.layout.data[key][0].start + 1]
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """0."""
+        return np.zeros(1)
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """θ itself."""
+        return theta
+
+    def labels(self) -> list[str]:
+        """The name."""
+        return [self.name]
+
+    def deviations(self) -> np.ndarray:
+        """As given."""
+        return np.array([self.deviation])
+
+
+@dataclass(frozen=True, kw_only=True)
+class InertiaOf(Unknown):
+    """Mass, centre of mass and tensor of a body, as the log-Cholesky factors of its pseudo-inertia (Rucker and Wensing 2022).
+
+        J = ∫ (r, 1)(r, 1)ᵀ dm = U Uᵀ,   U upper triangular with exp θ on its diagonal
+
+    Every θ is a body that could be built: mass above 0, and a tensor that some distribution of it has.
+    """
+
+    body: str
+    """Name of the body."""
+    deviation: float = 0.3
+    """Standard deviation of θ before any data: 0.3 lets masses and tensors change by some 60 %."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Of the body, and what it is."""
+        return f"{self.body}.inertia"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Mass, centre and tensor."""
+        return tuple(f"{self.body}.inertia.{x}" for x in ("mass", "com", "tensor"))
+
+    def places(self, plant: Plant) -> list[int]:
+        """1, 3 and 6 numbers."""
+        out: list[int] = []
+        for path in self.parameters:
+            first, shape = _slots(plant, path)
+            out += range(first, first + math.prod(shape))
+        return out
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """Of the model's body."""
+        mass, com, tensor = (parameter_value(plant.model, path) for path in self.parameters)
+        xx, yy, zz, xy, xz, yz = tensor
+        about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        spread = 0.5 * np.trace(about) * np.eye(3) - about + mass * np.outer(com, com)
+        J = np.block([[spread, mass * com[:, None]], [mass * com[None], np.array([[mass]])]])
+        flip = np.eye(4)[::-1]
+        U = flip @ np.linalg.cholesky(flip @ J @ flip) @ flip
+        upper = [U[i, j] for i in range(4) for j in range(i + 1, 4)]
+        return np.array([*np.log(np.diag(U)), *(x / math.sqrt(float(mass)) for x in upper)])
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """(mass, com, tensor)."""
+        U = np.diag(np.exp(theta[:4])).astype(theta.dtype)
+        scale = U[3, 3]
+        entries = iter(theta[4:])
+        for i in range(4):
+            for j in range(i + 1, 4):
+                U[i, j] = next(entries) * scale
+        J = U @ U.T
+        mass, com = J[3, 3], J[:3, 3] / J[3, 3]
+        central = J[:3, :3] - mass * np.outer(com, com)
+        about = np.trace(central) * np.eye(3) - central
+        return np.array([mass, *com, about[0, 0], about[1, 1], about[2, 2], about[0, 1], about[0, 2], about[1, 2]])
+
+    def reported(self) -> list[tuple[int, str]]:
+        """Mass, centre and tensor."""
+        names = ["mass", *(f"com[{k}]" for k in range(3)), *(f"tensor[{k}]" for k in range(6))]
+        return [(k, f"{self.name}.{name}") for k, name in enumerate(names)]
+
+    def labels(self) -> list[str]:
+        """Of the factors."""
+        kinds = ["ln x", "ln y", "ln z", "ln 1", "xy", "xz", "x", "yz", "y", "z"]
+        return [f"{self.name}[{kind}]" for kind in kinds]
+
+    def deviations(self) -> np.ndarray:
+        """As given; the off-diagonal factors are lengths, of which 0.05 m is much."""
+        return np.array([self.deviation] * 4 + [0.2 * self.deviation] * 6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedMass(Unknown):
+    """The added mass of a body as L Lᵀ: symmetric and positive semi-definite, whatever L is."""
+
+    name: str
+    """Path of its matrix, as "vehicle.hydro.added_mass.0.matrix"."""
+    deviation: float = 0.3
+    """Standard deviation of the entries of L before any data, relative to the diagonal of L."""
+    diagonal: tuple[float, ...] | None = None
+    """Diagonal of what it is taken for before any data; what the model has unless given."""
+    coupled: bool = False
+    """Whether entries off the diagonal are sought, too."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The matrix."""
+        return (self.name,)
+
+    def places(self, plant: Plant) -> list[int]:
+        """All 36."""
+        first, shape = _slots(plant, self.name)
+        if shape != (6, 6):
+            raise ValueError(f"{self.name!r} has the shape {shape}, an added mass has (6, 6)")
+        return list(range(first, first + 36))
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """Logarithms of the diagonal of L, then its other entries over the root of the product of their diagonals."""
+        before = parameter_value(plant.model, self.name) if self.diagonal is None else np.diag(self.diagonal)
+        L = np.linalg.cholesky(before + 1e-9 * np.eye(6))
+        diagonal = np.diag(L)
+        below = [L[i, j] / diagonal[i] for i, j in self._below()]
+        return np.array([*np.log(diagonal), *below])
+
+    def _below(self) -> list[tuple[int, int]]:
+        return [(i, j) for i in range(6) for j in range(i)] if self.coupled else []
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """The matrix, row by row."""
+        L = np.diag(np.exp(theta[:6])).astype(theta.dtype)
+        for (i, j), x in zip(self._below(), theta[6:], strict=True):
+            L[i, j] = x * L[i, i]
+        return (L @ L.T).ravel()
+
+    def reported(self) -> list[tuple[int, str]]:
+        """Its diagonal, and what is below it where that is sought."""
+        return [(6 * i + j, f"{self.name}[{i}][{j}]") for i, j in [*((k, k) for k in range(6)), *self._below()]]
+
+    def labels(self) -> list[str]:
+        """Of the factors."""
+        axes = "uvwpqr"
+        below = [f"{self.name}[{axes[i]}{axes[j]}]" for i, j in self._below()]
+        return [*(f"{self.name}[½ ln {a}]" for a in axes), *below]
+
+    def deviations(self) -> np.ndarray:
+        """As given."""
+        return np.full(6 + len(self._below()), self.deviation)
+
+
+def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:
+    """The plant with the numbers of its model that are unknown open.
+
+    Args:
+        plant: What is simulated.
+        unknowns: What is to be found.
+    """
+    wanted: dict[str, Any] = dict.fromkeys(plant.parameters)
+    wanted |= {path: None for u in unknowns for path in u.parameters if path not in plant.layout.held}
+    return replace(plant, parameters=tuple(wanted))

@@ -1,0 +1,26 @@
+"""Validation: a model is fitted to some trials and predicts others that it has not seen."""
+
+from ._baseline import StaticBalance
+from ._campaign import Campaign, Recorded, read_campaign
+from ._logs import Log, euler_angles, read_log
+from ._report import report_of, write_validation
+from ._study import Study, load_study
+from ._validate import Fitted, Predicted, Validation, validate
+
+__all__ = [
+    "Campaign",
+    "Fitted",
+    "Log",
+    "Predicted",
+    "Recorded",
+    "StaticBalance",
+    "Study",
+    "Validation",
+    "euler_angles",
+    "load_study",
+    "read_campaign",
+    "read_log",
+    "report_of",
+    "validate",
+    "write_validation",
+]

@@ -1,0 +1,88 @@
+"""What statics alone predict: at rest, the vector from all weight to all buoyancy stands upright.
+
+    d(q) = d_0 + Σ (ρ V_i b_i − m_i c_i)   in axes of the vehicle
+    roll = atan2(d_y, d_z),   pitch = atan2(−d_x, √(d_y² + d_z²))
+
+with the moving bodies i as the model has them and three numbers d_0 of everything that is fixed to the vehicle. World axes with
+z up; for z down the vector points the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hydromechs import equations
+from hydromechs.model import Model
+
+from ._campaign import Campaign, Recorded
+
+__all__ = ["StaticBalance"]
+
+
+class StaticBalance:
+    """The quasi-static balance of a campaign's vehicle.
+
+    Args:
+        campaign: The trials.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign, self.model = campaign, campaign.plant.model
+        self.channels = campaign.study.baseline
+        self._moments = {r.trial.name: self._moment(r) for r in campaign.trials}
+
+    def _moment(self, recorded: Recorded) -> np.ndarray:
+        """Σ (ρ V b − m c) of all bodies but the one that floats, at the samples of the first channel, shape (m, 3)."""
+        model, trial = self.model, recorded.trial
+        times = trial.samples[self.channels[0]].times
+        q = np.zeros((len(times), model.nq))
+        q[:, model.joint_part(self.campaign.base).q] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+        for joint, motion in trial.motions.items():
+            q[:, model.joint_part(joint).q] = np.array([[motion.now(float(t)).position] for t in times])
+        X, _ = equations.compile(model).kinematics(q, np.zeros((len(times), model.nv)))
+        out = np.zeros((len(times), 3))
+        for i, body in enumerate(model.bodies):
+            if body.name == self.campaign.base:
+                continue
+            p, R = X[:, i, :3, 3], X[:, i, :3, :3]
+            out -= body.inertia.mass * (p + R @ np.array(body.inertia.com, dtype=float))
+            if body.hydro is not None:
+                water = model.world.water_density * body.hydro.volume
+                out += water * (p + R @ np.array(body.hydro.buoyancy_center, dtype=float))
+        return out * _upward(model)
+
+    def angles(self, recorded: Recorded, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Roll and pitch at the samples of the first channel [rad], shape (m,) each."""
+        d = self._moments[recorded.trial.name] + fixed
+        return np.arctan2(d[:, 1], d[:, 2]), np.arctan2(-d[:, 0], np.hypot(d[:, 1], d[:, 2]))
+
+    def errors(self, recorded: Recorded, fixed: np.ndarray, *, offsets: bool) -> np.ndarray:
+        """Errors of roll and pitch [rad], shape (2, m); with offsets, less their mean before the motion begins."""
+        measured = [recorded.trial.samples[name] for name in self.channels]
+        found = np.stack([a - s.values for a, s in zip(self.angles(recorded, fixed), measured, strict=True)])
+        if offsets:
+            t = measured[0].times
+            found = found - found[:, (t >= recorded.trial.start) & (t <= recorded.begins)].mean(axis=1, keepdims=True)
+        return found
+
+    def fit(self, trials: Sequence[Recorded], *, offsets: bool) -> np.ndarray:
+        """The three numbers of what is fixed to the vehicle [kg·m], shape (3,).
+
+        Args:
+            trials: To which they are fitted, each with the same weight.
+            offsets: Whether constant errors are taken out first.
+        """
+        from scipy.optimize import least_squares
+
+        def residuals(fixed: np.ndarray) -> np.ndarray:
+            rows = [self.errors(r, fixed, offsets=offsets) for r in trials]
+            return np.concatenate([row.ravel() / np.sqrt(row.shape[1]) for row in rows])
+
+        return np.asarray(least_squares(residuals, [0.0, 0.0, 0.3]).x)
+
+
+def _upward(model: Model) -> float:
+    """1 where z is up, −1 where it is down."""
+    return -float(np.asarray(model.world.down)[2])

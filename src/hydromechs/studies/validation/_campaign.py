@@ -1,0 +1,182 @@
+"""The trials of a study: logs read, cleaned and put on the plant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from hydromechs import library
+from hydromechs.actuation import JointMotion, motions
+from hydromechs.hydro import Current, Environment
+from hydromechs.lines import LiftedLine
+from hydromechs.model import Model, joints
+from hydromechs.simulation import Plant
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
+
+from ..fitting import CurrentOf, Samples, Trial
+from ._logs import Log, changed, euler_angles, read_log, without_outliers
+from ._study import Study
+
+__all__ = ["Campaign", "Recorded", "read_campaign"]
+
+REPEATED = 0.2
+"""Longest time for which a joint may repeat its last position before that counts as a sample [s]."""
+MEDIAN = 2.0
+"""Time over which the median is taken that outliers are told by [s]."""
+FASTEST = 0.1
+"""Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A trial with what a prediction of it may know."""
+
+    trial: Trial
+    """Its logs on the plant."""
+    group: str
+    """The motion that it shares with others."""
+    begins: float
+    """When its motion begins [s]."""
+    notes: tuple[str, ...]
+    """What was done to its logs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """All trials of a study."""
+
+    study: Study
+    """The study."""
+    plant: Plant
+    """What was recorded."""
+    base: str
+    """Name of the body that floats."""
+    trials: tuple[Recorded, ...]
+    """The trials."""
+
+    @property
+    def groups(self) -> list[str]:
+        """Motions, in order."""
+        return sorted({r.group for r in self.trials})
+
+
+def read_campaign(study: Study, folder: str | Path) -> Campaign:
+    """All trials in a folder.
+
+    Args:
+        study: What to read.
+        folder: Where the logs are.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}; give that of the logs with --data")
+    model = library.load(study.model)
+    roots = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
+    if len(roots) != 1:
+        raise ValueError(f"{model.name} has {len(roots)} free bodies; a study needs one that floats")
+    rest = motions.Recorded(pieces=((0.0, 0.0, 0.0, 0.0, 0.0),), end=1.0)
+    lines = []
+    if study.line is not None:
+        line = study.line
+        lines.append(
+            LiftedLine(name=line.name, body=line.body, weight=line.weight, place=tuple(line.place), height=line.height)  # type: ignore[arg-type]
+        )
+    flows = any(isinstance(u, CurrentOf) for u in study.found())
+    plant = Plant(
+        model=model,
+        environment=Environment(current=Current(velocity=(0.0, 0.0, 0.0))) if flows else Environment(),
+        components=(*(JointMotion(joint=name, motion=rest) for name in study.joints), *lines),
+    )
+    pattern = study.logs[study.trials.find].file
+    shape = re.compile(re.escape(pattern).replace(r"\{trial\}", "(.+)"))
+    found = sorted(folder.glob(pattern.replace("{trial}", study.trials.names)))
+    names = [match.group(1) for f in found if (match := shape.fullmatch(f.name))]
+    if not names:
+        raise ValueError(f"{folder} has no trials: no file {pattern.replace('{trial}', study.trials.names)}")
+    return Campaign(study, plant, roots[0], tuple(_recorded(study, model, roots[0], folder, name) for name in names))
+
+
+def _file(folder: Path, pattern: str, trial: str) -> Path:
+    number = re.sub(r"^[A-Za-z_]+", "", trial)
+    return folder / pattern.replace("{trial}", trial).replace("{number}", number)
+
+
+def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) -> Recorded:
+    """One trial."""
+    logs = {key: read_log(_file(folder, entry.file, name), entry.time) for key, entry in study.logs.items()}
+    notes = [note for log in logs.values() for note in log.notes]
+    said = _file(folder, study.trials.begins.file, name)
+    try:
+        begins = float(yaml.safe_load(said.read_text(encoding="utf-8"))[study.trials.begins.key])
+    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
+        raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
+    start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
+    end = min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+    given: dict[str, motions.Motion] = {}
+    for joint, how in study.joints.items():
+        log = logs[how.log]
+        at = changed(log, how.column, REPEATED)
+        given[joint] = motions.Recorded.of(
+            log.time[at], how.scale * log.column(how.column)[at] + how.offset, smoothing=study.smoothing
+        )
+    samples: dict[str, Samples] = {}
+    for instrument, entry in study.instruments.items():
+        log = logs[entry.log]
+        if entry.quaternion is not None:
+            log = Log(log.name, log.time, log.columns | euler_angles([log.column(c) for c in entry.quaternion]), log.notes)
+        cleaned = without_outliers(log, entry.outliers, MEDIAN)
+        notes += cleaned.notes[len(log.notes) :]
+        for quantity, channel in entry.channels.items():
+            values = cleaned.column(channel.column or quantity)
+            samples[f"{instrument}.{quantity}"] = Samples(cleaned.time[:: entry.every], values[:: entry.every])
+    q, v = _guess(study, model, base, samples, given, start, begins)
+    trial = Trial(name=name, start=start, end=end, q=q, v=v, samples=samples, motions=given)
+    return Recorded(trial, name.split(study.trials.group)[0], begins, tuple(notes))
+
+
+def _joint_logs(study: Study) -> set[str]:
+    return {how.log for how in study.joints.values()}
+
+
+def _guess(
+    study: Study,
+    model: Model,
+    base: str,
+    samples: dict[str, Samples],
+    given: dict[str, motions.Motion],
+    start: float,
+    begins: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Configuration and velocity at the start, from what was measured before the motion begins."""
+
+    def before(quantity: str) -> tuple[float, float]:
+        """Value at the start and rate of a quantity, by a line through its samples."""
+        for i in study.instruments:
+            found = samples.get(f"{i}.{quantity}")
+            if found is None:
+                continue
+            within = (found.times >= start) & (found.times <= begins)
+            if not within.any():
+                continue
+            t, x = found.times[within] - start, found.values[within]
+            if t[-1] - t[0] < 0.5:
+                return float(np.mean(x)), 0.0
+            slope, value = np.polyfit(t, x, 1)
+            return float(value), float(np.clip(slope, -FASTEST, FASTEST))
+        return 0.0, 0.0
+
+    q, v = (np.array(x, dtype=float) for x in model.neutral())
+    part = model.joint_part(base)
+    place, speed = zip(*(before(axis) for axis in "xyz"), strict=True)
+    angles = [before(angle)[0] for angle in ("roll", "pitch", "yaw")]
+    R = np.array(matrix_from_rpy(angles), dtype=float)
+    q[part.q] = [*place, *np.array(quaternion_from_matrix(R), dtype=float)]
+    v[part.v] = [*(R.T @ np.array(speed)), before("p")[0], before("q")[0], before("r")[0]]
+    for joint, motion in given.items():
+        at, now = model.joint_part(joint), motion.now(start)
+        q[at.q], v[at.v] = now.position, now.velocity
+    return q, v

@@ -1,0 +1,221 @@
+"""The results of a validation as files: numbers, pictures, and a page with all of it."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._validate import Predicted, Validation
+
+__all__ = ["report_of", "write_validation"]
+
+STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 20px;color:#1d2b33}"
+    "table{border-collapse:collapse;margin:1em 0}th,td{padding:4px 10px;border-bottom:1px solid #dde4e8;text-align:right}"
+    "th:first-child,td:first-child{text-align:left}img{max-width:100%}"
+)
+
+
+def unit_of(channel: str) -> tuple[float, str]:
+    """What a channel's numbers are multiplied by for people, and the unit then."""
+    quantity = channel.split(".")[1]
+    if quantity in ("roll", "pitch", "yaw"):
+        return math.degrees(1.0), "°"
+    return (math.degrees(1.0), "°/s") if quantity in ("p", "q", "r") else (1.0, "m" if quantity in "xyz" else "m/s")
+
+
+def report_of(v: Validation) -> dict[str, Any]:
+    """All numbers of a validation, for JSON: errors in degrees and metres.
+
+    Args:
+        v: What was found.
+    """
+    channels = []
+    for name in v.study.judged:
+        scale, unit = unit_of(name)
+        errors = scale * np.array([p.errors.get(name, math.nan) for p in v.predicted])
+        row = {
+            "channel": name,
+            "unit": unit,
+            "mean": float(np.nanmean(errors)),
+            "median": float(np.nanmedian(errors)),
+            "ninth": float(np.nanpercentile(errors, 90)),
+            "largest": float(np.nanmax(errors)),
+            "whole": scale * v.mean(name, "whole"),
+        }
+        if name in v.study.baseline:
+            row |= {"static": scale * v.mean(name, "static"), "static_all": scale * v.static_all[name]}
+        channels.append(row)
+    trials = []
+    for p in v.predicted:
+        of_trial = {name: unit_of(name)[0] * x for name, x in p.errors.items()}
+        static = {name: unit_of(name)[0] * x for name, x in p.static.items()}
+        trials.append({"trial": p.trial, "motion": p.group, "errors": of_trial, "static": static})
+    last = v.fits[-1]
+    return {
+        "study": v.study.name,
+        "title": v.study.title,
+        "data": v.data,
+        "seconds": v.seconds,
+        "channels": channels,
+        "trials": trials,
+        "found": [f._asdict() for f in last.found],
+        "not_converged": [f.left_out or "all" for f in v.fits if not f.converged],
+        "directions": last.details["directions"],
+        "whiteness": last.details["whiteness"],
+        "correlated": last.details["correlated"],
+        "values": last.details["values"],
+        "notes": list(v.notes),
+    }
+
+
+def write_validation(v: Validation, folder: str | Path) -> Path:
+    """Write results.json, predictions.csv, pictures and report.html; the path of the last.
+
+    Args:
+        v: What was found.
+        folder: Where to; made if it is not there.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    report = report_of(v)
+    (folder / "results.json").write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+    lines = ["trial,channel,unit,error,static"]
+    for t in report["trials"]:
+        for name, x in t["errors"].items():
+            lines.append(f"{t['trial']},{name},{unit_of(name)[1]},{x:.6g},{t['static'].get(name, math.nan):.6g}")
+    (folder / "predictions.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pictures = [_overlay(v, folder / "attitude.png", v.study.judged[:2]), _spread(v, folder / "errors.png")]
+    drift = [c for c in v.study.judged[2:] if c.split(".")[1] in "xyz"]
+    if drift:
+        pictures.append(_overlay(v, folder / "position.png", drift, from_start=True))
+    page = folder / "report.html"
+    page.write_text(_page(v, report, pictures), encoding="utf-8")
+    return page
+
+
+def _overlay(v: Validation, path: Path, channels: Sequence[str], *, from_start: bool = False) -> Path:
+    """Measured (thin) and predicted (dashed) signals of all trials."""
+    from matplotlib.figure import Figure
+
+    n = len(v.predicted)
+    columns = min(4, n)
+    rows = -(-n // columns)
+    figure = Figure(figsize=(4.2 * columns, 2.6 * rows), layout="constrained")
+    colours = ("#0072b2", "#d55e00", "#009e73")
+    for k, p in enumerate(v.predicted):
+        ax = figure.add_subplot(rows, columns, k + 1)
+        for name, colour in zip(channels, colours, strict=False):
+            _draw(ax, p, name, colour, from_start)
+        ax.axvline(p.begins, color="#9aa5ad", lw=0.8)
+        ax.set_title(f"{p.trial}", fontsize=9)
+        ax.tick_params(labelsize=7)
+        ax.grid(alpha=0.3)
+        if k == 0:
+            ax.legend(fontsize=7)
+    figure.supxlabel(
+        "time [s]; left of the grey line the start is fitted, right of it nothing is known but the joint angles", fontsize=10
+    )
+    figure.supylabel(f"[{unit_of(channels[0])[1]}], measured (line) and predicted (dashed)", fontsize=10)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def _draw(ax: Any, p: Predicted, name: str, colour: str, from_start: bool) -> None:
+    scale, _ = unit_of(name)
+    measured, simulated = p.measured[name], p.simulated[name]
+    zero = simulated.values[0] if from_start else 0.0
+    within = measured.times >= simulated.times[0]
+    quantity = name.split(".")[1]
+    ax.plot(measured.times[within], scale * (measured.values[within] - zero), color=colour, lw=1.0, label=quantity)
+    ax.plot(simulated.times, scale * (simulated.values - zero), color=colour, lw=1.2, ls="--", dashes=(3, 2))
+
+
+def _spread(v: Validation, path: Path) -> Path:
+    """Errors of all trials, of the prediction and of the quasi-static balance."""
+    from matplotlib.figure import Figure
+
+    channels = v.study.judged[:2]
+    figure = Figure(figsize=(10, 3.2 * len(channels)), layout="constrained")
+    for k, name in enumerate(channels):
+        scale, unit = unit_of(name)
+        ax = figure.add_subplot(len(channels), 1, k + 1)
+        at = np.arange(len(v.predicted))
+        ax.bar(
+            at - 0.2, [scale * p.errors[name] for p in v.predicted], 0.4, color="#0072b2", label="predicted, motion not seen"
+        )
+        if name in v.study.baseline:
+            static = [scale * p.static[name] for p in v.predicted]
+            ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion not seen")
+        ax.set_xticks(at, [p.trial for p in v.predicted], rotation=60, fontsize=7)
+        ax.set_ylabel(f"{name} [{unit}]")
+        ax.grid(axis="y", alpha=0.3)
+        ax.legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{html.escape(x)}</th>" for x in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> str:
+    """All of it as one page."""
+    parts = [f"<h1>{html.escape(v.study.title or v.study.name)}</h1>"]
+    parts.append(
+        f"<p>{len(v.predicted)} trials in {html.escape(v.data)}; each predicted by a model fitted to trials of other motions "
+        "only, from its joint angles and what was measured before the motion begins. Root mean square errors from there to the "
+        "end.</p>"
+    )
+    rows = []
+    for c in report["channels"]:
+        static = [f"{c[k]:.3f}" if k in c else "–" for k in ("static", "static_all")]
+        rows.append(
+            [
+                f"{c['channel']} [{c['unit']}]",
+                *(f"{c[k]:.3f}" for k in ("mean", "median", "ninth", "largest", "whole")),
+                *static,
+            ]
+        )
+    head = ["channel", "mean", "median", "9 of 10", "largest", "with the time before"]
+    parts.append(_table([*head, "statics, not seen", "statics, fitted to all"], rows))
+    for path in pictures:
+        data = base64.b64encode(path.read_bytes()).decode()
+        parts.append(f'<img alt="{path.stem}" src="data:image/png;base64,{data}">')
+    parts.append("<h2>What was found, from all trials</h2>")
+    found = [
+        [f["name"], *(f"{f[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before"))]
+        for f in report["found"]
+    ]
+    parts.append(_table(["number", "value", "deviation", "from scatter between trials", "before", "deviation before"], found))
+    weak = report["directions"]
+    parts.append("<h2>What the data cannot tell</h2>")
+    said = "".join(f"<li>{html.escape(text)} (information {x:.2f} of what was known before)</li>" for x, text in weak)
+    parts.append(f"<ul>{said}</ul>" if said else "<p>Nothing: all directions are told better than they were known before.</p>")
+    pairs = "".join(f"<li>{html.escape(a)} and {html.escape(b)}: {c:+.3f}</li>" for a, b, c in report["correlated"])
+    parts.append(f"<p>Correlations above 0.9:</p><ul>{pairs}</ul>" if pairs else "<p>No correlation is above 0.9.</p>")
+    parts.append("<h2>What is left in the residuals</h2>")
+    white = [
+        [w[0], f"{unit_of(w[0])[0] * w[1]:.3g} {unit_of(w[0])[1]}", f"{w[2]:.2f}", f"{w[3]:.2f}"] for w in report["whiteness"]
+    ]
+    parts.append(_table(["channel", "rms", "correlation with the next", "hangs together for [s]"], white))
+    if report["not_converged"]:
+        parts.append(
+            f"<p><b>Not converged:</b> {html.escape(', '.join(report['not_converged']))}; the best so far was taken.</p>"
+        )
+    if v.notes:
+        parts.append(
+            "<h2>What was done to the logs</h2><ul>" + "".join(f"<li>{html.escape(n)}</li>" for n in v.notes) + "</ul>"
+        )
+    title = html.escape(v.study.name)
+    opening = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    return f"{opening}{''.join(parts)}</html>"

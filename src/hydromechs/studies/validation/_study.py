@@ -1,0 +1,250 @@
+"""A validation study as a file: model, logs, what is unknown, how to judge."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hydromechs.values import nearest
+
+from ..fitting import AddedMass, Channel, CurrentOf, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
+
+__all__ = ["Study", "load_study"]
+
+ANGLES = ("roll", "pitch", "yaw", "p", "q", "r")
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LogEntry(_Entry):
+    """Where a log is."""
+
+    file: str
+    """Name of its file in the data folder; {trial} is the trial's name, {number} that without its letters in front."""
+    time: str
+    """Name of the column with the times [s]."""
+
+
+class BeginsEntry(_Entry):
+    """Where it is written when the motion of a trial begins."""
+
+    file: str
+    """Name of a YAML file, as of a log."""
+    key: str
+    """Its key with the time [s]."""
+
+
+class TrialsEntry(_Entry):
+    """Which trials there are."""
+
+    names: str
+    """Pattern of their names, as "traj*"."""
+    find: str
+    """Name of the log whose files show which there are."""
+    group: str = "-"
+    """What ends the part of a name that trials of one motion share."""
+    begins: BeginsEntry
+    """When the motion begins; all before is given to a prediction."""
+
+
+class JointEntry(_Entry):
+    """The recorded motion of a joint."""
+
+    log: str
+    """Name of the log."""
+    column: str
+    """Name of the column with its positions."""
+    scale: float = 1.0
+    """What they are multiplied by [-]."""
+    offset: float = 0.0
+    """What is added to them [rad]."""
+
+
+class ChannelEntry(_Entry):
+    """How far a channel is trusted; angles and their rates in degrees."""
+
+    column: str | None = None
+    """Name of its column; of roll, pitch and yaw the quaternion's unless given."""
+    deviation: float = Field(gt=0.0)
+    """Standard deviation of its errors [m, m/s, degrees, degrees/s]."""
+    offset: float = Field(0.0, ge=0.0)
+    """Standard deviation of a constant error in each trial, in the same unit."""
+    correlation: float = Field(0.0, ge=0.0)
+    """Time over which errors hang together [s]."""
+    outlier: float = Field(math.inf, gt=0.0)
+    """Errors of more deviations than this count linearly."""
+
+
+class InstrumentEntry(_Entry):
+    """What measured."""
+
+    log: str
+    """Name of its log."""
+    body: str
+    """Name of the body that it is on."""
+    quaternion: list[str] | None = None
+    """Names of the columns x, y, z, w of its orientation, body to world."""
+    channels: dict[str, ChannelEntry]
+    """What it measures, by the name of the quantity."""
+    turn: float = 0.0
+    """Standard deviation of the angle about z by which it is turned on the body [rad]."""
+    place: float = 0.0
+    """Standard deviation of its place on the body [m]."""
+    delay: float = 0.0
+    """Standard deviation of the time by which its samples come late [s]."""
+    outliers: dict[str, float] = {}
+    """Largest distance of a column from the median around it; samples beyond are left out."""
+    every: int = Field(1, ge=1)
+    """Which samples count: each, every second, ..."""
+
+
+class LineEntry(_Entry):
+    """A tether of which the vehicle lifts the more the higher it is; see `lines.LiftedLine`."""
+
+    name: str
+    """Name, as "tether"."""
+    body: str
+    """Name of the body that it is fastened to."""
+    weight: float
+    """Weight in water per length [N/m]."""
+    place: list[float]
+    """Where it is fastened, in the body's axes [m]."""
+    height: float = 0.0
+    """Height of the body at which it pulls with nothing [m]."""
+
+
+class StartEntry(_Entry):
+    """How well the start of a trial is known from its instruments: standard deviations of the free body's start."""
+
+    position: float
+    """[m]"""
+    attitude: float
+    """[rad]"""
+    velocity: float
+    """[m/s]"""
+    rates: float
+    """[rad/s]"""
+
+
+class Study(_Entry):
+    """All of a study."""
+
+    hydromechs_study: int = Field(1, ge=1, le=1)
+    """Version of the file."""
+    name: str
+    """Name of the study."""
+    title: str = ""
+    """What it is, in a line."""
+    model: str
+    """Name of a library model, or path of a file."""
+    data: str = ""
+    """Folder with the logs, relative to this file; the command line can name another."""
+    trials: TrialsEntry
+    """Which trials there are."""
+    logs: dict[str, LogEntry]
+    """Logs of a trial, by name."""
+    joints: dict[str, JointEntry]
+    """Joints whose motion was recorded."""
+    smoothing: float = 0.0
+    """Period of a sine that is halved when joints are smoothed [s], see `motions.Recorded.of`."""
+    instruments: dict[str, InstrumentEntry]
+    """What measured."""
+    line: LineEntry | None = None
+    """A tether."""
+    unknowns: list[dict[str, Any]]
+    """What is unknown."""
+    start: StartEntry
+    """How well starts are known."""
+    window: float = Field(4.0, gt=0.0)
+    """Longest time before the motion begins that is used [s]."""
+    step: float = Field(0.05, gt=0.0)
+    """Step of the integration [s]."""
+    judged: list[str]
+    """Channels that are judged, as "imu.roll"."""
+    baseline: list[str] = []
+    """Names of the channels roll and pitch with which a quasi-static balance is compared; none for no baseline."""
+
+    def found(self) -> list[Unknown]:
+        """What is unknown, as objects."""
+        out: list[Unknown] = []
+        for entry in self.unknowns:
+            kinds = [key for key in entry if key in KINDS]
+            if len(kinds) != 1:
+                raise ValueError(f"unknown {entry!r} must have one of the keys {', '.join(KINDS)}")
+            values = {k: tuple(x) if isinstance(x, list) else x for k, x in entry.items() if k != kinds[0]}
+            cls, key = KINDS[kinds[0]]
+            if key:
+                values[key] = entry[kinds[0]]
+            try:
+                out.append(cls(**values))
+            except TypeError as error:
+                raise ValueError(f"unknown {entry!r}: {error}") from None
+        return out
+
+    def measuring(self) -> list[Instrument]:
+        """The instruments, as objects."""
+        out = []
+        for name, entry in self.instruments.items():
+            channels = []
+            for quantity, c in entry.channels.items():
+                unit = math.radians(1.0) if quantity in ANGLES else 1.0
+                channels.append(
+                    Channel(
+                        quantity=quantity,
+                        deviation=unit * c.deviation,
+                        offset=unit * c.offset,
+                        correlation=c.correlation,
+                        outlier=c.outlier,
+                    )
+                )
+            own = {"turn": entry.turn, "place": entry.place, "delay": entry.delay}
+            out.append(Instrument(name=name, body=entry.body, channels=tuple(channels), **own))
+        return out
+
+
+KINDS: dict[str, tuple[Any, str]] = {
+    "number": (Number, "name"),
+    "positive": (Positive, "name"),
+    "inertia": (InertiaOf, "body"),
+    "added_mass": (AddedMass, "name"),
+    "joint_offset": (JointOffset, "joint"),
+    "current": (CurrentOf, "deviation"),
+}
+"""What can be unknown: the key in a file, the class, and the field that the key's value is."""
+
+
+def load_study(path: str | Path) -> Study:
+    """A study from its file; all faults in one `ValueError`.
+
+    Args:
+        path: The file.
+    """
+    try:
+        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    if not isinstance(data, dict) or "hydromechs_study" not in data:
+        raise ValueError(f"{path} is not a study: it needs the key hydromechs_study: 1")
+    try:
+        study = Study(**data)
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise ValueError("\n  - ".join([f"{path} has {len(lines)} faults:", *lines])) from None
+    named = [(f"instruments.{k}", x.log) for k, x in study.instruments.items()]
+    named += [(f"joints.{k}", x.log) for k, x in study.joints.items()] + [("trials.find", study.trials.find)]
+    for where, log in named:
+        if log not in study.logs:
+            raise ValueError(f"{path}: {where}: no log {log!r}{nearest(log, study.logs)}")
+    channels = [f"{i}.{c}" for i, x in study.instruments.items() for c in x.channels]
+    for name in (*study.judged, *study.baseline):
+        if name not in channels:
+            raise ValueError(f"{path}: judged: no channel {name!r}{nearest(name, channels)}")
+    study.found()
+    study.measuring()
+    return study

@@ -1,0 +1,250 @@
+"""Cross-validation: each motion is predicted by a model that was fitted to all others.
+
+A prediction knows of its trial the joint angles, and what was measured before the motion begins: from that its start and the
+constant offsets of its instruments are found. Nothing else of a trial goes into its prediction.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..fitting import Found, Identification, Problem, Samples, solve
+from ._baseline import StaticBalance
+from ._campaign import Campaign, Recorded, read_campaign
+from ._study import Study
+
+__all__ = ["Fitted", "Predicted", "Validation", "validate"]
+
+ITERATIONS, GAIN = 30, 1e-3
+"""Most iterations of a fit, and the part of the cost that another step must promise."""
+
+
+class Predicted(NamedTuple):
+    """A trial that was predicted."""
+
+    trial: str
+    """Its name."""
+    group: str
+    """Its motion, of which no trial was fitted."""
+    begins: float
+    """When its motion begins [s]."""
+    errors: dict[str, float]
+    """Root mean square error of each judged channel from then to its end, in the channel's unit."""
+    whole: dict[str, float]
+    """The same with the time before, to which the start was fitted."""
+    static: dict[str, float]
+    """Errors of the quasi-static balance, fitted to the same other trials, with offsets from before the motion."""
+    simulated: dict[str, Samples]
+    """What was predicted, by channel, with the offsets of the instruments."""
+    measured: dict[str, Samples]
+    """What was measured."""
+
+
+class Fitted(NamedTuple):
+    """A fit to some trials."""
+
+    left_out: str
+    """Motion that it does not know; empty for a fit to all."""
+    found: tuple[Found, ...]
+    """What it found."""
+    iterations: int
+    """Of the search."""
+    reason: str
+    """Why it ended."""
+    converged: bool
+    """Whether it ended by itself."""
+    seconds: float
+    """How long it took [s]."""
+    details: dict[str, Any]
+    """Directions that the data cannot tell, whiteness and correlations, of a fit to all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validation:
+    """What a study found."""
+
+    study: Study
+    """The study."""
+    data: str
+    """Folder of the logs."""
+    predicted: tuple[Predicted, ...]
+    """All trials, each predicted by a fit that did not know its motion."""
+    fits: tuple[Fitted, ...]
+    """The fits, without each motion; the last is that to all."""
+    static_all: dict[str, float]
+    """Mean error of the quasi-static balance fitted to all trials, over whole trials, without offsets."""
+    notes: tuple[str, ...]
+    """What was done to the logs."""
+    seconds: float
+    """How long it took [s]."""
+
+    def mean(self, channel: str, of: str = "errors") -> float:
+        """Mean over trials of the error of a channel.
+
+        Args:
+            channel: Its name.
+            of: "errors", "whole" or "static".
+        """
+        return float(np.nanmean([getattr(p, of).get(channel, np.nan) for p in self.predicted]))
+
+
+def validate(
+    study: Study,
+    data: str | Path,
+    *,
+    workers: int | None = None,
+    told: Callable[[str], None] = lambda text: None,
+) -> Validation:
+    """Fit to all motions but one and predict that, for each of them; then fit to all.
+
+    Args:
+        study: What to do.
+        data: Folder of the logs.
+        workers: Processes that share the fits; as many as there are processors unless given.
+        told: Called with lines that say how far it is.
+    """
+    began = time.perf_counter()
+    campaign = read_campaign(study, data)
+    groups = campaign.groups
+    if len(groups) < 2:
+        raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
+    told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
+    _problem(campaign, campaign.trials[:1]).compile()  # once, for all workers
+    told(f"compiled after {time.perf_counter() - began:.0f} s")
+    jobs = ["", *groups]
+    count = min(len(jobs), workers or os.cpu_count() or 1)
+    done: dict[str, tuple[Fitted, list[Predicted]]] = {}
+    if count == 1:
+        for group in jobs:
+            done[group] = _fold(campaign, group)
+            told(_line(*done[group]))
+    else:
+        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+            waiting = {pool.submit(_fold_alone, study, str(data), group): group for group in jobs}
+            for future in as_completed(waiting):
+                done[waiting[future]] = future.result()
+                told(_line(*done[waiting[future]]))
+    static_all: dict[str, float] = {}
+    if study.baseline:
+        balance = StaticBalance(campaign)
+        fixed = balance.fit(campaign.trials, offsets=False)
+        rows = [np.sqrt(np.mean(balance.errors(r, fixed, offsets=False) ** 2, axis=1)) for r in campaign.trials]
+        static_all = dict(zip(study.baseline, np.mean(rows, axis=0).tolist(), strict=True))
+    return Validation(
+        study=study,
+        data=str(data),
+        predicted=tuple(sorted((p for _, rows in done.values() for p in rows), key=lambda p: p.trial)),
+        fits=tuple(done[group][0] for group in [*groups, ""]),
+        static_all=static_all,
+        notes=tuple(note for r in campaign.trials for note in r.notes),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _line(fitted: Fitted, rows: Sequence[Predicted]) -> str:
+    what = f"without {fitted.left_out}" if fitted.left_out else "all trials"
+    how = "" if fitted.converged else f", NOT converged: {fitted.reason}"
+    said = "; ".join(f"{p.trial} " + " ".join(f"{_shown(c, x)}" for c, x in list(p.errors.items())[:2]) for p in rows)
+    return f"{what}: {fitted.iterations} iterations, {fitted.seconds:.0f} s{how}" + (f"; {said}" if said else "")
+
+
+def _shown(channel: str, x: float) -> str:
+    angle = channel.split(".")[1] in ("roll", "pitch", "yaw")
+    return f"{np.degrees(x):.2f}°" if angle else f"{x:.3f}"
+
+
+def _fold_alone(study: Study, data: str, group: str) -> tuple[Fitted, list[Predicted]]:
+    """One fit in a process of its own."""
+    return _fold(read_campaign(study, data), group)
+
+
+def _problem(campaign: Campaign, recorded: Sequence[Recorded]) -> Problem:
+    study, nv = campaign.study, campaign.plant.model.nv
+    s, at = study.start, campaign.plant.model.joint_part(campaign.base).v
+    start = np.zeros(2 * nv)
+    start[at] = [s.position] * 3 + [s.attitude] * 3
+    start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
+    trials = [r.trial for r in recorded]
+    return Problem(campaign.plant, trials, study.measuring(), study.found(), start=start.tolist(), step=study.step)
+
+
+def _fold(campaign: Campaign, group: str) -> tuple[Fitted, list[Predicted]]:
+    """The fit to all trials but those of a motion, and the predictions of these."""
+    began = time.perf_counter()
+    known = [r for r in campaign.trials if r.group != group]
+    unseen = [r for r in campaign.trials if r.group == group]
+    problem = _problem(campaign, known)
+    first = solve(problem, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2)
+    found = Identification(problem=problem, solution=solve(problem, own=first.own, most=ITERATIONS, gain=GAIN))
+    details: dict[str, Any] = {}
+    if not group:
+        details = {
+            "directions": [(d.information, d.text) for d in found.directions],
+            "whiteness": [tuple(w) for w in found.whiteness],
+            "correlated": _correlated(found),
+            "values": {name: np.asarray(x).tolist() for name, x in found.values().items()},
+        }
+    s = found.solution
+    fitted = Fitted(group, found.found, s.iterations, s.reason, s.converged, time.perf_counter() - began, details)
+    return fitted, _predictions(campaign, known, unseen, s.shared) if unseen else []
+
+
+def _correlated(found: Identification) -> list[tuple[str, str, float]]:
+    """Pairs of free coordinates that trade against each other, |correlation| above 0.9."""
+    c, labels = found.correlations, found.problem.labels
+    pairs = [(labels[i], labels[j], float(c[i, j])) for i in range(len(c)) for j in range(i) if abs(c[i, j]) > 0.9]
+    return sorted(pairs, key=lambda p: -abs(p[2]))
+
+
+def _predictions(
+    campaign: Campaign, known: Sequence[Recorded], unseen: Sequence[Recorded], shared: np.ndarray
+) -> list[Predicted]:
+    study = campaign.study
+    problem = _problem(campaign, [_blinded(r) for r in unseen])
+    own = solve(problem, shared=shared, fixed=True, most=20, gain=1e-4).own
+    values, _ = problem.simulate(shared, own, derivatives=False)
+    balance = StaticBalance(campaign) if study.baseline else None
+    fixed = np.zeros(3) if balance is None else balance.fit(known, offsets=True)
+    out, ns = [], len(problem.free_start)
+    for j, r in enumerate(unseen):
+        grid = r.trial.start + study.step * np.arange(problem.steps[j] + 1)
+        simulated, errors, whole = {}, {}, {}
+        for c, name in enumerate(problem.outputs.names):
+            offset = own[j, ns + problem.offsets.index(c)] if c in problem.offsets else 0.0
+            simulated[name] = Samples(grid, values[: len(grid), j, c] + offset)
+            t, x = r.trial.samples[name]
+            error = np.interp(t, *simulated[name]) - x
+            if name.endswith((".roll", ".yaw")):
+                error = (error + np.pi) % (2.0 * np.pi) - np.pi
+            after, within = (t >= r.begins) & (t <= r.trial.end), (t >= r.trial.start) & (t <= r.trial.end)
+            if name in study.judged:
+                errors[name], whole[name] = _rms(error[after]), _rms(error[within])
+        static = {}
+        if balance is not None:
+            t = r.trial.samples[study.baseline[0]].times
+            rows = balance.errors(r, fixed, offsets=True)[:, (t >= r.begins) & (t <= r.trial.end)]
+            static = dict(zip(study.baseline, map(_rms, rows), strict=True))
+        out.append(Predicted(r.trial.name, r.group, r.begins, errors, whole, static, simulated, dict(r.trial.samples)))
+    return out
+
+
+def _blinded(r: Recorded) -> Recorded:
+    """The trial without what was measured after its motion begins; its joint angles stay."""
+    samples = {
+        name: Samples(s.times[s.times <= r.begins], s.values[s.times <= r.begins]) for name, s in r.trial.samples.items()
+    }
+    kept = {name: s for name, s in samples.items() if len(s.times)}
+    return replace(r, trial=replace(r.trial, samples=kept))
+
+
+def _rms(x: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(x * x))) if len(x) else float("nan")

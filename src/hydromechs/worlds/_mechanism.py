@@ -1,0 +1,108 @@
+"""Worlds of a bare mechanism: forces and the water's motion come from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hydromechs import compiler, dynamics, equations
+from hydromechs.compiler import Argument, Rolled
+from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
+from hydromechs.integrators import Integrator, Stepper, chart_rate_loop, retract_loop
+from hydromechs.values import Array, Scalar, nearest
+
+from ._source import Place, Source
+
+__all__ = ["OPTIONAL", "Mechanism", "model_stepper"]
+
+OPTIONAL = (*FLUID, "wrench")
+"""Inputs besides the generalised force."""
+
+
+class Mechanism(Source):
+    """A mechanism without anything that acts on it but forces that are given.
+
+    Args:
+        dyn: The mechanism, compiled; its lanes and threads are used.
+        method: The integrator.
+        names: Inputs besides "tau" that are compiled in, some of `OPTIONAL`.
+    """
+
+    def __init__(self, dyn: Dynamics, method: Integrator, names: Iterable[str] = ()) -> None:
+        chosen = tuple(names)
+        for name in chosen:
+            if name not in OPTIONAL:
+                raise KeyError(f"no input {name!r}{nearest(name, OPTIONAL)}; there are tau, {', '.join(OPTIONAL)}")
+        self.dyn, self.model, self.method = dyn, dyn.model, method
+        self.names = ("tau", *(name for name in OPTIONAL if name in chosen))
+        self.stepper = model_stepper(dyn, method, self.names)
+        self.nz, self.commands, self.held = 0, (), ()
+        self.parameters = {name: np.array(x, dtype=float) for name, x in dyn.parameters.items()}
+        self.places = {
+            a.name: Place(k, (), a.shape) for k, a in enumerate(self.stepper.inputs) if a.name not in self.parameters
+        }
+        self.opened = {a.name: Place(k, (), a.shape) for k, a in enumerate(self.stepper.inputs) if a.name in self.parameters}
+
+    def named(self, inputs: Any) -> dict[str, Any]:
+        """See `Source.named`."""
+        given = {} if inputs is None else dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
+        for name in given:
+            if name not in self.places:
+                there = f"there are {', '.join(self.places)}"
+                if name in OPTIONAL:
+                    raise KeyError(f"input {name!r} was not compiled in, {there}; name it in Worlds(..., inputs=[{name!r}])")
+                raise KeyError(f"no input {name!r}{nearest(name, self.places)}; {there}")
+        return given
+
+
+def model_stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepper:
+    """The compiled stepper of a model; kept with it.
+
+    Args:
+        dyn: The model, compiled.
+        method: The integrator.
+        names: Inputs, "tau" first.
+    """
+
+    def make() -> Stepper:
+        model, opened = dyn.model, tuple(dyn.parameters)
+
+        def ydot(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
+            values = {name: inputs.pop(name) for name in opened}
+            here = dynamics.retract(model, q, y[: model.nv])
+            v = y[model.nv :]
+            vdot = equations.forward_dynamics(with_parameters(model, values) if values else model, here, v, **inputs)
+            return np.concatenate([dynamics.chart_rate(model, here, y[: model.nv], v), vdot])
+
+        arguments = tuple(Argument(name, shape_of(name, model)) for name in names)
+
+        def loops() -> Rolled:
+            retract, chart = retract_loop(model), chart_rate_loop(model)
+            dynamic = equations.RolledTree(model).forward_dynamics(arguments[1:])
+
+            def ydot_rolled(t: Any, q: Any, y: Any, **inputs: Any) -> Any:
+                (here,) = compiler.call(retract, q, y[: model.nv])
+                (vdot,) = compiler.call(dynamic, here, y[model.nv :], *inputs.values())
+                return np.concatenate([*compiler.call(chart, here, y[: model.nv], y[model.nv :]), vdot])
+
+            given = (Argument("t", ()), Argument("q", (model.nq,)), Argument("y", (2 * model.nv,)), *arguments)
+            return compiler.trace_whole(ydot_rolled, given, (Argument("ydot", (2 * model.nv,)),), name="derivative")
+
+        rolled, identity = dyn.form == "rolled", identity_of(model)
+        opened_too = tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
+        return Stepper(
+            model,
+            ydot,
+            0,
+            (*arguments, *opened_too),
+            method,
+            name="rollout",
+            identity=f"{identity} rolled" if rolled and identity is not None else identity,
+            lanes=dyn.lanes,
+            threads=dyn.threads,
+            loops=loops if rolled else None,
+        )
+
+    return dyn.kept(("rollout", method, names), make)

@@ -1,0 +1,348 @@
+"""Worlds of a plant: all that acts on a mechanism, its water, and a control law at its own rate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from hydromechs import compiler
+from hydromechs.compiler import Compiled
+from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
+from hydromechs.integrators import Integrator, Point, rounding, slack, whole_steps
+from hydromechs.simulation import (
+    Beginning,
+    CommandRanges,
+    HeldRanges,
+    Plant,
+    PlantPrograms,
+    TracedController,
+    closed,
+    runaway,
+    switched_off,
+)
+from hydromechs.values import nearest, whole
+
+from ._source import Place, Run, Source
+from ._target import Target
+
+__all__ = ["PlantRun", "PlantSource"]
+
+
+class PlantSource(Source):
+    """A plant with an integrator.
+
+    Args:
+        plant: What is simulated.
+        method: The integrator.
+        lanes: Worlds per vector operation, 1, 4 or 8; what the machine has if None.
+        threads: Threads that share the worlds.
+        controller: Gives commands every period; None if they come from outside.
+    """
+
+    def __init__(
+        self, plant: Plant, method: Integrator, lanes: int | None, threads: int, controller: TracedController | None
+    ) -> None:
+        self.plant, self.model, self.method = plant, plant.model, method
+        self.lanes = compiler.native_lanes() if lanes is None else lanes
+        self.threads = whole(threads, "threads", 1)
+        if self.lanes not in (1, 4, 8):
+            raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
+        if controller is not None and not isinstance(controller, TracedController):
+            raise TypeError(
+                f"controller is {controller!r}; a rollout takes a TracedController, whose law is written in NumPy operations"
+            )
+        self.controller = controller
+        key = (method, self.lanes, self.threads)
+        if key not in plant.compiled:
+            plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
+        self.programs: PlantPrograms = plant.compiled[key]
+        self.stepper = self.programs.stepper
+        layout = plant.layout
+        self.nz, self.commands, self.held = layout.nz, layout.commands, layout.held
+        self.places = {name: Place(0, (k,), ()) for k, name in enumerate((*layout.commands, *layout.held))}
+        data = {name: layout.data[f"parameter.{name}"] for name in plant.parameters}
+        self.opened = {name: Place(0, (at,), shape) for name, (at, shape) in data.items()}
+        own = plant.named_parameters(plant.parameter_values({}))
+        self.parameters = {name: np.asarray(x, dtype=float) for name, x in own.items()}
+
+    def named(self, inputs: Any) -> dict[str, Any]:
+        """See `Source.named`."""
+        if inputs is None:
+            return {}
+        if not isinstance(inputs, Mapping):
+            x = inputs if hasattr(inputs, "shape") else np.asarray(inputs, dtype=float)
+            if x.ndim < 1 or x.shape[-1] != len(self.commands):
+                raise ValueError(f"commands must have shape (..., {len(self.commands)}), got {x.shape}; or give them by name")
+            return {name: x[..., k] for k, name in enumerate(self.commands)}
+        for name in inputs:
+            if name not in self.places:
+                raise KeyError(f"no command or held input {name!r}{nearest(name, self.places)}")
+        return dict(inputs)
+
+    def run(self, target: Target, step: float, offset: float) -> PlantRun:
+        """See `Source.run`."""
+        return PlantRun(self, target, step, offset)
+
+
+class PlantRun(Run):
+    """Current and gusts, constraints that close, and a control law around the steps of a plant's worlds.
+
+    Args:
+        source: What is simulated.
+        target: Where the worlds are.
+        step: Step [s].
+        offset: Time of point 0 [s].
+    """
+
+    def __init__(self, source: PlantSource, target: Target, step: float, offset: float) -> None:
+        super().__init__(target)
+        self.source, self.plant, self.step, self.offset = source, source.plant, step, offset
+        layout, n = self.plant.layout, target.worlds
+        self.na, self.nu = len(layout.commands), len(layout.commands) + len(layout.held)
+        self.seeds[:] = self.plant.seed
+        self._flows: dict[int, UniformFlow] = {}
+        self._waves: dict[int, WaveComponents] = {}
+        self._until = np.full(n, -np.inf)
+        # steps since each world began, also of frozen ones, are _base + _ahead: known without asking a GPU, or touching all
+        self._base, self._ahead, self._together = np.zeros(n), 0.0, True
+        self._first_until, self._bent = -np.inf, np.zeros(0, dtype=int)
+        self._applied = np.zeros((n, layout.size))
+        off = switched_off(self.plant, np.ones(layout.size))
+        self._switches = {name for name, place in source.places.items() if off[place.at[0]] == 0.0}
+        self.ranges, self.held_ranges = CommandRanges(layout), HeldRanges(self.plant)
+        first = () if source.controller is None else source.controller.first_memory
+        self.memory = target.zeros(len(first))
+        self.period, self._law = 0, None
+        if source.controller is not None:
+            self.period = whole_steps(source.controller.period, step, "the controller's period")
+            self._law = self._compiled(source.controller)
+
+    def _compiled(self, controller: TracedController) -> Compiled:
+        law = controller.compiled(self.plant, lanes=self.source.lanes, threads=self.source.threads)
+        law.alone = law.lanes  # the same bits for one world as for many
+        return law
+
+    # -- the start of worlds --------------------------------------------------------------------------------------------------
+
+    def begin(self, which: np.ndarray, resumed: bool) -> None:
+        """See `Run.begin`: internal states and inputs as at the start of a simulation; the run's data."""
+        plant, layout, target = self.plant, self.plant.layout, self.target
+        q, v, U = (target.get(a)[which] for a in (target.q, target.x[:, : plant.model.nv], target.inputs[0]))
+        z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
+        values = U[:, layout.size - self._parameters :]
+        for k, members in _alike(q, v, values):
+            now = Beginning(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
+            if not resumed:
+                plant.check_start(now)
+            z[members, : len(layout.state_slots)] = layout.start(layout.state_slots, now)
+            u[members] = layout.start(layout.input_slots, now)
+        self._until[which], self._base[which], self._first_until = -np.inf, -self._ahead, -np.inf
+        self._together = not len(self._base) or bool((self._base == self._base[0]).all())
+        target.put(target.x[:, plant.model.nv :], which, z)
+        target.put(target.inputs[0][:, : self.nu], which, u)
+        self._applied[which] = np.nan if resumed else switched_off(plant, np.concatenate([u, U[:, self.nu :]], axis=1))
+        if self.source.controller is not None:
+            first = np.array(self.source.controller.first_memory, dtype=float)
+            target.put(self.memory, which, np.broadcast_to(first, (len(which), len(first))))
+
+    @property
+    def _parameters(self) -> int:
+        """Number of open numbers; they are the last of the inputs."""
+        return sum(x.size for x in self.source.parameters.values())
+
+    def look(self, q: np.ndarray) -> None:
+        """Raise `ValueError` if the step is too long; of a sweep, the ends and the middle.
+
+        Args:
+            q: Configurations, shape (worlds, nq).
+        """
+        n, values = self.target.worlds, self.target.get(self.target.inputs[0])[:, self.plant.layout.size - self._parameters :]
+        for k in {0, n // 2, n - 1} if n else ():
+            self.source.programs.checks.look(self.step, q[k], np.ascontiguousarray(values[k]))
+
+    def check_given(self, commands: np.ndarray, held: np.ndarray) -> None:
+        """Refuse held inputs outside of their ranges, and warn of commands.
+
+        Args:
+            commands: Shape (..., na).
+            held: Shape (..., nh).
+        """
+        self.held_ranges.check(held)
+        for text in self.ranges.look(commands):
+            warnings.warn(text, stacklevel=5)
+
+    # -- between steps --------------------------------------------------------------------------------------------------------
+
+    def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
+        """See `Run.ready`: the run's data, constraints that close, then the law, which sees what has closed."""
+        if self._first_until < np.inf:
+            steps = min(steps, self._steps_alike(steps))
+        held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
+        if held or self.plant.constrained:
+            steps = min(steps, self._switch(held, done, steps))
+        return steps if self._law is None else min(steps, self._controlled(self._law))
+
+    def _steps_alike(self, steps: int) -> int:
+        """Steps, of these at most, until the slope of a current changes; the run's data are those of the present time."""
+        clock = self._base[:1] + self._ahead if self._together else self._clock
+        now = self.offset + self.step * clock
+        latest = float(now.max(initial=0.0))
+        near = slack(latest, self.step)
+        if not self._together or not self._first_until > latest + self.step - near:  # else nothing is due in any world
+            now = self.offset + self.step * self._clock
+            self._renew(now, near)
+            self._bent = np.flatnonzero(self._until < now + self.step - near)
+            left = ((self._until - now + near) / self.step).min(initial=np.inf)
+        else:
+            self._bent = np.zeros(0, dtype=int)
+            left = (self._first_until - latest + near) / self.step
+        return max(1, int(left)) if np.isfinite(left) else steps
+
+    @property
+    def bent(self) -> np.ndarray:
+        """See `Run.bent`."""
+        return self._bent
+
+    def in_parts(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
+        """See `Run.in_parts`."""
+        now = self.offset + self.step * self._clock[which]
+        groups: dict[tuple[int, float], list[int]] = {}
+        for k, world in enumerate(which):
+            groups.setdefault((int(self.seeds[world]), float(now[k])), []).append(k)
+        good = np.ones(len(which), dtype=bool)
+        rows = inputs[0][self.target.index(which)]
+        rows = rows[:, 0] if rows.ndim == 3 else rows
+        last = self.plant.layout.size - self._parameters
+        for (seed, t), group in groups.items():
+            members, end = np.array(group), t + self.step
+            own = rows[self.target.index(members)]
+            while t < end - slack(end, self.step):
+                data, until = self._data(seed, t)
+                until = min(until, end)
+                own[:, self.nu : last] = self.target.array(data[: len(data) - self._parameters])
+                good[members] &= self.target.part(which[members], [own], t, until - t)
+                t = until
+        return good
+
+    def _data(self, seed: int, t: float) -> tuple[np.ndarray, float]:
+        """The run's data from a time on, and until when they hold [s]."""
+        if seed not in self._flows:
+            self._flows[seed] = UniformFlow(self.plant.environment, seed)
+        return self.plant.data(self._flows[seed], t + max(1e-9 * self.step, rounding(t)), {}, self._waves_of(seed))
+
+    def took(self, steps: int) -> None:
+        """See `Run.took`."""
+        self._ahead += steps
+
+    @property
+    def _clock(self) -> np.ndarray:
+        """Steps since each world began, shape (n,)."""
+        return self._base + self._ahead
+
+    def _controlled(self, law: Compiled) -> int:
+        """Ask the law in worlds whose time has come; steps until the next time."""
+        target, nv = self.target, self.plant.model.nv
+        clock = self._base[:1] + self._ahead if self._together else self._clock
+        since = clock % self.period
+        due = since == 0.0
+        if due.any():
+            command = target.inputs[0][:, : self.na]
+            t = self.offset + self.step * clock
+            arrays = [target.array(t[0] if self._together else t), target.q, target.x[:, :nv], command, self.memory]
+            new, memory = target.law(law, arrays)
+            which = None if self._together else due
+            target.take(command, which, new)
+            target.take(self.memory, which, memory)
+        return int((self.period - since).min(initial=self.period))
+
+    def _renew(self, now: np.ndarray, near: float) -> None:
+        """Current, gusts and waves of worlds where they are not those of the present time."""
+        old = np.flatnonzero(self._until <= now + near)
+        last = self.plant.layout.size - self._parameters
+        rows = np.zeros((len(old), last - self.nu))
+        places = {seed: k for k, seed in enumerate(dict.fromkeys(self.seeds[old]))}
+        numbers = np.array([places[seed] for seed in self.seeds[old]], dtype=float)
+        for k, members in _alike(numbers[:, None], now[old, None]):
+            data, until = self._data(int(self.seeds[old[k]]), float(now[old[k]]))
+            rows[members], self._until[old[members]] = data[: last - self.nu], until
+        if rows.size:
+            self.target.put(self.target.inputs[0][:, self.nu : last], old, rows)
+        self._first_until = float(self._until.min(initial=np.inf))
+
+    def _waves_of(self, seed: int) -> WaveComponents | None:
+        plant = self.plant
+        if plant.waves is None:
+            return None
+        if seed not in self._waves:
+            own = seed == plant.seed
+            self._waves[seed] = plant.waves if own else wave_components(plant.environment, plant.model.world.gravity, seed)
+        return self._waves[seed]
+
+    def _switch(self, held: Mapping[str, Any], done: int, steps: int) -> int:
+        """Held inputs of the next step: those that are not numbers freeze their world, constraints close; steps like it."""
+        target, layout = self.target, self.plant.layout
+        U = target.get(target.inputs[0])
+        after = np.array(U)
+        rows = {name: target.get(x) for name, x in held.items()}
+        for name, x in rows.items():
+            after[:, self.source.places[name].at[0]] = x[:, done]
+        for x in (x for name, x in rows.items() if name in self._switches):
+            first, later = x[:, done : done + 1], x[:, done : done + steps]
+            change = ((later != first) & ~(np.isnan(later) & np.isnan(first))).any(axis=0)
+            if change.any():
+                steps = min(steps, int(np.argmax(change)))
+        target.freeze(~np.isfinite(after[:, self.na : self.nu]).all(axis=1), True)
+        if self.plant.constrained:
+            before = after.copy()
+            applied = self._applied[:, self.na : self.nu]
+            before[:, self.na : self.nu] = np.where(np.isnan(applied), after[:, self.na : self.nu], applied)
+            changed = (before != after).any(axis=1) & ~target.frozen
+            if changed.any():
+                self._close(np.flatnonzero(changed), before, after)
+        self._applied[:, : layout.size] = after
+        return steps
+
+    def _close(self, which: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+        """Velocities and internal states of worlds after inputs change; worlds that are alike are one."""
+        target = self.target
+        q, x = (np.array(target.get(a)[which]) for a in (target.q, target.x))
+        number = target.get(target.number)
+        alike: dict[bytes, np.ndarray] = {}
+        for k, world in enumerate(which):
+            if not (np.isfinite(q[k]).all() and np.isfinite(x[k]).all()):
+                continue
+            key = np.concatenate([q[k], x[k], before[world], after[world]]).tobytes()
+            if key not in alike:
+                t = self.offset + self.step * float(number[world])
+                try:
+                    alike[key] = closed(self.plant, Point(t, q[k], x[k]), before[world], after[world])[0].x
+                except ValueError as error:
+                    error.add_note(f"in world {world}")
+                    raise
+            x[k] = alike[key]
+        target.put(target.x, which, x)
+
+    def why(self, world: int) -> str:
+        """See `Run.why`."""
+        target = self.target
+        q, x = (np.array(target.get(a)[world], dtype=float) for a in (target.q, target.x))
+        if not (np.isfinite(q).all() and np.isfinite(x).all()):
+            return "its state is not finite"
+        at = Point(self.offset + self.step * float(target.get(target.number)[world]), q, x)
+        return f"the next step is not finite; {runaway(self.plant, at, self.source.method, self.step)}"
+
+
+def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Groups of equal rows: the first of each, and all of them."""
+    n = len(arrays[0])
+    if n and all((a == a[0]).all() for a in arrays):  # by far the fastest for a million worlds that start alike
+        yield 0, np.arange(n)
+        return
+    groups: dict[bytes, list[int]] = {}
+    for k in range(n):
+        groups.setdefault(b"".join(a[k].tobytes() for a in arrays), []).append(k)
+    for members in groups.values():
+        yield members[0], np.array(members)

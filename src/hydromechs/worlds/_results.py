@@ -1,0 +1,35 @@
+"""What a rollout gives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Rollout"]
+
+
+class Rollout(NamedTuple):
+    """Trajectories of worlds; the batch's dimensions come first."""
+
+    t: np.ndarray
+    """Times of the start and of every recorded step [s], shape (rows + 1,); (..., rows + 1) of worlds that were reset apart."""
+    q: np.ndarray
+    """Configurations, shape (..., rows + 1, nq)."""
+    v: np.ndarray
+    """Velocities, shape (..., rows + 1, nv)."""
+    good: np.ndarray
+    """Number of steps that gave finite numbers, whole numbers of shape (...); a world that diverges stays where it was."""
+    internal: np.ndarray
+    """Internal states of a plant's components and the work done, shape (..., rows + 1, nz)."""
+    command: np.ndarray
+    """Commands of a plant at the end, shape (..., na)."""
+    memory: np.ndarray
+    """What the controller remembers at the end, shape (..., nm)."""
+
+    def __repr__(self) -> str:
+        worlds, good = self.good.size, self.good
+        steps = f"{good.min()} to {good.max()}" if worlds and good.min() < good.max() else f"{good.max(initial=0)}"
+        of = f"{worlds} worlds" if self.good.ndim else "one world"
+        begin, end = self.t[..., 0].min(), self.t[..., -1].max()
+        return f"<Rollout of {of}: {self.t.shape[-1]} rows from t = {begin:g} to {end:g} s, {steps} good steps>"

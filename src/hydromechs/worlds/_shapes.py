@@ -1,0 +1,95 @@
+"""Arrays as a caller gives them for many worlds: held or for every step, the same in all worlds or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
+
+__all__ = ["as_array", "batch_of", "check_quaternions", "each_world", "flat", "leading", "rows_of", "shape_text"]
+
+
+def as_array(x: Any, name: str) -> np.ndarray:
+    """Numbers that a caller gave."""
+    try:
+        return np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise FieldError(name, x, "must be an array of numbers") from None
+
+
+def batch_of(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch of all inputs, whose leading dimensions must fit together."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise ValueError(f"batches do not fit together: {listed}; give all the same leading dimensions, or none") from None
+
+
+def rows_of(x: Any, name: str, n: int) -> np.ndarray:
+    """An array of rows of n numbers."""
+    x = as_array(x, name)
+    if x.ndim < 1 or x.shape[-1] != n:
+        raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
+    return x
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """The shape of an array with the batch's dimensions before it, in words."""
+    return f"({', '.join(['...', *map(str, shape)])})"
+
+
+def check_quaternions(model: Model, q: np.ndarray) -> None:
+    """Quaternions at the start must have unit length; numbers that are not finite only stop their world."""
+    for body, steps in zip(model.bodies, model.steps, strict=True):
+        for step in steps:
+            if isinstance(step, MovingStep) and step.quaternion is not None:
+                at = step.iq + step.quaternion
+                length = np.linalg.norm(q[..., at : at + 4], axis=-1)
+                bad = np.abs(length - 1.0) > UNIT_TOLERANCE
+                if bad.any():
+                    where = tuple(int(k) for k in np.argwhere(bad)[0])
+                    world = f" of world {where}" if where else ""
+                    raise ValueError(
+                        f"q[..., {at}:{at + 4}], the quaternion of body {body.name!r}{world}, has length {length[where]:.6g}; "
+                        "it must be a unit quaternion (w, x, y, z)"
+                    )
+
+
+def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, ...], steps: int) -> tuple[int, ...]:
+    """Leading dimensions of an input: none, those of the batch, or those of the batch and one row per step."""
+    n = len(shape)
+    if x.ndim < n or x.shape[x.ndim - n :] != shape:
+        raise ValueError(f"{name} must have shape {shape_text(shape)}, got {x.shape}")
+    lead = x.shape[: x.ndim - n]
+    if len(lead) == len(batch) + 1:
+        if lead[-1] != steps:
+            raise ValueError(f"{name} of shape {x.shape} has {lead[-1]} rows for {steps} steps; give one row per step")
+        return lead[:-1]
+    if len(lead) > len(batch) + 1:
+        raise ValueError(
+            f"{name} of shape {x.shape} does not fit the batch {batch}: it has more dimensions than that and the steps"
+        )
+    if lead and batch and lead == (steps,) and lead != batch[-1:]:
+        raise ValueError(
+            f"{name} of shape {x.shape} has one row per step but not the batch {batch}; give it the shape "
+            f"{(*[1] * len(batch), *x.shape)} for the same rows in all worlds"
+        )
+    return lead
+
+
+def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: int) -> np.ndarray:
+    """With one leading dimension: all worlds, or 1 where it is the same in all."""
+    rest = x.shape[len(lead) :]
+    if int(np.prod(lead)) == 1:
+        return x.reshape(1, *rest)
+    return np.broadcast_to(x, batch + rest).reshape(worlds, *rest)
+
+
+def each_world(x: np.ndarray, batch: tuple[int, ...], worlds: int) -> np.ndarray:
+    """Rows of numbers, one for each world, shape (worlds, n)."""
+    return np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, x.shape[-1])

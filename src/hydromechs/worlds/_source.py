@@ -1,0 +1,126 @@
+"""What worlds are copies of: a compiled step, and where its inputs are."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.integrators import Integrator, Stepper
+from hydromechs.model import Model
+
+from ._target import Target
+
+__all__ = ["Place", "Run", "Source"]
+
+
+class Place(NamedTuple):
+    """Where an input is."""
+
+    argument: int
+    """Number of the stepper's input that holds it."""
+    at: tuple[int | slice, ...]
+    """Its entries there; () for all."""
+    shape: tuple[int, ...]
+    """Its shape in one world."""
+
+
+class Run:
+    """What happens around the compiled steps of some worlds; here nothing.
+
+    Args:
+        target: Where they are.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.seeds = np.zeros(target.worlds, dtype=object)
+        """Seed of gusts and waves of each world, whole numbers of shape (worlds,)."""
+        self.memory = target.zeros(0)
+        """What the controller of each world remembers, shape (worlds, nm)."""
+
+    def begin(self, which: np.ndarray, resumed: bool) -> None:
+        """Set up worlds whose configurations and velocities have been set.
+
+        Args:
+            which: Numbers of the worlds.
+            resumed: Whether they go on from a state of an earlier run, in which what is closed holds already.
+        """
+
+    def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
+        """Do what is to be done at the present instant of all worlds; how many steps can be taken now.
+
+        Args:
+            driven: Inputs that change with every step, shape (worlds or 1, all steps, ...) each.
+            done: Steps of `driven` that have been taken.
+            steps: How many are left.
+        """
+        return steps
+
+    @property
+    def bent(self) -> np.ndarray:
+        """Numbers of the worlds whose next step is taken in parts, because the slope of a current changes within it."""
+        return np.zeros(0, dtype=int)
+
+    def in_parts(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
+        """A step of some worlds in parts; which of them have taken it, shape (len(which),).
+
+        Args:
+            which: Numbers of the worlds.
+            inputs: Inputs of the stepper for this step, of all worlds.
+        """
+        return np.zeros(0, dtype=bool)
+
+    def took(self, steps: int) -> None:
+        """All worlds have gone on.
+
+        Args:
+            steps: By how many steps.
+        """
+
+    def why(self, world: int) -> str:
+        """Why a world is frozen, in words."""
+        return "the next step is not finite"
+
+
+class Source(abc.ABC):
+    """What worlds are copies of."""
+
+    model: Model
+    """The mechanism."""
+    method: Integrator
+    """The integrator."""
+    stepper: Stepper
+    """Its compiled steps."""
+    nz: int
+    """Number of internal states."""
+    places: dict[str, Place]
+    """Inputs that a caller gives, by name."""
+    opened: dict[str, Place]
+    """Open parameters, by name."""
+    parameters: dict[str, np.ndarray]
+    """Their values in the model."""
+    commands: tuple[str, ...]
+    """Names of commands; none of a bare mechanism."""
+    held: tuple[str, ...]
+    """Names of held inputs; none of a bare mechanism."""
+
+    @abc.abstractmethod
+    def named(self, inputs: Any) -> dict[str, Any]:
+        """What a caller gave as inputs, by name.
+
+        Args:
+            inputs: A mapping by name, one array, or None for none.
+        """
+
+    def run(self, target: Target, step: float, offset: float) -> Run:
+        """What happens around the steps of worlds.
+
+        Args:
+            target: Where they are.
+            step: Step [s].
+            offset: Time of point 0 [s].
+        """
+        return Run(target)

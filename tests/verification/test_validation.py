@@ -1,0 +1,157 @@
+"""Validation studies: logs that are not good, predictions that know nothing they should not, and two real trials."""
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hydromechs.studies import fitting, validation
+from hydromechs.studies.validation._logs import changed, without_outliers
+from hydromechs.studies.validation._validate import _predictions, _problem
+
+HERE = Path(__file__).parent / "hinsdale"
+STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
+
+
+@pytest.fixture(scope="module")
+def study():
+    return validation.load_study(STUDY)
+
+
+@pytest.fixture(scope="module")
+def campaign(study):
+    """Two real trials, and few unknowns, for short programs: all else is the library's model, with the tether of its study."""
+    few = [u for u in study.unknowns if "number" in u]
+    line = study.line.model_copy(update={"weight": 0.1298, "place": [-0.5037, 0.06197, 0.0]})
+    return validation.read_campaign(study.model_copy(update={"unknowns": few, "line": line}), HERE)
+
+
+# -- logs ---------------------------------------------------------------------------------------------------------------
+
+
+def write(path, rows, head="t,x"):
+    text = "\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n"
+    if path.suffix == ".gz":
+        with gzip.open(path, "wt") as file:
+            file.write(text)
+    else:
+        path.write_text(text)
+    return path
+
+
+def test_a_log_is_cleaned_and_says_so(tmp_path):
+    """Rows without numbers, clocks that jump back and pauses are told with their file and time."""
+    rows = [[0.1 * k, k] for k in range(60)]
+    rows[10] = [1.0, ""]
+    rows[20] = [0.5, 20]  # jumps back
+    del rows[30:45]
+    log = validation.read_log(write(tmp_path / "a.csv.gz", rows), "t")
+    assert len(log.time) == 43 and (np.diff(log.time) > 0.0).all()
+    said = "\n".join(log.notes)
+    assert "a.csv.gz: 1 of 45 rows have no number somewhere; left out" in said
+    assert "1 samples are not later than those before them (a clock that jumps?)" in said
+    assert "nothing from 2.90 to 4.50 s" in said
+    assert float(log.dataset().x.sel(time=0.2, method="nearest")) == 2.0
+
+
+def test_outliers_are_left_out(tmp_path):
+    rows = [[0.1 * k, 0.01 * k] for k in range(60)]
+    rows[17][1] = 5.0
+    log = without_outliers(validation.read_log(write(tmp_path / "a.csv", rows), "t"), {"x": 0.1}, 1.0)
+    assert len(log.time) == 59 and log.notes == ("a.csv: 1 of 60 samples are outliers; left out",)
+
+
+def test_repeated_values_are_no_samples(tmp_path):
+    """A bus that repeats its last value makes a staircase; only its corners count."""
+    rows = [[0.02 * k, k // 3] for k in range(60)]
+    log = validation.read_log(write(tmp_path / "a.csv", rows), "t")
+    np.testing.assert_array_equal(changed(log, "x", 1.0), np.arange(0, 60, 3))
+
+
+@pytest.mark.parametrize(
+    ("rows", "head", "said"),
+    [
+        ([[0.0, 1.0]] * 3, "t,x", "1 samples are left, needed are 10"),
+        ([[k, 1.0] for k in range(20)], "time,x", "no column 't' with the times"),
+        ([[k, 1.0, 2.0] for k in range(20)], "t,x", "rows have 3 numbers, but 2 columns have names"),
+    ],
+)
+def test_logs_that_cannot_be_read_are_refused(tmp_path, rows, head, said):
+    with pytest.raises((ValueError, KeyError), match=said):
+        validation.read_log(write(tmp_path / "a.csv", rows, head), "t")
+
+
+def test_quaternions_in_degrees_or_disorder_are_refused():
+    with pytest.raises(ValueError, match="quaternions have lengths from 1.73 to 1.73, must be 1"):
+        validation.euler_angles([np.ones(5), np.ones(5), np.ones(5), np.zeros(5)])
+
+
+def test_faults_of_a_study_are_told_together(tmp_path):
+    text = STUDY.read_text().replace("window: 4.0", "window: -4.0").replace("step: 0.05", "stpe: 0.05")
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(text)
+    with pytest.raises(ValueError, match="has 2 faults") as error:
+        validation.load_study(bad)
+    assert "window" in str(error.value) and "stpe" in str(error.value)
+    bad.write_text(STUDY.read_text().replace("judged: [imu.roll", "judged: [imu.rol"))
+    with pytest.raises(ValueError, match="no channel 'imu.rol'"):
+        validation.load_study(bad)
+
+
+# -- two real trials ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def library_start(campaign):
+    """The free coordinates of what the library model has."""
+    unknowns = []
+    for u in campaign.study.found():
+        given = (
+            {"value": None} if isinstance(u, fitting.Number) else {"diagonal": None} if isinstance(u, fitting.AddedMass) else {}
+        )
+        unknowns.append(replace(u, **given))
+    problem = fitting.Problem(
+        campaign.plant, [campaign.trials[0].trial], campaign.study.measuring(), unknowns, start=[0.0] * 20, step=0.05
+    )
+    return problem.guess
+
+
+def test_the_quasi_static_balance_of_real_trials(campaign):
+    """Three numbers and the published arm: some tenths of a degree, as published baselines of this campaign have."""
+    balance = validation.StaticBalance(campaign)
+    fixed = balance.fit(campaign.trials, offsets=False)
+    rms = [np.degrees(np.sqrt(np.mean(balance.errors(r, fixed, offsets=False) ** 2, axis=1))) for r in campaign.trials]
+    assert 0.05 < np.mean(rms) < 0.6
+    np.testing.assert_allclose(fixed, [0.22, -0.07, 0.45], atol=0.05)
+
+
+def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start):
+    """Other samples after the motion begins change nothing of a prediction, to the last bit; other joint angles do."""
+
+    def spoiled(r):
+        samples = {}
+        for name, s in r.trial.samples.items():
+            noise = np.where(s.times > r.begins, np.random.default_rng(0).normal(size=len(s.times)), 0.0)
+            samples[name] = fitting.Samples(s.times, s.values + noise)
+        return replace(r, trial=replace(r.trial, samples=samples))
+
+    known, unseen = campaign.trials[:1], campaign.trials[1]
+    first, second = (_predictions(campaign, known, [r], library_start)[0] for r in (unseen, spoiled(unseen)))
+    for name in first.simulated:
+        np.testing.assert_array_equal(first.simulated[name].values, second.simulated[name].values)
+    assert np.degrees(first.errors["imu.roll"]) < 0.2 and np.degrees(first.errors["imu.pitch"]) < 0.35  # a sane prediction
+    assert second.errors["imu.roll"] > 10.0 * first.errors["imu.roll"]
+    still = {joint: type(m)(pieces=(m.pieces[0],), end=m.pieces[0][0] + 0.01) for joint, m in unseen.trial.motions.items()}
+    third = _predictions(campaign, known, [replace(unseen, trial=replace(unseen.trial, motions=still))], library_start)[0]
+    assert third.errors["imu.roll"] > 5.0 * first.errors["imu.roll"]
+
+
+def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, study):
+    """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
+    problem = _problem(campaign, campaign.trials[:1])
+    for u in study.found():
+        given = getattr(u, "value", None) if isinstance(u, fitting.Number) else getattr(u, "diagonal", None)
+        assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u
+    assert problem.guess[0] == -0.01574
