@@ -212,6 +212,7 @@ _PACKAGES = (
     "hybrid",
     "hydro",
     "integrators",
+    "learning",
     "library",
     "lines",
     "model",

@@ -46,6 +46,7 @@ MAY_IMPORT = {
     "bridges": {*SCENARIO, "formats"},
     "library": {*SCENARIO, "formats"},
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
+    "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
     "sweeps": {*SCENARIO, "formats", "library"},
     "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station"},

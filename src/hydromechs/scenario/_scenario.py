@@ -49,6 +49,7 @@ from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._blame import REFUSED, building_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
+from ._randomisation import Randomisation, randomisation_faults
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
@@ -139,6 +140,8 @@ class Scenario:
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
     """A method of integration, or its name."""
+    randomisation: Randomisation | None = None
+    """What differs from episode to episode where a policy learns; a run of its own has none of it."""
     engine: Hybrid | None = None
     """Engine of others that takes the steps in place of our equations and the integrator; our own if None."""
     step: Positive = 1e-3
@@ -171,6 +174,8 @@ class Scenario:
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        if self.randomisation is not None and not isinstance(self.randomisation, Randomisation):
+            raise FieldError("randomisation", self.randomisation, "must be a hydromechs.scenario.Randomisation(...) or None")
         if self.engine is not None and not isinstance(self.engine, Hybrid):
             raise TypeError(f"engine is {self.engine!r}, must be a hydromechs.hybrid.Hybrid(engine='mujoco') or None")
         if not isinstance(self.controller, ControllerSpec):
@@ -337,6 +342,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         return [*faults, *out]
     model = scenario.known_model
     named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
+    out += randomisation_faults(scenario.randomisation, model)
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
