@@ -30,6 +30,7 @@ TOPICS = {
     "bridges": ("Bridges to other programs", ("bridges",)),
     "viewer": ("Viewer and operator station", ("viewer", "station")),
     "compiler": ("Compiler", ("compiler",)),
+    "sweeps": ("Sweeps", ("sweeps",)),
     "studies": ("Studies", ("studies", "studies.peers")),
     "errors": ("Errors", ("errors",)),
 }

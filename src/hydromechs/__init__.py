@@ -223,6 +223,7 @@ _PACKAGES = (
     "spatial",
     "station",
     "studies",
+    "sweeps",
     "viewer",
 )
 

@@ -19,6 +19,7 @@ from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._modes import modes
 from ._stiffness import study_stiffness
+from ._sweep import sweep
 from ._tables import print_report
 from ._validate import validate
 
@@ -131,6 +132,9 @@ def scenarios() -> None:
     from ._run import print_scenarios
 
     print_scenarios(Console())
+
+
+app.command()(sweep)
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
@@ -271,10 +272,14 @@ class Scenario:
             return inner
         return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.terrain)
 
-    def simulation(self) -> Simulation:
-        """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused."""
+    def simulation(self, *, parameters: Mapping[str, Any] | None = None) -> Simulation:
+        """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused.
+
+        Args:
+            parameters: Values of numbers of `model` that stay open, as "vehicle.inertia.mass": others compile nothing anew.
+        """
         try:
-            sim = self._simulation(self.control(), self.events)
+            sim = self._simulation(self.control(), self.events, parameters or {})
         except ScenarioError:
             raise
         except REFUSED as e:
@@ -287,8 +292,11 @@ class Scenario:
             raise ScenarioError(self.name, faults)
         return sim
 
-    def _simulation(self, controller: Controller | None, events: Sequence[Event]) -> Simulation:
-        plant, method = (self.plant, self.integrator) if self.engine is None else self.engine.on(self.plant, self.start)
+    def _simulation(
+        self, controller: Controller | None, events: Sequence[Event], parameters: Mapping[str, Any] = MappingProxyType({})
+    ) -> Simulation:
+        plant = replace(self.plant, parameters=tuple(parameters)) if parameters else self.plant
+        plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
         return Simulation(
             plant,
             controller=controller,
@@ -298,6 +306,7 @@ class Scenario:
             record=self.record,
             state=self.plant.on_motions(self.start),
             commands=dict(self.commands),
+            parameters=parameters,
         )
 
     def _start_faults(self, error: Exception) -> list[Fault]:
