@@ -46,6 +46,37 @@ def test_cylinders_have_the_published_added_mass(ratio, published):
     assert added(model)[0, 0] == pytest.approx(published * RHO * pi * 0.1**2 * 0.2 * ratio, rel=0.035)  # table to two digits
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # 20 kg without a volume
+@pytest.mark.parametrize("length", [1e-5, 0.01])
+def test_flat_cylinders_are_discs(length):
+    """Lamb's disc without thickness: 8/3 ρr³ along its axis, 16/45 ρr⁵ about a diameter, nothing in its plane."""
+    model, report = watered(shapes.Cylinder(radius=0.5, length=length))
+    m = np.diag(added(model))
+    thick = length / (2 * 0.5)
+    assert m[2] == pytest.approx(8 / 3 * RHO * 0.5**3, rel=1e-4 + 4 * thick)
+    np.testing.assert_allclose(m[3:5], 16 / 45 * RHO * 0.5**5, rtol=1e-4 + 4 * thick)
+    assert m[0] < 2 * thick * RHO * pi * 0.5**2 * length
+    assert report.guesses[2].uncertainty[2] > 0.05 * m[2]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("ratio", [0.125, 16.0])
+def test_cylinders_do_not_jump_where_the_table_ends(ratio):
+    below, above = (
+        np.diag(added(watered(shapes.Cylinder(radius=0.1, length=0.2 * ratio * f))[0])) for f in (1 - 1e-6, 1 + 1e-6)
+    )
+    np.testing.assert_allclose(below, above, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_thin_rod_is_strips():
+    """A hundred times as long as wide: ρπr²L across, a twelfth of that times L² about, and a little less for its ends."""
+    m = np.diag(added(watered(shapes.Cylinder(radius=0.005, length=1.0))[0]))
+    strips = RHO * pi * 0.005**2
+    np.testing.assert_allclose(m[:2], strips, rtol=0.01)
+    np.testing.assert_allclose(m[3:5], strips / 12, rtol=0.02)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")  # 8 m³ of 20 kg
 def test_a_cube_and_long_boxes_have_the_added_mass_of_panels():
     """The cube's 0.638 ρa³ is explained in tests/crosscode/test_panels.py; DNV-RP-C205 App. D has the endless section."""
@@ -196,6 +227,21 @@ def test_bad_meshes_and_names_are_refused_together(tmp_path):
         hm.add_water(dry, bodies=["hul"])
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "words"),
+    [
+        ("x", {}, "model is 'x', must be a Model; hydromechs.load gives one"),
+        (None, {"added_mass": "shapes"}, r"added_mass is 'shapes', must be naval.FromShapes\(\) or naval.FromPanels\(\)"),
+        (None, {"added_mass": naval.FromShapes}, r"added_mass is <class .*must be naval.FromShapes\(\)"),
+        (None, {"bodies": "hull"}, r"bodies is 'hull', must be names in a list: \['hull'\]"),
+        (None, {"meshes": "hull.stl"}, "meshes is 'hull.stl', must be meshes by the name of a body"),
+    ],
+)
+def test_arguments_of_other_kinds_are_named(model, options, words):
+    with pytest.raises(TypeError, match=f"add_water: {words}"):
+        hm.add_water(model or hm.Model(bodies=[body(shapes.Sphere(radius=0.2))]), **options)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_millimetres_are_noted():
     _, report = watered(shapes.Box(size=(450.0, 300.0, 250.0)))
@@ -265,3 +311,9 @@ def test_warnings_of_a_naval_architect():
     # centre of mass ahead of the centre of buoyancy: bow down, which is a negative pitch
     assert "out of trim by 11.3°: it comes to rest with a roll of 0.0° and a pitch of -11.3°" in words(102.5, (0.01, 0, 0.05))
     assert "a roll of 11.3° and a pitch of 0.0°" in words(102.5, (0, 0.01, 0.05))
+
+
+def test_a_dry_vehicle_is_called_dry():
+    dry = two_bodies()
+    assert hm.hydrostatics(dry).warnings == ("dry: no water acts on hull, arm; hm.add_water adds it",)
+    assert not any(w.startswith("dry") for w in hm.hydrostatics(hm.add_water(dry).model).warnings)

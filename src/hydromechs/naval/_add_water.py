@@ -14,6 +14,7 @@ from hydromechs.model import Body, Hydro, Model, Origin
 from hydromechs.values import Array, nearest
 
 from ._added_mass import AddedMass, FromShapes
+from ._arguments import check_model
 from ._drag import drag_guess
 from ._parts import MeshPart, Part, part_of, union
 from ._report import Guess, WaterReport
@@ -76,7 +77,18 @@ def add_water(
     Raises:
         ModelError: Meshes that are open, inside out, or not there; each with its body and a remedy.
         KeyError: A name that is no body.
+        TypeError: An argument of another kind.
     """
+    check_model("add_water", model)
+    if isinstance(bodies, str):
+        raise TypeError(f"add_water: bodies is {bodies!r}, must be names in a list: [{bodies!r}]")
+    if meshes is not None and not isinstance(meshes, Mapping):
+        raise TypeError(f"add_water: meshes is {meshes!r}, must be meshes by the name of a body: {{'hull': 'hull.stl'}}")
+    if added_mass is not None and not isinstance(added_mass, AddedMass):
+        raise TypeError(
+            f"add_water: added_mass is {added_mass!r}, must be naval.FromShapes() or naval.FromPanels(), or an AddedMass of "
+            "your own"
+        )
     given = dict(meshes or {})
     chosen = [b.name for b, moves in zip(model.bodies, model.moves, strict=True) if moves and b.hydro is None]
     chosen = chosen if bodies is None else list(bodies)

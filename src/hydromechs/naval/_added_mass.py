@@ -20,8 +20,6 @@ from ._tables import LAST, tabled_box, tabled_cylinder
 
 __all__ = ["AddedMass", "AddedMassGuess", "FromPanels", "FromShapes", "fitted_ellipsoid"]
 
-SLENDER = 16.0
-"""Length over diameter from which a cylinder is strips."""
 EXACT, TABLED, FITTED, MESHED, TOGETHER = 0.01, 0.05, 0.15, 0.3, 0.3
 """Likely error, over the value: of an ellipsoid, of a table, of a box beyond the table or an ellipsoid in place of a capsule,
 of an ellipsoid in place of a mesh; and what the parts of a body do to each other's flow, which shapes know nothing of."""
@@ -52,8 +50,8 @@ class AddedMass(abc.ABC):
 class FromShapes(AddedMass):
     """Added mass part by part; parts add up.
 
-    Exact for ellipsoids, from tables for boxes and cylinders, strips for slender cylinders, and Lamb's ellipsoid of the same
-    volume and the same ratios of second moments for capsules and meshes.
+    Exact for ellipsoids, from tables for boxes and cylinders, which go to plates, discs and strips, and Lamb's ellipsoid of the
+    same volume and the same ratios of second moments for capsules and meshes.
     """
 
     def of(self, parts: Sequence[Part], density: float) -> AddedMassGuess:
@@ -121,10 +119,6 @@ def _of_part(part: Part, density: float) -> tuple[Any, float, str]:
             return _placed(density * tabled_box(part.size), R, p), error, "box, table of boundary elements"
         case CapsulePart():
             return fitted_ellipsoid(part.whole), FITTED, "capsule, Lamb's ellipsoid"
-        case CylinderPart(radius=r, length=l) if l > 2.0 * SLENDER * r:
-            ends = p - 0.5 * l * R[:, 2], p + 0.5 * l * R[:, 2]
-            start, end = (tuple(x.tolist()) for x in ends)
-            return added_mass.Cylinder(start=start, end=end, radius=r), TABLED, "slender cylinder, strips"
         case CylinderPart(radius=r, length=l):
             return _placed(density * tabled_cylinder(r, l), R, p), TABLED, "cylinder, table of boundary elements"
     return fitted_ellipsoid(part.whole), MESHED, f"{part.name}, Lamb's ellipsoid of its volume and second moments"

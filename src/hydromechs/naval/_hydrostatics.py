@@ -45,7 +45,7 @@ class Hydrostatics:
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
     warnings: tuple[str, ...]
-    """What deserves a look: heavy, light, unstable, tender, out of trim. Empty for what is not free to float."""
+    """What deserves a look: heavy, light, unstable, tender, out of trim, dry. Empty for what is not free to float."""
 
 
 def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] | None = None) -> Hydrostatics:
@@ -88,8 +88,10 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
         warnings=(),
     )
     floats = [i for i in chosen if model.parent[i] < 0]
-    if len(floats) != 1 or not isinstance(model.bodies[floats[0]].joint, joints.Free) or not (displaced and mass):
+    if len(floats) != 1 or not isinstance(model.bodies[floats[0]].joint, joints.Free) or not mass:
         return found
+    if not displaced:
+        return replace(found, warnings=tuple(_dry(model)))
     return _with_warnings(found, model)
 
 

@@ -1,7 +1,7 @@
 """Added mass of boxes and cylinders far from all boundaries, interpolated in tables that were made by boundary elements.
 
 The tables hold ratios to scales that have the right limits for long and for flat solids, so that the ratios change little;
-they are interpolated over the logarithm of the ratios of sides, and kept beyond the ends of the tables.
+they are interpolated over the logarithm of the ratios of sides; beyond the ends of the tables they go to those limits.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ LONG = 4.0
 """Length over width of a bar from which the ratios of its scales are taken to stay."""
 LAST = 1.0 / 16.0
 """Shortest over longest side of a box where the table ends."""
+DISC = np.array([0.0, 8.0 / 3.0, 16.0 / 45.0])
+"""Ratios across, along and about of a cylinder without length: Lamb's disc."""
 
 
 def box_scales(size: Sequence[float]) -> Array:
@@ -81,15 +83,25 @@ def tabled_box(size: Sequence[float]) -> Array:
 def tabled_cylinder(radius: float, length: float) -> Array:
     """Added mass along and about the axes of a cylinder along z, in a fluid of density 1 [m³, m⁵], shape (6,).
 
+    With x = length/diameter the table goes from 1/8 to 16. A flatter one is between that and a disc without thickness, in
+    proportion to x; a longer one between that and strips, in proportion to 1/x, and keeps its ratio along the axis.
+
     Args:
         radius: Radius [m].
         length: Length [m].
     """
     table = _tables()
-    grid = np.log2(np.array(table["slenderness"]))
-    rows = np.array(table["cylinder"])
-    at = np.log2(0.5 * length / radius)
-    across, along, about = np.array([np.interp(at, grid, row) for row in rows.T]) * cylinder_scales(radius, length)
+    slenderness, rows = np.array(table["slenderness"]), np.array(table["cylinder"])
+    first, last = slenderness[0], slenderness[-1]
+    strips = np.array([1.0, rows[-1, 1], np.pi / 12.0])
+    x = 0.5 * length / radius
+    if x < first:
+        ratios = DISC + x / first * (rows[0] - DISC)
+    elif x > last:
+        ratios = strips + last / x * (rows[-1] - strips)
+    else:
+        ratios = np.array([np.interp(np.log2(x), np.log2(slenderness), row) for row in rows.T])
+    across, along, about = ratios * cylinder_scales(radius, length)
     return np.array([across, across, along, about, about, 0.0])
 
 
