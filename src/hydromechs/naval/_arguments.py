@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hydromechs.model import Model
+import numpy as np
 
-__all__ = ["check_angle", "check_finite", "check_model"]
+from hydromechs.model import Model
+from hydromechs.values import Array
+
+__all__ = ["check_angle", "check_finite", "check_model", "configuration"]
 
 
 def check_model(where: str, model: Any) -> None:
@@ -22,6 +25,23 @@ def check_model(where: str, model: Any) -> None:
         remedy = "its `.model` is one" if inside else "hydromechs.load gives one"
         value = type(model).__name__ if inside else repr(model)
         raise TypeError(f"{where}: model is {value}, must be a Model; {remedy}")
+
+
+def configuration(where: str, model: Model, q: Array | None) -> Array:
+    """The configuration that was given, or the initial one, shape (nq,).
+
+    Args:
+        where: Name of the function, for the error.
+        model: The model.
+        q: What the caller gave.
+    """
+    out = model.initial().q if q is None else np.asarray(q, dtype=float)
+    if out.shape != (model.nq,):
+        raise ValueError(f"{where}: q has shape {out.shape}, must have ({model.nq},), the configuration of {model.name}")
+    if not np.isfinite(out).all():
+        k = int(np.flatnonzero(~np.isfinite(out))[0])
+        raise ValueError(f"{where}: q is {out[k]} at [{k}], must be finite numbers")
+    return out
 
 
 def check_finite(where: str, **values: float) -> None:
@@ -52,5 +72,6 @@ def check_angle(where: str, name: str, value: float, most: float) -> None:
     check_finite(where, **{name: value})
     if abs(value) > most:
         raise ValueError(
-            f"{where}: {name} is {value:g} rad, must be from {-most:.4g} to {most:.4g}; for degrees give math.radians({value:g})"
+            f"{where}: {name} is {value:g} rad, must be from {-most:.4g} to {most:.4g}; "
+            f"for degrees give math.radians({value:g})"
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from hydromechs.model import Body, Hydro, Inertia, Model, joints
 from hydromechs.spatial import rigid_inertia, tensor_matrix
 from hydromechs.values import Array, nearest
 
+from ._arguments import check_angle, check_finite, check_model, configuration
 from ._hydrostatics import Hydrostatics, down_in_body, hydrostatics
 from ._parts import part_of
 
@@ -23,10 +25,14 @@ __all__ = ["Ballast", "Piece", "ballast"]
 
 LEAD, FOAM = 11_340.0, 200.0
 """Densities of lead and of the foam of small vehicles [kg/m³]."""
+ARM = 0.01
+"""Height of the centre of buoyancy above that of mass that is wanted unless given, over the cube root of the volume."""
 LOW = 1e-3
 """Part of the cost of a piece that says how high it is: of the same mass, weights go down and floats go up."""
 ROUNDS = 50
 """Most rounds in which the mass of the pieces is found."""
+HALVINGS = 30
+"""Halvings in which the greatest stability that the box allows is found, for the error."""
 NOTHING = 1e-9
 """Part of the vehicle's mass below which a piece is none."""
 
@@ -66,7 +72,23 @@ class Ballast:
             f"on {self.body}"
             for p in self.pieces
         ]
-        return "\n".join(rows or ["no ballast needed"])
+        roll, pitch = (math.degrees(a) + 0.0 for a in self.after.rest)
+        arm = float(np.linalg.norm(self.after.com - self.after.cob))
+        rest = f"at rest: roll {roll:.1f}°, pitch {pitch:.1f}°, centre of buoyancy {1e3 * arm:.3g} mm above the centre of mass"
+        return "\n".join([*(rows or ["no ballast needed"]), rest])
+
+
+class _Sums(NamedTuple):
+    """A mechanism and the water that it displaces, about the root's origin in its axes."""
+
+    mass: float
+    """Mass [kg]."""
+    moment: Array
+    """First moment of it [kg·m], shape (3,)."""
+    water: float
+    """Mass of the displaced water [kg]."""
+    water_moment: Array
+    """First moment of that [kg·m], shape (3,)."""
 
 
 def ballast(
@@ -77,7 +99,7 @@ def ballast(
     roll: float = 0.0,
     pitch: float = 0.0,
     buoyancy: float = 0.0,
-    stability: float = 0.0,
+    stability: float | None = None,
     box: tuple[Sequence[float], Sequence[float]] | None = None,
     weight_density: float = LEAD,
     float_density: float = FOAM,
@@ -90,12 +112,14 @@ def ballast(
 
     Args:
         model: The model, with hydrodynamics.
-        body: Body that carries the ballast; the one that floats freely unless given.
+        body: Body that carries the ballast: the one that floats freely or one fixed to it. Unless given the one that floats
+            freely, or where that has no hydrodynamics, as an empty root link, the largest that is fixed to it.
         q: Configuration of the joints, shape (nq,); the initial one unless given.
-        roll: Wanted roll at rest [rad].
-        pitch: Wanted pitch at rest [rad].
+        roll: Wanted roll of the body that floats freely, at rest, −π to π [rad].
+        pitch: Wanted pitch of it, −π/2 to π/2 [rad].
         buoyancy: Wanted net force up [N].
-        stability: Least height of the centre of buoyancy above the centre of mass [m].
+        stability: Least height of the centre of buoyancy above the centre of mass at rest, above 0 [m]; unless given 1 % of
+            the cube root of the displaced volume, since without any height the vehicle rests anyhow.
         box: Lowest and highest x, y, z that ballast can have in the body's frame [m]; the box around the body's shapes, or
             around what it looks like, unless given.
         weight_density: Density of a weight, above that of water [kg/m³]; lead unless given.
@@ -107,33 +131,40 @@ def ballast(
     Raises:
         ValueError: The model does not float freely or is dry, or no ballast in the box does what is wanted.
     """
-    root = _carrier(model, body)
+    check_model("ballast", model)
+    check_angle("ballast", "roll", roll, math.pi)
+    check_angle("ballast", "pitch", pitch, 0.5 * math.pi)
+    check_finite("ballast", buoyancy=buoyancy, weight_density=weight_density, float_density=float_density)
+    if stability is not None:
+        check_finite("ballast", stability=stability)
+        if stability <= 0.0:
+            raise ValueError(f"ballast: stability is {stability:g} m, must be above 0, or nothing turns it to its attitude")
+    root, index = _carrier(model, body)
     water = model.world.water_density
     if not float_density < water < weight_density:
         raise ValueError(
             f"weight_density is {weight_density:g} and float_density {float_density:g} kg/m³; the water's {water:g} must be "
             "between"
         )
-    q = model.initial().q if q is None else np.asarray(q, dtype=float)
-    carrier = model.bodies[root]
-    _hydro(carrier)
+    q = configuration("ballast", model, q)
+    carrier = model.bodies[index]
     low, high = _box(carrier) if box is None else (np.asarray(x, dtype=float) for x in box)
-    if low.shape != (3,) or high.shape != (3,) or not (low <= high).all():
+    if low.shape != (3,) or high.shape != (3,) or not (low <= high).all() or not np.isfinite([low, high]).all():
         raise ValueError(f"box is {box!r}, must be the lowest and the highest x, y, z [m]")
-    lift = buoyancy / model.world.gravity
-    m, mu, m_f, mu_f = _sums(model, root, q)
-    down = down_in_body(model, roll, pitch)
+    kin = dynamics.kinematics(model, q, np.zeros(model.nv))
+    sums = _sums(model, root, kin)
     corners = np.array(list(product(*zip(low, high, strict=True))))
-    places = np.concatenate([corners, corners])
+    places = (corners @ kin.R_WB[index].T + kin.p_WB[index] - kin.p_WB[root]) @ kin.R_WB[root]
     densities = np.repeat([weight_density, float_density], len(corners))
-    masses = np.zeros(len(places))
-    for _ in range(ROUNDS):
-        last, masses = (
-            masses,
-            _programme(m, mu, m_f, mu_f, lift, down, stability, places, water / densities, m + float(masses.sum())),
-        )
-        if np.abs(masses - last).max() <= NOTHING * m:
-            break
+    masses = _masses(
+        sums,
+        lift=buoyancy / model.world.gravity,
+        down=down_in_body(model, roll, pitch),
+        stability=stability,
+        places=np.concatenate([places, places]),
+        share=water / densities,
+        water=water,
+    )
     pieces = tuple(
         Piece(
             kind=kind,
@@ -145,75 +176,131 @@ def ballast(
             ("weight", weight_density, masses[: len(corners)]),
             ("float", float_density, masses[len(corners) :]),
         )
-        if part.sum() > NOTHING * m
+        if part.sum() > NOTHING * sums.mass
     )
-    loaded = tuple(_loaded(b, pieces) if i == root else b for i, b in enumerate(model.bodies))
+    loaded = tuple(_loaded(b, pieces) if i == index else b for i, b in enumerate(model.bodies))
     new = replace(model, bodies=loaded)
     return Ballast(body=carrier.name, pieces=pieces, model=new, before=hydrostatics(model, q), after=hydrostatics(new, q))
 
 
-def _programme(
-    m: float,
-    mu: Array,
-    m_f: float,
-    mu_f: Array,
-    lift: float,
-    down: Array,
-    stability: float,
-    places: Array,
-    share: Array,
-    total: float,
+def _masses(
+    sums: _Sums, *, lift: float, down: Array, stability: float | None, places: Array, share: Array, water: float
 ) -> Array:
-    """Masses of pieces at all places, with the moments of weight scaled by m_f/m of the last round [kg], shape (n,)."""
+    """Least masses of pieces at all places, in rounds, since m_f/m and the height depend on them [kg], shape (n,)."""
+    masses = np.zeros(len(places))
+    for _ in range(ROUNDS):
+        last, total = masses, sums.mass + float(masses.sum())
+        height = ARM * max((total + lift) / water, 0.0) ** (1.0 / 3.0) if stability is None else stability
+        found = _programme(sums, lift, down, height, places, share, total)
+        if found is None:
+            raise ValueError(_refusal(sums, lift, down, height, places, share, total))
+        masses = found
+        if np.abs(masses - last).max() <= NOTHING * sums.mass:
+            return masses
+    raise ValueError(
+        f"ballast: still {masses.sum():.3g} kg and changing after {ROUNDS} rounds; give a larger `box`, less `stability` or "
+        "less `buoyancy`"
+    )
+
+
+def _programme(
+    sums: _Sums, lift: float, down: Array, stability: float | None, places: Array, share: Array, total: float
+) -> Array | None:
+    """Least masses of pieces at all places, with m_f/m of the last round [kg], shape (n,); None where there are none.
+
+    Args:
+        sums: The mechanism without pieces.
+        lift: Wanted displaced mass above the mass [kg].
+        down: Down at the wanted attitude, in the root's axes, shape (3,).
+        stability: Least height of the centre of buoyancy above the centre of mass [m]; any unless given.
+        places: Where pieces can be, in the root's frame [m], shape (n, 3).
+        share: Displaced mass of a piece over its mass, shape (n,).
+        total: Mass with the pieces in the last round [kg].
+    """
     from scipy.optimize import linprog
 
     scale = 1.0 + lift / total
-    moments = (scale - share)[:, None] * places
-    given = scale * mu - mu_f
+    moments, given = _arms(sums, scale, places, share)
     across = np.linalg.svd(down[None])[2][1:]
     equal = np.concatenate([(1.0 - share)[None], across @ moments.T])
-    wanted = np.concatenate([[m_f - m - lift], -across @ given])
+    wanted = np.concatenate([[sums.water - sums.mass - lift], -across @ given])
     depth = places @ down
     depth = (depth - depth.mean()) / max(np.ptp(depth), 1e-9)
     cost = 1.0 - LOW * depth * np.sign(1.0 - share)
-    found = linprog(
-        cost,
-        A_ub=-(moments @ down)[None],
-        b_ub=[float(down @ given) - stability * (total + lift)],
-        A_eq=equal,
-        b_eq=wanted,
-        bounds=(0.0, None),
-    )
-    if not found.success:
-        raise ValueError(
-            "ballast: no weights and floats in the box do this; give a larger `box`, less `stability`, or another attitude"
+    least = {}
+    if stability is not None:
+        least = {
+            "A_ub": (stability - moments @ down)[None],
+            "b_ub": [float(down @ given) - stability * (sums.mass + lift)],
+        }
+    found = linprog(cost, A_eq=equal, b_eq=wanted, bounds=(0.0, None), **least)
+    return np.asarray(found.x) if found.success else None
+
+
+def _arms(sums: _Sums, scale: float, places: Array, share: Array) -> tuple[Array, Array]:
+    """What a kilogram at each place adds to m_f (μ/m − μ_f/m_f) [m], shape (n, 3), and what is there [kg·m], shape (3,)."""
+    return (scale - share)[:, None] * places, scale * sums.moment - sums.water_moment
+
+
+def _refusal(sums: _Sums, lift: float, down: Array, wanted: float, places: Array, share: Array, total: float) -> str:
+    """Why no ballast does it: the greatest stability that the box allows, or none of the attitude."""
+    bare = _programme(sums, lift, down, None, places, share, total)
+    size = " × ".join(f"{x:.3g}" for x in np.ptp(places, axis=0))
+    if bare is None:
+        return (
+            f"ballast: no weights and floats in the box, {size} m, give a net {lift:.4g} kg up and this attitude to "
+            f"{sums.mass:.4g} kg that displace {sums.water:.4g} kg; give a larger `box` or another attitude"
         )
-    return np.asarray(found.x)
+    moments, given = _arms(sums, 1.0 + lift / total, places, share)
+    least, most = float(down @ (given + bare @ moments)) / (sums.mass + float(bare.sum()) + lift), wanted
+    for _ in range(HALVINGS):
+        middle = 0.5 * (least + most)
+        reached = _programme(sums, lift, down, middle, places, share, total) is not None
+        least, most = (middle, most) if reached else (least, middle)
+    return (
+        f"ballast: `stability` of {wanted:.3g} m is out of reach: weights and floats in the box, {size} m, give at most "
+        f"{least:.3g} m; give a larger `box`, less `stability`, or another attitude"
+    )
 
 
-def _carrier(model: Model, name: str | None) -> int:
-    """Index of the body that carries the ballast."""
+def _carrier(model: Model, name: str | None) -> tuple[int, int]:
+    """Index of the body that floats freely, and of that which carries the ballast."""
     roots = [i for i in range(model.nb) if model.parent[i] < 0 and isinstance(model.bodies[i].joint, joints.Free)]
     if len(roots) != 1:
         raise ValueError(f"ballast: {model.name} has {len(roots)} bodies that float freely, must have one")
     if name is not None and name not in model.body_names:
         raise KeyError(f"ballast: no body {name!r} in {model.name}{nearest(name, model.body_names)}")
-    if name is not None and model.body_index(name) != roots[0]:
-        raise ValueError(f"ballast: body {name!r} does not float freely; {model.body_names[roots[0]]!r} does")
-    return roots[0]
+    root = roots[0]
+    group = [root]
+    for i, body in enumerate(model.bodies):
+        if model.parent[i] in group and isinstance(body.joint, joints.Fixed):
+            group.append(i)
+    wet = sorted((i for i in group if isinstance(model.bodies[i].hydro, Hydro)), key=lambda i: -_hydro(model.bodies[i]).volume)
+    free, names = model.body_names[root], ", ".join(model.body_names[i] for i in group)
+    if not wet:
+        raise ValueError(
+            f"ballast: no hydrodynamics that it can change on {names}; hm.add_water gives some to bodies with shapes, and with "
+            f"meshes={{{model.body_names[group[-1]]!r}: FILE}} to one without"
+        )
+    if name is None:
+        return root, root if root in wet else wet[0]
+    index = model.body_index(name)
+    if index not in group:
+        raise ValueError(f"ballast: body {name!r} is not fixed to {free!r}, which floats freely; give one of {names}")
+    if index not in wet:
+        has = "no hydrodynamics" if model.bodies[index].hydro is None else "hydrodynamics of your own"
+        raise ValueError(f"ballast: body {name!r} has {has}; give body={model.body_names[wet[0]]!r}")
+    return root, index
 
 
 def _hydro(body: Body) -> Hydro:
-    """Hydrodynamics of a body that ballast can change."""
-    if not isinstance(body.hydro, Hydro):
-        has = "no hydrodynamics; hm.add_water gives it some" if body.hydro is None else "hydrodynamics of your own"
-        raise ValueError(f"ballast: body {body.name!r} has {has}")
+    """Hydrodynamics of a body that ballast can change, as `_carrier` saw to."""
+    assert isinstance(body.hydro, Hydro)
     return body.hydro
 
 
-def _sums(model: Model, root: int, q: Array) -> tuple[float, Array, float, Array]:
-    """Mass and first moment of the mechanism and of the water that it displaces, about the root's origin in its axes."""
-    kin = dynamics.kinematics(model, q, np.zeros(model.nv))
+def _sums(model: Model, root: int, kin: dynamics.Kinematics) -> _Sums:
+    """The mechanism and the water that it displaces at a configuration."""
     R0, p0 = kin.R_WB[root], kin.p_WB[root]
     m = m_f = 0.0
     mu, mu_f = np.zeros(3), np.zeros(3)
@@ -223,7 +310,7 @@ def _sums(model: Model, root: int, q: Array) -> tuple[float, Array, float, Array
         water, moment = displaced_mass(body, model.world.water_density)
         m_f += water
         mu_f += R0.T @ (water * (p - p0) + R @ moment)
-    return m, mu, m_f, mu_f
+    return _Sums(m, mu, m_f, mu_f)
 
 
 def _box(body: Body) -> tuple[Array, Array]:

@@ -12,6 +12,8 @@ from hydromechs import dynamics, hydro
 from hydromechs.model import Model, joints
 from hydromechs.values import Array
 
+from ._arguments import check_model, configuration
+
 __all__ = ["Hydrostatics", "down_in_body", "hydrostatics"]
 
 OUT_OF_BALANCE = 0.03
@@ -56,7 +58,8 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
         q: Configuration, shape (nq,); the initial one unless given.
         bodies: Numbers of the bodies to sum over, the vehicle first; all unless given.
     """
-    q = model.initial().q if q is None else q
+    check_model("hydrostatics", model)
+    q = configuration("hydrostatics", model, q)
     chosen = list(range(model.nb) if bodies is None else bodies)
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
     mass = displaced = 0.0
