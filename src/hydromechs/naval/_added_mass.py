@@ -16,7 +16,7 @@ from hydromechs.values import Array
 from ._panels import import_extra, panel_added_mass
 from ._parts import BoxPart, CapsulePart, CylinderPart, EllipsoidPart, Part
 from ._solid import Integrals, Solid
-from ._tables import LAST, tabled_box, tabled_cylinder
+from ._tables import LAST, cylinder_source, tabled_box, tabled_cylinder
 
 __all__ = ["AddedMass", "AddedMassGuess", "FromPanels", "FromShapes", "fitted_ellipsoid"]
 
@@ -120,7 +120,7 @@ def _of_part(part: Part, density: float) -> tuple[Any, float, str]:
         case CapsulePart():
             return fitted_ellipsoid(part.whole), FITTED, "capsule, Lamb's ellipsoid"
         case CylinderPart(radius=r, length=l):
-            return _placed(density * tabled_cylinder(r, l), R, p), TABLED, "cylinder, table of boundary elements"
+            return _placed(density * tabled_cylinder(r, l), R, p), TABLED, f"cylinder, {cylinder_source(r, l)}"
     return fitted_ellipsoid(part.whole), MESHED, f"{part.name}, Lamb's ellipsoid of its volume and second moments"
 
 

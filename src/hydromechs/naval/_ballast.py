@@ -68,14 +68,19 @@ class Ballast:
 
     def __str__(self) -> str:
         rows = [
-            f"{p.kind} of {p.mass:.4g} kg ({1e3 * p.volume:.4g} L) at ({', '.join(f'{x:.4g}' for x in p.position)}) m "
+            f"{p.kind} of {p.mass:.4g} kg ({1e3 * p.volume:.4g} L) at ({', '.join(_short(x) for x in p.position)}) m "
             f"on {self.body}"
             for p in self.pieces
         ]
-        roll, pitch = (math.degrees(a) + 0.0 for a in self.after.rest)
+        roll, pitch = (round(math.degrees(a), 1) + 0.0 for a in self.after.rest)
         arm = float(np.linalg.norm(self.after.com - self.after.cob))
         rest = f"at rest: roll {roll:.1f}°, pitch {pitch:.1f}°, centre of buoyancy {1e3 * arm:.3g} mm above the centre of mass"
         return "\n".join([*(rows or ["no ballast needed"]), rest])
+
+
+def _short(x: float) -> str:
+    """A place on an axis [m] in four digits, 0 where it is one but for rounding."""
+    return f"{round(x, 9) + 0.0:.4g}"
 
 
 class _Sums(NamedTuple):
@@ -245,7 +250,7 @@ def _arms(sums: _Sums, scale: float, places: Array, share: Array) -> tuple[Array
 def _refusal(sums: _Sums, lift: float, down: Array, wanted: float, places: Array, share: Array, total: float) -> str:
     """Why no ballast does it: the greatest stability that the box allows, or none of the attitude."""
     bare = _programme(sums, lift, down, None, places, share, total)
-    size = " × ".join(f"{x:.3g}" for x in np.ptp(places, axis=0))
+    size = " × ".join(f"{x:.3g}" for x in np.linalg.norm(places[[4, 2, 1]] - places[0], axis=1))  # as `product` orders corners
     if bare is None:
         return (
             f"ballast: no weights and floats in the box, {size} m, give a net {lift:.4g} kg up and this attitude to "

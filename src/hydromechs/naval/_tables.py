@@ -16,7 +16,7 @@ import numpy as np
 from hydromechs.model import added_mass, added_mass_matrix
 from hydromechs.values import Array
 
-__all__ = ["LAST", "box_scales", "cylinder_scales", "tabled_box", "tabled_cylinder"]
+__all__ = ["LAST", "box_scales", "cylinder_scales", "cylinder_source", "tabled_box", "tabled_cylinder"]
 
 LONG = 4.0
 """Length over width of a bar from which the ratios of its scales are taken to stay."""
@@ -103,6 +103,20 @@ def tabled_cylinder(radius: float, length: float) -> Array:
         ratios = np.array([np.interp(np.log2(x), np.log2(slenderness), row) for row in rows.T])
     across, along, about = ratios * cylinder_scales(radius, length)
     return np.array([across, across, along, about, about, 0.0])
+
+
+def cylinder_source(radius: float, length: float) -> str:
+    """Where `tabled_cylinder` has its values from, in words.
+
+    Args:
+        radius: Radius [m].
+        length: Length [m].
+    """
+    slenderness = _tables()["slenderness"]
+    x = 0.5 * length / radius
+    if x < slenderness[0]:
+        return "between table of boundary elements and disc without thickness"
+    return "between table of boundary elements and strips" if x > slenderness[-1] else "table of boundary elements"
 
 
 @cache
