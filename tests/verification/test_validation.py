@@ -9,7 +9,7 @@ import pytest
 
 from hydromechs.studies import fitting, validation
 from hydromechs.studies.validation._logs import changed, without_outliers
-from hydromechs.studies.validation._validate import _predictions, _problem
+from hydromechs.studies.validation._validate import predictions, problem_of
 
 HERE = Path(__file__).parent / "hinsdale"
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
@@ -138,19 +138,19 @@ def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start)
         return replace(r, trial=replace(r.trial, samples=samples))
 
     known, unseen = campaign.trials[:1], campaign.trials[1]
-    first, second = (_predictions(campaign, known, [r], library_start)[0] for r in (unseen, spoiled(unseen)))
+    first, second = (predictions(campaign, known, [r], library_start)[0] for r in (unseen, spoiled(unseen)))
     for name in first.simulated:
         np.testing.assert_array_equal(first.simulated[name].values, second.simulated[name].values)
     assert np.degrees(first.errors["imu.roll"]) < 0.2 and np.degrees(first.errors["imu.pitch"]) < 0.35  # a sane prediction
     assert second.errors["imu.roll"] > 10.0 * first.errors["imu.roll"]
     still = {joint: type(m)(pieces=(m.pieces[0],), end=m.pieces[0][0] + 0.01) for joint, m in unseen.trial.motions.items()}
-    third = _predictions(campaign, known, [replace(unseen, trial=replace(unseen.trial, motions=still))], library_start)[0]
+    third = predictions(campaign, known, [replace(unseen, trial=replace(unseen.trial, motions=still))], library_start)[0]
     assert third.errors["imu.roll"] > 5.0 * first.errors["imu.roll"]
 
 
 def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, study):
     """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
-    problem = _problem(campaign, campaign.trials[:1])
+    problem = problem_of(campaign, campaign.trials[:1])
     for u in study.found():
         given = getattr(u, "value", None) if isinstance(u, fitting.Number) else getattr(u, "diagonal", None)
         assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u
