@@ -46,7 +46,7 @@ unknowns:
   - {number: hull.inertia.com, index: [0], value: 0.0, deviation: 0.01}
   - {number: hull.inertia.com, index: [1], value: 0.0, deviation: 0.01}
 start: {position: 0.05, attitude: 0.05, velocity: 0.03, rates: 0.05}
-window: 2.0
+window: 1.0
 step: 0.1
 judged: [imu.roll, imu.pitch, imu.z]
 baseline: [imu.roll, imu.pitch]
@@ -70,7 +70,7 @@ def write_logs(folder, name, t, arm, **imu):
             header=f"t,{','.join(columns)}",
             comments="",
         )
-    (folder / f"begins_{name[1:]}.yml").write_text("start: 2.0")
+    (folder / f"begins_{name[1:]}.yml").write_text("start: 1.0")
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,8 @@ def small(tmp_path_factory):
     (folder / "study.yaml").write_text(SMALL % (folder / "model.yaml"), encoding="utf-8")
     data, rng = folder / "data", np.random.default_rng(0)
     data.mkdir()
-    t = np.arange(0.0, 8.05, 0.1)
-    arms = {f"t{k}-0": sign * 0.8 * np.clip((t - 2.0) / 3.0, 0.0, 1.0) ** 2 for k, sign in ((1, 1.0), (2, -1.3))}
+    t = np.arange(0.0, 5.05, 0.1)
+    arms = {f"t{k}-0": sign * 0.8 * np.clip((t - 1.0) / 2.0, 0.0, 1.0) ** 2 for k, sign in ((1, 1.0), (2, -1.3))}
     for name, arm in arms.items():
         write_logs(data, name, t, arm, roll=0.0 * t, pitch=0.0 * t, z=0.0 * t)
     campaign = validation.read_campaign(validation.load_study(folder / "study.yaml"), data)

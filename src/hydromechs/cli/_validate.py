@@ -93,10 +93,13 @@ def print_variants(report: dict[str, Any], console: Console) -> None:
     console.print(Text("Mean root mean square error of predictions, and how much more than that of the study's model:"))
     table = table_of("model", *(f">{c} [{unit}]" for c, unit in report["units"].items()))
     for row in report["variants"]:
-        numbers = [f"{row['mean'][c]:.3f} ({row['more'][c]:+.3f})" for c in report["units"]]
+        numbers = [f"{row['mean'][c]:.3f} ({row['more'][c]:+.3f})" if c in row["mean"] else "–" for c in report["units"]]
         said = f" ({row['not_converged']} fits not converged)" if row["not_converged"] else ""
         table.add_row(*map(Text, (row["name"] + said, *numbers)))
     console.print(table)
+    for row in report["variants"]:
+        if row["fault"]:
+            console.print(Text(f"{row['name']}: {row['fault']}", "red"))
 
 
 def print_validation(report: dict[str, Any], console: Console) -> None:

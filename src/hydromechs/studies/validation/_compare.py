@@ -34,6 +34,8 @@ class Fold(NamedTuple):
     """Whether the fit ended by itself."""
     iterations: int
     """Of the fit."""
+    fault: str = ""
+    """Why there is no fit."""
 
 
 def compare_variants(
@@ -93,6 +95,9 @@ def compare_variants(
 def _row(study: Study, name: str, found: Sequence[Fold]) -> dict[str, Any]:
     """Means and medians of a model over all trials, in degrees and metres."""
     of_model = [f for f in found if f.model == name]
+    faults = sorted({f.fault for f in of_model if f.fault})
+    if faults:
+        return {"name": name, "mean": {}, "median": {}, "not_converged": len(of_model), "fault": "; ".join(faults)}
     errors = [e for f in of_model for e in f.errors.values()]
     columns = {c: unit_of(c)[0] * np.array([e.get(c, np.nan) for e in errors]) for c in study.judged}
     return {
@@ -100,6 +105,7 @@ def _row(study: Study, name: str, found: Sequence[Fold]) -> dict[str, Any]:
         "mean": {c: float(np.nanmean(x)) for c, x in columns.items()},
         "median": {c: float(np.nanmedian(x)) for c, x in columns.items()},
         "not_converged": sum(not f.converged for f in of_model),
+        "fault": "",
     }
 
 
@@ -114,8 +120,13 @@ def _fold(study: Study, data: str, left_out: tuple[str, ...], telling: Telling) 
         what, empty = f"{name}, without {', '.join(left_out)}", problem_of(campaign, known[:1])
         known_before = list(zip(empty.labels, empty.guess.tolist(), empty.deviation.tolist(), strict=True))
         shared = np.array([start.get(key, key[1]) for key in known_before])
-        result = fit(campaign, known, shared=shared, telling=_telling(telling, what))
-        s = result.solution
+        try:
+            s = fit(campaign, known, shared=shared, telling=_telling(telling, what)).solution
+        except ValueError as error:
+            if name == BASE:
+                raise
+            out.append(Fold(name, {}, False, 0, str(error)))
+            continue
         if name == BASE:
             start = dict(zip(known_before, s.shared.tolist(), strict=True))
         rows = predictions(campaign, known, unseen, s.shared)
