@@ -148,8 +148,8 @@ def _number(x: Any) -> float:
     fields = x if isinstance(x, Mapping) else {k: getattr(x, k, None) for k in ("sec", "secs", "nanosec", "nsec", "nsecs")}
     if isinstance(x, Mapping) or fields["sec"] is not None or fields["secs"] is not None:
         whole = next((fields[k] for k in ("sec", "secs") if fields.get(k) is not None), None)
-        rest = next((fields[k] for k in ("nanosec", "nsec", "nsecs") if fields.get(k) is not None), 0)
-        return float("nan") if whole is None else float(whole) + NANO * float(rest)
+        rest = next((fields[k] for k in ("nanosec", "nsec", "nsecs") if fields.get(k) is not None), None)
+        return float("nan") if whole is None else float(whole) + NANO * float(rest or 0)
     try:
         return float(x)
     except (TypeError, ValueError):

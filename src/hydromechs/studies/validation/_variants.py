@@ -72,7 +72,7 @@ def varied(model: Model, variant: Variant) -> Model:
     for name in variant.bodies:
         if name not in model.body_names:
             raise ValueError(f"{model.name} has no body {name!r}{nearest(name, model.body_names)}")
-    return replace(model, bodies=[_changed(b, variant, model) for b in model.bodies if b.name not in variant.without])
+    return replace(model, bodies=tuple(_changed(b, variant, model) for b in model.bodies if b.name not in variant.without))
 
 
 def _changed(body: Body, variant: Variant, model: Model) -> Body:
