@@ -26,9 +26,11 @@ TOPICS = {
     ),
     "equations": ("Equations of motion", ("equations", "dynamics", "spatial")),
     "integrators": ("Integrators and other engines", ("integrators", "hybrid")),
+    "learning": ("Learning", ("learning",)),
     "bridges": ("Bridges to other programs", ("bridges",)),
     "viewer": ("Viewer and operator station", ("viewer", "station")),
     "compiler": ("Compiler", ("compiler",)),
+    "sweeps": ("Sweeps", ("sweeps",)),
     "studies": ("Studies", ("studies", "studies.peers")),
     "errors": ("Errors", ("errors",)),
 }

@@ -13,6 +13,7 @@ __all__ = [
     "ModelError",
     "ScenarioError",
     "SimulationDiverged",
+    "StudyError",
     "UnreachableFoothold",
     "UnsupportedFeature",
     "noted",
@@ -88,6 +89,15 @@ class ScenarioError(_Faulty):
     def places(self) -> tuple[tuple, ...]:
         """Keys and indices that lead to each fault."""
         return tuple(fault.path for fault in self.faults)
+
+
+class StudyError(_Faulty):
+    """A study that cannot be run: `faults` has the faults, `problems` one line for each.
+
+    Args:
+        source: File name or study name that the faults belong to.
+        faults: `Fault` or text of each, which names the parameter or key, the value and the remedy.
+    """
 
 
 class SimulationDiverged(RuntimeError):

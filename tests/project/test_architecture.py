@@ -46,9 +46,11 @@ MAY_IMPORT = {
     "bridges": {*SCENARIO, "formats"},
     "library": {*SCENARIO, "formats"},
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
+    "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
+    "sweeps": {*SCENARIO, "formats", "library"},
     "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station"},
-    "cli": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "studies", "naval"},
+    "cli": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "sweeps", "studies", "naval"},
 }
 """DESIGN section 3: which packages a package may import, besides `EVERYONE` and itself."""
 

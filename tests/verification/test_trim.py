@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import Thruster, drives, linear_curve
+from hydromechs.actuation import JointDrive, JointFriction, Thruster, drives, linear_curve
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import added_mass, drag, joints
 
@@ -134,3 +134,20 @@ def test_what_cannot_be_balanced_is_named():
         hm.trim(plant(model), free=["hull.roll"])
     with pytest.raises(KeyError, match="no actuator 'port'"):
         hm.trim(plant(model), commands={"port": 0.0})
+
+
+def test_friction_holds_only_what_drives_cannot():
+    """A bar held out level: by its drive alone, friction unloaded; without a drive, by friction that sticks."""
+    bar = hm.Body(
+        name="bar",
+        joint=joints.Revolute(axis=(0.0, 1.0, 0.0)),
+        inertia=hm.Inertia(mass=2.0, com=(0.5, 0.0, 0.0), tensor=(0.1, 0.2, 0.2, 0.0, 0.0, 0.0)),
+    )
+    model = hm.Model(name="bar", bodies=[bar], world=hm.World(gravity=9.81, water_density=1000.0))
+    friction = JointFriction(joint="bar", friction=drives.Friction(coulomb=15.0, stick_deflection=1e-3))
+    driven = hm.Plant(model=model, components=(JointDrive(joint="bar", drive=drives.Torque()), friction))
+    found = hm.trim(driven)
+    assert found.converged and found.commands["bar"] == pytest.approx(9.81, rel=1e-8)
+    assert found.state.internal[0] == pytest.approx(0.0, abs=1e-12)
+    stuck = hm.trim(hm.Plant(model=model, components=(friction,)))
+    assert stuck.converged and abs(stuck.state.internal[0]) == pytest.approx(9.81 / 15.0 * 1e-3, rel=1e-6)

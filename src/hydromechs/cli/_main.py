@@ -17,7 +17,9 @@ from ._demo import demo
 from ._files import study_files
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
+from ._modes import modes
 from ._stiffness import study_stiffness
+from ._sweep import sweep
 from ._tables import print_report
 from ._validate import validate
 
@@ -48,6 +50,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 app.command()(demo)
+app.command()(modes)
 
 
 @app.command()
@@ -129,6 +132,9 @@ def scenarios() -> None:
     from ._run import print_scenarios
 
     print_scenarios(Console())
+
+
+app.command()(sweep)
 
 
 @app.command()

@@ -36,9 +36,13 @@ def fingerprint(*parts: object) -> str:
     return digest.hexdigest()
 
 
-@cache
 def source_hash() -> str:
     """SHA-256 of the package's own source: a changed equation is a new program."""
+    return _source_hash()
+
+
+@cache
+def _source_hash() -> str:
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for file in sorted(root.rglob("*.py")):

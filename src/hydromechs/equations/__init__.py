@@ -32,7 +32,7 @@ from ._equations import (
     momentum,
 )
 from ._form import LARGE, Form, form_of
-from ._fossen import damping_force, restoring_force
+from ._fossen import damping_force, restoring_force, velocity_coupling
 from ._identity import identity_of
 from ._star import star_dynamics
 
@@ -110,6 +110,7 @@ __all__ = [
     "singular_chain_dynamics",
     "star_dynamics",
     "to_casadi",
+    "velocity_coupling",
     "with_parameters",
 ]
 

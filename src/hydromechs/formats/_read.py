@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from hydromechs.errors import Fault, ModelError, ScenarioError
+from hydromechs.errors import Fault, ModelError, ScenarioError, StudyError
 from hydromechs.model import Body, Model, World, body_faults, joints, shapes, tree_faults, visual, world_faults
 from hydromechs.model.code import JointSpec
 
@@ -21,7 +21,7 @@ from ._model_entries import BodyEntry, Header, WorldEntry
 from ._robots import import_file, is_robot_file, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
 
-__all__ = ["load_file", "loads"]
+__all__ = ["load_file", "loads", "read_document"]
 
 AnEntry = TypeVar("AnEntry", bound=Entry)
 
@@ -60,7 +60,19 @@ def loads(text: str, source: str = "<text>", folder: str | Path | None = None) -
         return _Reader(document, source, None if folder is None else Path(folder)).model()
 
 
-def parsed(text: str, source: str, kind: str, first: str, error: type[ModelError] | type[ScenarioError]) -> Document:
+def read_document(path: str | Path, kind: str, first: str, error: type[StudyError]) -> Document:
+    """The document of a file that holds a mapping: its data, and the line of each part.
+
+    Args:
+        path: The file.
+        kind: What it should be, as "sweep".
+        first: What such a file begins with.
+        error: The class of the error where it does not.
+    """
+    return parsed(read_text(Path(path), kind, error), str(path), kind, first, error)
+
+
+def parsed(text: str, source: str, kind: str, first: str, error: type[ModelError | ScenarioError | StudyError]) -> Document:
     """The document of a text that holds a mapping.
 
     Args:

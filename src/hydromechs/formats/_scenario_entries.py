@@ -20,7 +20,7 @@ from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
 from hydromechs.integrators import METHODS, DormandPrince
 from hydromechs.model import Origin
 from hydromechs.recording import STATISTICS, Check
-from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario
+from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, ObservationNoise, Randomisation, Scenario
 from hydromechs.simulation import Event
 from hydromechs.values import Bound, Vector3, Vector6, field_texts
 
@@ -551,6 +551,8 @@ EngineChoice = picked(
     f"must be {', '.join(ENGINES)} or {{name: ..., scheme: ...}}",
     {"name": Literal[*ENGINES], "options": EngineEntry},
 )
+entry(ObservationNoise)
+RandomisationEntry = entry(Randomisation)
 ScenarioFile = _entry(
     Scenario,
     "ScenarioFile",
@@ -575,6 +577,7 @@ ScenarioFile = _entry(
         "controller": ControllerEntry,
         "sensors": list_of(SensorEntry),
         "navigation": NavigationEntry,
+        "randomisation": RandomisationEntry,
         "integrator": Integrator,
         "engine": EngineChoice,
     },

@@ -241,6 +241,7 @@ class _Reader:
             "sensors": self._items("sensors", file.sensors, self._made),
             "navigation": None if file.navigation is None else self._made(("navigation",), file.navigation),
             "events": self._items("events", file.events, self._made),
+            "randomisation": None if file.randomisation is None else self._made(("randomisation",), file.randomisation),
             "integrator": method,
             "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
             "checks": self._items("checks", file.checks, self._made),

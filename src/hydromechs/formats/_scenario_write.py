@@ -65,6 +65,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     if scenario.navigation is not None:
         out["navigation"] = written(scenario.navigation) or {"read": scenario.navigation.read}
     out["events"] = Rows(written(event) for event in scenario.events)
+    out["randomisation"] = None if scenario.randomisation is None else written(scenario.randomisation)
     out["integrator"] = _integrator(scenario.integrator)
     out["engine"] = None if scenario.engine is None else _engine(scenario.engine)
     for key in ("step", "record", "duration", "seed"):

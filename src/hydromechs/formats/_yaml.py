@@ -371,5 +371,5 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
     other = foreign_format(text)
     if other:
         words = f"this is {other}, not a {kind} file of HydroMechs, which is YAML and begins with"
-        raise fault(str(path), [f"line 1: {words} '{'hydromechs' if kind == 'model' else 'hydromechs_scenario'}: 1'"])
+        raise fault(str(path), [f"line 1: {words} '{'hydromechs' if kind == 'model' else f'hydromechs_{kind}'}: 1'"])
     return text

@@ -6,7 +6,7 @@ import os
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from hydromechs.errors import ModelError, ScenarioError
+from hydromechs.errors import ModelError, ScenarioError, StudyError
 from hydromechs.formats import import_file, is_robot_file, load_file
 from hydromechs.model import Model
 from hydromechs.model.code import named_joints, run_joint_code
@@ -34,6 +34,8 @@ __all__ = [
     "serial_chain",
     "snake",
     "star",
+    "study_file",
+    "study_names",
     "umbilical",
 ]
 
@@ -111,6 +113,24 @@ def load_scenario(source: str | os.PathLike) -> Scenario:
     from hydromechs.formats import load_scenario_file  # needs the simulation
 
     return load_scenario_file(scenario_file(source), load, load_vehicle)
+
+
+def study_names() -> tuple[str, ...]:
+    """Names of the library's studies."""
+    return _names("studies")
+
+
+def study_file(source: str | os.PathLike) -> str:
+    """Path of a study's file.
+
+    Args:
+        source: One of `study_names()`, or a path.
+    """
+    if is_path(source):
+        return os.fspath(source)
+    if source not in study_names():
+        raise StudyError(str(source), [_unknown("study", str(source), study_names())])
+    return str(files(__package__) / "studies" / f"{source}.yaml")
 
 
 def plant_names() -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
-from ._checks import STATISTICS, Check, CheckResult
+from ._checks import STATISTICS, Check, CheckResult, statistic_of
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
-from ._folder import FolderInUse, RunFolder
+from ._folder import RunFolder
+from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._pandas import to_pandas
 from ._quantities import find_quantity, find_terms, samples_of
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
@@ -30,10 +31,13 @@ __all__ = [
     "find_quantity",
     "find_terms",
     "load_recording",
+    "lock_folder",
     "open",
     "real_time_factor",
     "samples_of",
     "save_recording",
+    "statistic_of",
     "summarise",
     "to_pandas",
+    "unlock_folder",
 ]

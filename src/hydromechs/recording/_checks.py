@@ -16,7 +16,7 @@ from ._quantities import samples_of
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["STATISTICS", "Check", "CheckResult"]
+__all__ = ["STATISTICS", "Check", "CheckResult", "statistic_of"]
 
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "last": ("last value of {}", lambda x: x[-1]),
@@ -27,6 +27,35 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "max_abs": ("maximum |{}|", lambda x: np.max(np.abs(x))),
 }
 """Statistics that a check can use, in words and as a function of the samples."""
+
+
+def statistic_of(
+    dataset: xarray.Dataset,
+    quantity: str,
+    statistic: str,
+    *,
+    target: float = 0.0,
+    after: float = 0.0,
+    before: float | None = None,
+    mean_of: Pair | None = None,
+) -> tuple[float, np.ndarray]:
+    """A statistic of a recorded quantity, NaN where there are no samples, and the samples that it is of, shape (n,).
+
+    Args:
+        dataset: The recording.
+        quantity: Its name, as of `samples_of`.
+        statistic: One of `STATISTICS`.
+        target: What is taken off the quantity first [in its unit].
+        after: Samples before this time are left out [s].
+        before: Samples from this time on are left out [s]; none if None.
+        mean_of: From when to when [s] a mean of the quantity is taken that is taken off it, too; none if None.
+    """
+    time, samples = dataset["time"].values, samples_of(dataset, quantity)
+    if mean_of is not None:
+        then = samples[(time >= mean_of[0]) & (time < mean_of[1])]
+        target += float(np.mean(then)) if then.size else math.nan
+    x = samples[(time >= after) & (time < (math.inf if before is None else before))] - target
+    return float(STATISTICS[statistic][1](x)) if x.size else math.nan, x
 
 
 class CheckResult(NamedTuple):
@@ -96,14 +125,9 @@ class Check:
         Args:
             dataset: The recording.
         """
-        time, samples = dataset["time"].values, samples_of(dataset, self.quantity)
-        target = self.target
-        if self.mean_of is not None:
-            then = samples[(time >= self.mean_of[0]) & (time < self.mean_of[1])]
-            target += float(np.mean(then)) if then.size else math.nan
-        x = samples[(time >= self.after) & (time < (math.inf if self.before is None else self.before))] - target
-        words, function = STATISTICS[self.statistic]
-        value = float(function(x)) if x.size else math.nan
+        time, words = dataset["time"].values, STATISTICS[self.statistic][0]
+        how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
+        value, x = statistic_of(dataset, self.quantity, self.statistic, **how)
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")

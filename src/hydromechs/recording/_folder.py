@@ -9,21 +9,13 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._store import FOLDER_NAME, is_recording
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["FolderInUse", "RunFolder"]
 
 LOCK = "run.lock"
 """File that a run holds locked while it writes into its folder; it names the process."""
-
-
-class FolderInUse(OSError):
-    """A folder that another run writes into, or that holds an earlier run; the message says which."""
 
 
 class RunFolder:
@@ -85,7 +77,7 @@ class RunFolder:
         if others and not self.has_run():
             raise ValueError(f"{self.path} holds other files ({', '.join(others[:3])}); choose another folder")
         self.path.mkdir(parents=True, exist_ok=True)
-        handle = self._lock()
+        handle = lock_folder(self.path, LOCK, "run")
         try:
             if self.has_run() and not replace:
                 raise FolderInUse(
@@ -93,7 +85,7 @@ class RunFolder:
                 )
             yield self
         finally:
-            self._unlock(handle)
+            unlock_folder(self.path, LOCK, handle)
             with contextlib.suppress(OSError):
                 self.path.rmdir()
 
@@ -112,44 +104,3 @@ class RunFolder:
                     stack.enter_context(folder.claimed())
                     break
             yield folder
-
-    def _unlock(self, handle: int) -> None:
-        """Remove the lock file: while it is locked, so that nobody else has it; where there are no locks, after closing it."""
-        if fcntl is None:  # Windows does not remove a file that is open
-            os.close(handle)
-            (self.path / LOCK).unlink(missing_ok=True)
-        else:
-            (self.path / LOCK).unlink(missing_ok=True)
-            os.close(handle)
-
-    def _lock(self) -> int:
-        """Lock the folder and return the handle of the lock file.
-
-        The operating system releases the lock of a process that ends in any way: a file that is left over is not locked.
-        """
-        path = self.path / LOCK
-        if fcntl is None:
-            try:
-                handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-            except FileExistsError:
-                text = f"{self.path} is in use by another run; if that run was killed, delete {path}"
-                raise FolderInUse(text) from None
-        else:
-            while True:
-                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    if os.path.exists(path) and os.path.samestat(os.fstat(handle), os.stat(path)):
-                        break  # else its holder has just removed the file
-                except OSError:
-                    owner = os.read(handle, 32).decode(errors="replace").strip()
-                    os.close(handle)
-                    process = f"process {owner}" if owner else "another process"
-                    raise FolderInUse(f"{self.path} is in use: {process} is writing a run into it") from None
-                except BaseException:
-                    os.close(handle)
-                    raise
-                os.close(handle)
-        os.ftruncate(handle, 0)
-        os.write(handle, f"{os.getpid()}\n".encode())
-        return handle

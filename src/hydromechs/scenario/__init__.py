@@ -3,6 +3,7 @@
 from ._assemble import ModelStart, assemble, start_names
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import check_faults, trial_faults
+from ._randomisation import ObservationNoise, Randomisation
 from ._run import Checkpoints, RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
 from ._slips import scenario_slips
@@ -13,6 +14,8 @@ __all__ = [
     "ComponentSpec",
     "ControllerSpec",
     "ModelStart",
+    "ObservationNoise",
+    "Randomisation",
     "RunInterrupted",
     "RunResult",
     "Scenario",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
@@ -48,6 +49,7 @@ from ._assemble import ModelStart, assemble, pairs, start_faults
 from ._blame import REFUSED, building_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
+from ._randomisation import Randomisation, randomisation_faults
 from ._sensor_faults import sensor_faults
 
 __all__ = ["Scenario", "code_faults"]
@@ -138,6 +140,8 @@ class Scenario:
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
     """A method of integration, or its name."""
+    randomisation: Randomisation | None = None
+    """What differs from episode to episode where a policy learns; a run of its own has none of it."""
     engine: Hybrid | None = None
     """Engine of others that takes the steps in place of our equations and the integrator; our own if None."""
     step: Positive = 1e-3
@@ -170,6 +174,8 @@ class Scenario:
         for name in ("step", "record", "duration"):
             object.__setattr__(self, name, positive(getattr(self, name), name))
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        if self.randomisation is not None and not isinstance(self.randomisation, Randomisation):
+            raise FieldError("randomisation", self.randomisation, "must be a hydromechs.scenario.Randomisation(...) or None")
         if self.engine is not None and not isinstance(self.engine, Hybrid):
             raise TypeError(f"engine is {self.engine!r}, must be a hydromechs.hybrid.Hybrid(engine='mujoco') or None")
         if not isinstance(self.controller, ControllerSpec):
@@ -266,10 +272,14 @@ class Scenario:
             return inner
         return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.terrain)
 
-    def simulation(self) -> Simulation:
-        """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused."""
+    def simulation(self, *, parameters: Mapping[str, Any] | None = None) -> Simulation:
+        """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused.
+
+        Args:
+            parameters: Values of numbers of `model` that stay open, as "vehicle.inertia.mass": others compile nothing anew.
+        """
         try:
-            sim = self._simulation(self.control(), self.events)
+            sim = self._simulation(self.control(), self.events, parameters or {})
         except ScenarioError:
             raise
         except REFUSED as e:
@@ -282,8 +292,11 @@ class Scenario:
             raise ScenarioError(self.name, faults)
         return sim
 
-    def _simulation(self, controller: Controller | None, events: Sequence[Event]) -> Simulation:
-        plant, method = (self.plant, self.integrator) if self.engine is None else self.engine.on(self.plant, self.start)
+    def _simulation(
+        self, controller: Controller | None, events: Sequence[Event], parameters: Mapping[str, Any] = MappingProxyType({})
+    ) -> Simulation:
+        plant = replace(self.plant, parameters=tuple(parameters)) if parameters else self.plant
+        plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
         return Simulation(
             plant,
             controller=controller,
@@ -293,6 +306,7 @@ class Scenario:
             record=self.record,
             state=self.plant.on_motions(self.start),
             commands=dict(self.commands),
+            parameters=parameters,
         )
 
     def _start_faults(self, error: Exception) -> list[Fault]:
@@ -328,6 +342,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         return [*faults, *out]
     model = scenario.known_model
     named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
+    out += randomisation_faults(scenario.randomisation, model)
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:

@@ -14,7 +14,7 @@ from ._evaluate import evaluate, inertia_matrix
 from ._plant import Plant
 from ._water import Water, fluid_at
 
-__all__ = ["closed", "switched_off", "unmet"]
+__all__ = ["active_rows", "closed", "switched_off", "unmet"]
 
 
 def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
@@ -58,6 +58,18 @@ def unmet(t: float, component: Component, row: Constraint) -> str:
         f"t = {t:g} s: {component.kind} {component.name!r}: {a!r} and {b!r} do not meet: they are {distance:.3g} m and "
         f"{angle:.3g} rad apart, allowed are {row.tolerance:g}; move them together first, or widen its tolerance"
     )
+
+
+def active_rows(plant: Plant, at: Point, inputs: np.ndarray) -> np.ndarray:
+    """J of all closed constraints, one below the other, shape (c, nv).
+
+    Args:
+        plant: What is simulated.
+        at: The state.
+        inputs: Inputs, shape (nu,).
+    """
+    rows = [np.array(row.J, dtype=float) for _, row in _constraints(plant, at, inputs) if row.active]
+    return np.vstack([np.zeros((0, plant.model.nv)), *rows])
 
 
 def switched_off(plant: Plant, inputs: np.ndarray) -> np.ndarray:

@@ -336,6 +336,16 @@ class Simulation:
     def held(self, values: Commands) -> None:
         self._set_held(input_values(values, self._held, self.plant.layout.held, "held input", self._at.t))
 
+    @property
+    def inputs(self) -> np.ndarray:
+        """All that the plant's programs take now, as `plant.layout` has it: commands, held inputs, data, shape (nu,)."""
+        return self._inputs(self._at.t)[0]
+
+    @property
+    def inputs_until(self) -> float:
+        """Until when these hold [s]: the next bend of the current; infinite in steady water."""
+        return self._inputs(self._at.t)[1]
+
     def set_wrench(self, body: str, wrench: Any) -> None:
         """Put a wrench on a body until it is changed.
 

@@ -30,6 +30,8 @@ WEAK = 1e-5
 """Weight of the unknowns beside the accelerations, so that of many solutions the one with the least effort is found."""
 ZERO = 1e-12
 """Part of its typical value below which a sought command is rounding of 0."""
+KEPT = 1e-9
+"""Typical value of what is to stay where it is."""
 BLIND = 1e-9
 """Part of the largest effect of any unknown below which none acts in a direction."""
 
@@ -184,11 +186,38 @@ class _Problem:
         return lower, upper, scale
 
     def solved(self) -> Trim:
-        """The solution; raises `ValueError` where there cannot be one."""
+        """The solution, without the help of friction that sticks if there is one; raises `ValueError` where there is none."""
         layout, nf = self.plant.layout, len(self.free)
         lower, upper, scale = self._limits()
         z0 = layout.start(layout.state_slots, self._beginning)
         x0 = np.clip(np.concatenate([np.zeros(nf), z0, self.inputs[self.sought]]), lower, upper)
+        stuck = self._stuck(x0)
+        if stuck.any():
+            x = self._nearest(x0, lower, upper, np.where(stuck, KEPT, scale))
+            if self._off(self.rates(x)).any():
+                x = self._nearest(x0, lower, upper, scale)
+        else:
+            x = self._nearest(x0, lower, upper, scale)
+        left = self.rates(x)
+        converged = not self._off(left).any()
+        return self._result(x, left, converged, "" if converged else self._words(x, left))
+
+    def _stuck(self, x: np.ndarray) -> np.ndarray:
+        """Which unknowns are internal states that stay wherever they are, as the deflection of friction that sticks."""
+        nf, nv, nz = len(self.free), self.plant.model.nv, self.nz
+        out = np.zeros(len(x), dtype=bool)
+        if nz:
+            rows = np.abs(self.slopes(x)[nv:]).max(axis=1)
+            out[nf : nf + nz] = (rows <= BLIND) & (np.abs(self.rates(x)[nv:]) <= TOLERANCE)
+        return out
+
+    def _off(self, left: np.ndarray) -> np.ndarray:
+        """Which rates do not vanish."""
+        return ~(np.abs(left) <= TOLERANCE)
+
+    def _nearest(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Unknowns with the smallest rates, of many those nearest to the start in units of `scale`."""
+        nf = len(self.free)
         x = x0
         if x.size:
             still = np.diag(WEAK / scale)
@@ -207,10 +236,7 @@ class _Problem:
                 x = np.clip(x - scale * (np.linalg.pinv(self.slopes(x) * scale, 1e-12) @ self.rates(x)), lower, upper)
         at = nf + self.nz
         x[at:] = np.where(np.abs(x[at:]) < ZERO * scale[at:], 0.0, x[at:])
-        left = self.rates(x)
-        off = np.abs(left) > TOLERANCE
-        converged = bool(np.isfinite(left).all() and not off.any())
-        return self._result(x, left, converged, "" if converged else self._words(x, left))
+        return x
 
     def _words(self, x: np.ndarray, left: np.ndarray) -> str:
         """What cannot be balanced; raises where nothing acts against it."""

@@ -2,6 +2,7 @@
 
 from ._compare import plot_comparison
 from ._live import LivePage, live_scene
+from ._modes import ShownMode, plot_modes
 from ._page import Page, free_port
 from ._pictures import browser_picture, plot_moments, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
@@ -27,6 +28,7 @@ __all__ = [
     "Page",
     "ReplayPage",
     "Scene",
+    "ShownMode",
     "Solid",
     "Surface",
     "Triangles",
@@ -39,6 +41,7 @@ __all__ = [
     "live_scene",
     "model_scene",
     "plot_comparison",
+    "plot_modes",
     "plot_moments",
     "plot_recording",
     "plot_variable",

@@ -103,6 +103,7 @@ class PlantRun(Run):
         layout, n = self.plant.layout, target.worlds
         self.na, self.nu = len(layout.commands), len(layout.commands) + len(layout.held)
         self.seeds[:] = self.plant.seed
+        self.currents = np.zeros((n, 3))
         self._flows: dict[int, UniformFlow] = {}
         self._waves: dict[int, WaveComponents] = {}
         self._until = np.full(n, -np.inf)
@@ -140,6 +141,10 @@ class PlantRun(Run):
             z[members, : len(layout.state_slots)] = layout.start(layout.state_slots, now)
             u[members] = layout.start(layout.input_slots, now)
         self._until[which], self._base[which], self._first_until = -np.inf, -self._ahead, -np.inf
+        if len(self._flows) > 2 * len(self.seeds) + 16:  # seeds of episodes that are over
+            here = set(self.seeds)
+            self._flows = {seed: flow for seed, flow in self._flows.items() if seed in here}
+            self._waves = {seed: waves for seed, waves in self._waves.items() if seed in here}
         self._together = not len(self._base) or bool((self._base == self._base[0]).all())
         target.put(target.x[:, plant.model.nv :], which, z)
         target.put(target.inputs[0][:, : self.nu], which, u)
@@ -147,6 +152,21 @@ class PlantRun(Run):
         if self.source.controller is not None:
             first = np.array(self.source.controller.first_memory, dtype=float)
             target.put(self.memory, which, np.broadcast_to(first, (len(which), len(first))))
+
+    def add_current(self, which: np.ndarray, velocity: np.ndarray) -> None:
+        """Set what is added to the current of worlds.
+
+        Args:
+            which: Numbers of the worlds.
+            velocity: In world axes [m/s], shape (3,) or (len(which), 3).
+        """
+        if not self.plant.streams:
+            raise ValueError(
+                "the plant was built without a current, so none can be added; give it one, which may be 0: "
+                "Environment(current=Current())"
+            )
+        self.currents[which] = velocity
+        self._until[which], self._first_until = -np.inf, -np.inf
 
     @property
     def _parameters(self) -> int:
@@ -222,7 +242,7 @@ class PlantRun(Run):
             while t < end - slack(end, self.step):
                 data, until = self._data(seed, t)
                 until = min(until, end)
-                own[:, self.nu : last] = self.target.array(data[: len(data) - self._parameters])
+                own[:, self.nu : last] = self.target.array(self._with_current(which[members], data))
                 good[members] &= self.target.part(which[members], [own], t, until - t)
                 t = until
         return good
@@ -232,6 +252,14 @@ class PlantRun(Run):
         if seed not in self._flows:
             self._flows[seed] = UniformFlow(self.plant.environment, seed)
         return self.plant.data(self._flows[seed], t + max(1e-9 * self.step, rounding(t)), {}, self._waves_of(seed))
+
+    def _with_current(self, which: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """The run's data but for parameters, of worlds with their own currents, shape (len(which), n)."""
+        rows = np.tile(data[: len(data) - self._parameters], (len(which), 1))
+        if self.plant.streams:
+            at = self.plant.layout.data["flow"][0].start - self.nu
+            rows[:, at : at + 3] += self.currents[which]
+        return rows
 
     def took(self, steps: int) -> None:
         """See `Run.took`."""
@@ -267,7 +295,7 @@ class PlantRun(Run):
         numbers = np.array([places[seed] for seed in self.seeds[old]], dtype=float)
         for k, members in _alike(numbers[:, None], now[old, None]):
             data, until = self._data(int(self.seeds[old[k]]), float(now[old[k]]))
-            rows[members], self._until[old[members]] = data[: last - self.nu], until
+            rows[members], self._until[old[members]] = self._with_current(old[members], data), until
         if rows.size:
             self.target.put(self.target.inputs[0][:, self.nu : last], old, rows)
         self._first_until = float(self._until.min(initial=np.inf))

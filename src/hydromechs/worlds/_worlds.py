@@ -213,6 +213,31 @@ class Worlds:
         part = array[(slice(None), *place.at)]
         return part.reshape(self.worlds, *place.shape) if isinstance(place.at[0], slice) and len(place.shape) != 1 else part
 
+    @property
+    def added_current(self) -> np.ndarray:
+        """What is added to the current of each world, in world axes [m/s], shape (worlds, 3); set by `add_current`."""
+        return self._plant_run("currents").currents.copy()
+
+    def add_current(self, velocity: Any, mask: Any = None) -> None:
+        """Add a steady velocity to the current and gusts of worlds of a plant, times its profile over depth.
+
+        It stays through `reset`; that of earlier calls is replaced. The plant must have a current, if only of 0.
+
+        Args:
+            velocity: In world axes [m/s], shape (3,), or of each world named, shape (n, 3).
+            mask: Which worlds, as of `reset`; all unless given.
+        """
+        which = _numbers(mask, self.worlds)
+        value = as_array(velocity, "velocity")
+        if value.shape not in ((3,), (len(which), 3)) or not np.isfinite(value).all():
+            raise ValueError(f"velocity must be finite, of shape (3,) or ({len(which)}, 3), got {value.shape}")
+        self._plant_run("add_current").add_current(which, value)
+
+    def _plant_run(self, what: str) -> PlantRun:
+        if not isinstance(self._run, PlantRun):
+            raise ValueError(f"{what} goes with a plant; worlds of a model take inputs=['fluid_velocity']")
+        return self._run
+
     def report(self) -> list[str]:
         """What to say of each frozen world: when it stopped, and why."""
         at = self.target.get(self.t)

@@ -1,0 +1,118 @@
+"""`hydromechs modes`: frequencies, damping ratios and shapes of a scenario about an operating point."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from ._tables import table_of
+
+if TYPE_CHECKING:
+    from hydromechs.simulation import Mode, Modes, Simulation
+
+__all__ = ["modes"]
+
+UNDAMPED = 1e-6
+"""Damping ratio below which no time constant is printed."""
+
+
+def modes(
+    source: Annotated[
+        str,
+        typer.Argument(help="A library scenario or the path of one; or a library model, with its actuators in still water."),
+    ],
+    at: Annotated[
+        float, typer.Option(help="Simulate this long first, with the controller; its commands are held then [s].")
+    ] = 0.0,
+    trim: Annotated[
+        bool, typer.Option("--trim", help="Find the commands that hold the configuration at rest, and take that state.")
+    ] = False,
+    free: Annotated[
+        list[str] | None, typer.Option(help="With --trim: a degree of freedom that may change, as vehicle.q; may be repeated.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="Largest rate that counts as an equilibrium [SI/s].")] = 1e-6,
+    out: Annotated[str, typer.Option(help="Draw the modes that oscillate into this file, as modes.png.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+) -> None:
+    """Modes about an operating point, with drives, contacts and water: frequencies, damping ratios, shapes; commands held."""
+    from hydromechs.simulation import modes as modes_of
+    from hydromechs.viewer import plot_modes
+
+    if free and not trim:
+        raise typer.BadParameter("--free: with --trim only")
+    sim = _simulation(source)
+    if at:
+        sim.run(at)
+    if trim:
+        _balance(sim, free or [], tolerance)
+    found = modes_of(sim, tolerance=tolerance)
+    console = Console()
+    if as_json:
+        print(json.dumps([_row(mode) for mode in found.modes], indent=2, ensure_ascii=False))
+    else:
+        _print(found, console)
+    if out and not found.oscillating:
+        raise ValueError(f"--out {out}: no mode oscillates, there is nothing to draw")
+    if out:
+        plot_modes(sim.model, sim.state.q, found.oscillating, out)
+        Console(stderr=True).print(Text(f"drawn: {Path(out)}"))
+
+
+def _simulation(source: str) -> Simulation:
+    """The simulation of a scenario, or of a library model with its actuators."""
+    from hydromechs.formats import is_scenario_file
+    from hydromechs.library import load_plant, load_scenario, plant_names, scenario_names
+    from hydromechs.simulation import Simulation
+
+    if source in plant_names() and source not in scenario_names():
+        return Simulation(load_plant(source))
+    if source not in scenario_names() and Path(source).exists() and not is_scenario_file(source):
+        raise ValueError(f"{source} is not a scenario file; a model alone has no actuators: put it into a scenario")
+    return load_scenario(source).simulation()
+
+
+def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
+    """Put a simulation into a state at rest that its commands hold."""
+    from hydromechs.simulation import trim
+
+    state = sim.state
+    found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv)), free=free)
+    if not found.converged and max(map(abs, found.residual.values())) > tolerance:
+        raise ValueError(f"--trim: {found.message}; let the configuration change by --free, or choose another time by --at")
+    sim.reset(replace(found.state, memory=state.memory, signal=state.signal))
+
+
+def _row(mode: Mode) -> dict[str, Any]:
+    """A mode as plain numbers."""
+    return {
+        "who": list(mode.who),
+        "natural_frequency_hz": mode.natural_frequency,
+        "damping_ratio": None if math.isnan(mode.damping_ratio) else mode.damping_ratio,
+        "time_constant_s": mode.time_constant if math.isfinite(mode.time_constant) else None,
+        "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
+    }
+
+
+def _print(found: Modes, console: Console) -> None:
+    """Print a table: neutral modes in one line, others each."""
+    system = found.linearization
+    console.print(Text(f"{system.model.name} at t = {system.state.t:g} s: {len(system.A)} states, commands held"))
+    table = table_of("what moves", ">natural frequency [Hz]", ">damping ratio", ">time constant [s]", "")
+    for mode in found.modes:
+        if not mode.neutral:
+            names = [name for name in mode.who if name in system.model.coordinate_names[1]] or mode.who
+            time = f"{mode.time_constant:.3g}" if mode.grows or mode.damping_ratio > UNDAMPED else "–"
+            note = "grows" if mode.grows else ""
+            table.add_row(Text(", ".join(names)), f"{mode.natural_frequency:.4g}", f"{mode.damping_ratio:.3g}", time, note)
+    console.print(table)
+    drifting = dict.fromkeys(name for mode in found.modes if mode.neutral for name in mode.who)
+    if drifting:
+        console.print(Text(f"neutral, stays wherever it is: {', '.join(drifting)}"))

@@ -1,0 +1,44 @@
+"""Environments for reinforcement learning: tasks for vehicles, arms and walkers, as Gymnasium wants them, one world or many.
+
+Importing this package registers them: `gymnasium.make("HydroMechs/StationKeeping-v0")`.
+"""
+
+from importlib.util import find_spec as _find_spec
+
+from hydromechs._lazy import lazy_names as _lazy_names
+from hydromechs.scenario import ObservationNoise, Randomisation
+
+if _find_spec("gymnasium") is None:
+    raise ImportError("hydromechs.learning needs Gymnasium: pip install 'hydromechs[learn]'")
+
+from ._arena import Arena, mission
+from ._environments import WorldEnv, WorldsVectorEnv
+from ._manipulation import PickAndPlace, Reach
+from ._registration import TASKS, make_single, make_vector, register
+from ._task import Judgement, Task
+from ._tracking import StationKeeping, TrajectoryTracking
+from ._walking import Walk
+
+__all__ = [
+    "TASKS",
+    "Arena",
+    "Judgement",
+    "ObservationNoise",
+    "PickAndPlace",
+    "Randomisation",
+    "Reach",
+    "StationKeeping",
+    "Task",
+    "TrajectoryTracking",
+    "Walk",
+    "WorldEnv",
+    "WorldsVectorEnv",
+    "make_single",
+    "make_vector",
+    "mission",
+    "register",
+]
+
+__getattr__, __dir__ = _lazy_names(__name__, {"StableBaselinesEnv": "._stable_baselines"})
+
+register()

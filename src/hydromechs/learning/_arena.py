@@ -1,0 +1,296 @@
+"""The arena of a task: worlds with actions, delays, noise and all that differs from episode to episode, for one world or many.
+
+Every world draws from a generator of its own, so what happens in it does not depend on how many there are beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs import equations
+from hydromechs.hydro import Current
+from hydromechs.integrators import Integrator, whole_steps
+from hydromechs.library import load_scenario, load_vehicle, names, plant_names
+from hydromechs.model import joints
+from hydromechs.scenario import Randomisation, Scenario
+from hydromechs.simulation import Plant
+from hydromechs.values import Array, is_path, positive
+from hydromechs.worlds import Worlds
+
+from ._actions import Actions
+from ._arrays import rotate_back
+from ._randomisation import drawn_parameters, opened, with_matrices
+
+if TYPE_CHECKING:
+    from ._task import Task
+
+__all__ = ["LIMIT", "Arena", "Source", "generators", "mission"]
+
+Source = str | os.PathLike | Scenario
+"""A vehicle or scenario of the library by name, the path of a scenario file, or a scenario."""
+LIMIT = 10.0
+"""Observations are cut off here, in SI units: farther away is far away."""
+
+
+def mission(source: Source) -> Scenario:
+    """The scenario that a task plays in; its controller, sensors and events have no part.
+
+    Args:
+        source: A vehicle or scenario of the library by name, the path of a scenario file, or a scenario.
+    """
+    if isinstance(source, Scenario):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"scenario is {source!r}; give a name of the library, the path of a scenario file, or a Scenario")
+    if not is_path(source) and source in plant_names():
+        return load_vehicle(str(source))
+    if not is_path(source) and source in names():
+        raise ValueError(
+            f"model {source!r} has no actuators in the library, so there is nothing to act with; vehicles with actuators are "
+            f"{', '.join(plant_names())}"
+        )
+    return load_scenario(source)
+
+
+class Arena:
+    """Worlds in which a task is tried.
+
+    Args:
+        task: What is to be done; the arena has a copy of its own.
+        scenario: Where: see `mission`.
+        worlds: How many.
+        period: Time of one action [s], a whole number of steps.
+        duration: Time of an episode [s].
+        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
+        ranges: Lowest and highest of commands by name, where they are not to be the plant's.
+        step: Step of the simulation [s]; the scenario's unless given.
+        method: Integrator; the scenario's unless given.
+        threads: Threads that share the worlds.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        scenario: Source,
+        worlds: int,
+        *,
+        period: float,
+        duration: float,
+        randomisation: Randomisation | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        step: float | None = None,
+        method: str | Integrator | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.scenario = mission(scenario)
+        self.varied = randomisation or self.scenario.randomisation or Randomisation()
+        if not isinstance(self.varied, Randomisation):
+            raise TypeError(f"randomisation is {randomisation!r}, must be a hydromechs.learning.Randomisation(...)")
+        step_size = positive(self.scenario.step if step is None else step, "step")
+        self.period, self.substeps = positive(period, "period"), whole_steps(period, step_size, "period")
+        self.most_steps = whole_steps(positive(duration, "duration"), self.period, "duration")
+        self._open = opened(with_matrices(self.scenario.plant.model, self.varied), self.varied)
+        self.plant = _plant(self.scenario, self.varied, tuple(self._open))
+        task = task.copy()
+        chosen = task.commands(self.plant)
+        self.actions = Actions(self.plant, chosen, {} if ranges is None else ranges, self.period)
+        self.worlds = Worlds(
+            self.plant,
+            worlds,
+            start=self.scenario.start,
+            step=step_size,
+            method=self.scenario.integrator if method is None else method,
+            threads=threads,
+        )
+        self.worlds.start_commands.update(self.scenario.commands)
+        self.n = self.worlds.worlds
+        self.home_q, self.home_v = self.worlds.start_q[0].copy(), self.worlds.start_v[0].copy()
+        self.base = _base(self.plant)
+        self._home = {name: np.array(x, dtype=float) for name, x in self.worlds.source.parameters.items()}
+        self._most_delay = whole_steps(self.varied.delay, step_size, "delay") if self.varied.delay else 0
+        self._delay = np.zeros(self.n, dtype=int)
+        periods = -(-self._most_delay // self.substeps) + 1
+        self._history = np.zeros((self.n, periods, len(self.plant.layout.commands)))
+        self.count = np.zeros(self.n, dtype=int)
+        """Actions since the start of each episode, shape (n,)."""
+        self.last = np.zeros((self.n, len(self.actions) + task.extra))
+        """Actions of the last period, shape (n, na)."""
+        self.random: list[np.random.Generator] = []
+        """The generator of each world."""
+        self.task = task
+        task.join(self)
+        kinds = [(kind, np.shape(x)[1]) for kind, x in self._parts()]
+        sigma = [np.full(width, getattr(self.varied.noise, kind, 0.0)) for kind, width in kinds]
+        self._sigma = np.concatenate(sigma)
+        self.labels = tuple(f"{kind}" for kind, width in kinds for _ in range(width))
+        """What each number of an observation is."""
+
+    # -- what the task sees ---------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Array:
+        """Places of the vehicle in world axes [m], shape (n, 3)."""
+        at = self.base[0].start
+        return self.worlds.q[:, at : at + 3]
+
+    @property
+    def wxyz(self) -> Array:
+        """Orientations of the vehicle, body to world, shape (n, 4)."""
+        at = self.base[0].start
+        return self.worlds.q[:, at + 3 : at + 7]
+
+    @property
+    def velocity(self) -> Array:
+        """Velocities of the vehicle in its own axes, linear first [m/s, rad/s], shape (n, 6)."""
+        return self.worlds.v[:, self.base[1]]
+
+    @property
+    def down(self) -> Array:
+        """The direction of weight in axes of the vehicle, shape (n, 3)."""
+        return rotate_back(self.wxyz, np.broadcast_to(np.array(self.plant.model.world.down, dtype=float), (self.n, 3)))
+
+    @cached_property
+    def _dynamics(self) -> Any:
+        return equations.compile(self.plant.model)
+
+    def place(self, name: str) -> Array:
+        """Places of a frame or body in world axes [m], shape (n, 3).
+
+        Args:
+            name: Its name.
+        """
+        where = self.plant.model.locate(name)
+        X = self.poses()[:, where.body]
+        return X[:, :3, 3] + X[:, :3, :3] @ where.p
+
+    def poses(self) -> Array:
+        """Poses of all bodies, shape (n, nb, 4, 4)."""
+        model = self.plant.model
+        return np.asarray(self._dynamics.kinematics(self.worlds.q, np.zeros((self.n, model.nv)))[0])
+
+    @cached_property
+    def _joints(self) -> tuple[Array, Array]:
+        """Columns of q and v of the joints that belong to the vehicle."""
+        model = self.plant.model
+        parts = [p for p in model.joint_parts.values() if isinstance(p.joint, joints.Revolute | joints.Prismatic)]
+        q, v = ([i for p in parts for i in range(s(p).start, s(p).stop)] for s in (lambda p: p.q, lambda p: p.v))
+        return np.array(q, dtype=int), np.array(v, dtype=int)
+
+    def _parts(self) -> list[tuple[str, Array]]:
+        """Kind and values of all that is observed."""
+        q, v = self._joints
+        V = self.velocity
+        own = [("attitude", self.down), ("velocity", V[:, :3]), ("rate", V[:, 3:])]
+        own += [("joint", self.worlds.q[:, q]), ("joint_rate", self.worlds.v[:, v]), ("command", self.last)]
+        return [*self.task.observe(), *own]
+
+    def observe(self) -> Array:
+        """What is observed, with noise, shape (n, no), float32."""
+        return self.seen(np.arange(self.n))
+
+    def seen(self, which: Array) -> Array:
+        """Observations of all worlds, with noise drawn for some, shape (n, no), float32.
+
+        Args:
+            which: Numbers of the worlds that draw noise.
+        """
+        x = np.concatenate([part for _, part in self._parts()], axis=1)
+        if self._sigma.any():
+            for k in which:
+                x[k] += self._sigma * self.random[k].standard_normal(len(self._sigma))
+        return np.clip(np.nan_to_num(x), -LIMIT, LIMIT).astype(np.float32)
+
+    # -- episodes -------------------------------------------------------------------------------------------------------------
+
+    def reset(self, which: Array) -> None:
+        """Begin new episodes.
+
+        Args:
+            which: Numbers of the worlds, shape (k,).
+        """
+        if not len(which):
+            return
+        worlds, random = self.worlds, [self.random[k] for k in which]
+        worlds.start_q[which], worlds.start_v[which] = self.home_q, self.home_v
+        self.task.draw(which, random)
+        for name, values in drawn_parameters(self._open, self._home, random).items():
+            worlds.parameters[name][which] = values
+        if self.varied.current:
+            drawn = np.array([g.random(2) for g in random])
+            angle, speed = 2.0 * np.pi * drawn[:, 0], self.varied.current * drawn[:, 1]
+            worlds.add_current(np.stack([speed * np.cos(angle), speed * np.sin(angle), 0.0 * speed], axis=1), which)
+        if self._most_delay:
+            self._delay[which] = [int(g.integers(self._most_delay + 1)) for g in random]
+        seeds = None
+        if self.plant.environment.gusts is not None or self.plant.environment.waves:
+            seeds = worlds.seeds.copy()
+            seeds[which] = [int(g.integers(2**62)) for g in random]
+        worlds.reset(which, seed=None if seeds is None else list(seeds))
+        self._history[which] = worlds.command[which][:, None]
+        self.count[which], self.last[which] = 0, 0.0
+        self.task.begin(which)
+
+    def act(self, actions: Array) -> None:
+        """Go on by one period.
+
+        Args:
+            actions: From -1 to 1, shape (n, na); what is beyond is cut off.
+        """
+        actions = np.clip(np.asarray(actions, dtype=float), -1.0, 1.0)
+        na = len(self.actions)
+        before = self._history[:, 0]
+        now = self.actions.commands(actions[:, :na], before)
+        self._history = np.concatenate([now[:, None], self._history[:, :-1]], axis=1)
+        self.task.act(actions[:, na:])
+        if self._most_delay:
+            late = np.arange(self.substeps) - self._delay[:, None]
+            given = self._history[np.arange(self.n)[:, None], -np.floor_divide(late, self.substeps)]
+            self.worlds.step(given, self.substeps)
+        else:
+            self.worlds.command[:] = now
+            self.worlds.step(None, self.substeps)
+        self.last = actions
+        self.count += 1
+
+    def direction(self, x: Array) -> Array:
+        """Vectors of the world in axes of the vehicle, shape (n, 3).
+
+        Args:
+            x: In world axes, shape (n, 3).
+        """
+        return rotate_back(self.wxyz, x)
+
+
+def _plant(scenario: Scenario, varied: Randomisation, parameters: Iterable[str]) -> Plant:
+    """The plant of a scenario with what varies left open."""
+    plant = scenario.plant
+    water = plant.environment
+    if varied.current and water.current is None:
+        water = replace(water, current=Current())
+    model = with_matrices(plant.model, varied)
+    if model is plant.model and water is plant.environment and not parameters:
+        return plant
+    return replace(plant, model=model, environment=water, parameters=(*plant.parameters, *parameters))
+
+
+def _base(plant: Plant) -> tuple[slice, slice]:
+    """Where the pose and the velocity of the vehicle are: the first body that moves freely."""
+    for part in plant.model.joint_parts.values():
+        if isinstance(part.joint, joints.Free):
+            return part.q, part.v
+    raise ValueError(f"{plant.model.name} has no body that moves freely; tasks are for vehicles and walkers")
+
+
+def generators(seeds: Sequence[int | None]) -> list[np.random.Generator]:
+    """A generator for each seed, as Gymnasium makes them; None draws one.
+
+    Args:
+        seeds: Whole numbers, or None.
+    """
+    return [np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))) for seed in seeds]

@@ -1,0 +1,307 @@
+"""Gymnasium environments: one world, or many as a vector, of the same `Arena`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from hydromechs.integrators import Integrator
+from hydromechs.scenario import Randomisation
+from hydromechs.values import Array, whole
+
+from ._arena import LIMIT, Arena, Source, generators
+from ._picture import Picture
+from ._task import Task
+
+__all__ = ["WorldEnv", "WorldsVectorEnv"]
+
+MODES = ("human", "rgb_array")
+"""What `render` can do: show the world in a browser, or give a picture."""
+
+
+def _arena(
+    task: Task,
+    scenario: Source | None,
+    worlds: int,
+    period: float | None,
+    duration: float | None,
+    step: float | None,
+    **others: Any,
+) -> Arena:
+    """The arena of a task, with what it prefers where nothing is given."""
+    if not isinstance(task, Task):
+        raise TypeError(f"task is {task!r}; give an object, as hydromechs.learning.StationKeeping()")
+    return Arena(
+        task,
+        task.default if scenario is None else scenario,
+        worlds,
+        period=task.period if period is None else period,
+        duration=task.duration if duration is None else duration,
+        step=task.step if step is None and scenario is None else step,
+        **others,
+    )
+
+
+def _spaces(arena: Arena) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
+    seen, acted = len(arena.labels), arena.last.shape[1]
+    observation = gymnasium.spaces.Box(-LIMIT, LIMIT, (seen,), np.float32)
+    return observation, gymnasium.spaces.Box(-1.0, 1.0, (acted,), np.float32)
+
+
+def _check_mode(mode: str | None) -> None:
+    if mode is not None and mode not in MODES:
+        raise ValueError(f"render_mode is {mode!r}, must be one of {', '.join(MODES)}, or None")
+
+
+def _checked(actions: Any, shape: tuple[int, ...], arena: Arena) -> Array:
+    """Actions as an array, refused unless they have the right shape and are numbers."""
+    given = np.asarray(actions)
+    extra = "" if not arena.task.extra else f" and {arena.task.extra} of the task's own"
+    if given.dtype.kind not in "fiu" or given.shape != shape:
+        what = f"shape {given.shape}" if given.dtype.kind in "fiu" else f"type {given.dtype}"
+        raise ValueError(
+            f"actions must be numbers of shape {shape}, one for each of {len(arena.actions)} commands{extra}, got {what}; the "
+            f"commands are {', '.join(arena.actions.names)}"
+        )
+    out = given.astype(float)
+    if not np.isfinite(out).all():
+        raise ValueError("actions must be finite; a policy that gives others has diverged")
+    return out
+
+
+class WorldsVectorEnv(VectorEnv):
+    """Many worlds as one Gymnasium vector environment, on `hydromechs.Worlds`.
+
+    A world whose episode ends begins a new one in the same step (`AutoresetMode.SAME_STEP`): the observation is that of the new
+    episode, the last one of the old is in `infos["final_obs"]`. With `reset(seed=5)` world k draws from the seed 5 + k and does
+    what a single environment with that seed does.
+
+    Args:
+        task: What is to be done.
+        num_envs: Number of worlds.
+        scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`; the task's own
+            unless given. Its controller, sensors and events have no part.
+        period: Time of one action [s]; the task's unless given.
+        duration: Time of an episode [s]; the task's unless given.
+        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
+        ranges: Lowest and highest of commands by name, where they are not to be the plant's.
+        step: Step of the simulation [s]; the scenario's unless given.
+        method: Integrator; the scenario's unless given.
+        threads: Threads that share the worlds.
+        render_mode: "human" shows the first world in a browser, "rgb_array" gives pictures of all.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int = 1,
+        scenario: Source | None = None,
+        *,
+        period: float | None = None,
+        duration: float | None = None,
+        randomisation: Randomisation | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        step: float | None = None,
+        method: str | Integrator | None = None,
+        threads: int = 1,
+        render_mode: str | None = None,
+    ) -> None:
+        _check_mode(render_mode)
+        self.num_envs = whole(num_envs, "num_envs", 1)
+        self.arena = _arena(
+            task,
+            scenario,
+            self.num_envs,
+            period,
+            duration,
+            step,
+            randomisation=randomisation,
+            ranges=ranges,
+            method=method,
+            threads=threads,
+        )
+        self.render_mode = render_mode
+        fps = max(1, round(1.0 / self.arena.period))
+        self.metadata = {"render_modes": list(MODES), "render_fps": fps, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.single_observation_space, self.single_action_space = _spaces(self.arena)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.arena.random = generators([None] * self.num_envs)
+        self._pictures = Picture(self.arena)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin new episodes.
+
+        Args:
+            seed: A whole number, world k draws from seed + k, or one for each world; unless given worlds go on drawing.
+            options: With "reset_mask", booleans of shape (num_envs,), only some worlds begin anew; they keep going otherwise.
+        """
+        which = _masked(options, self.num_envs)
+        if seed is not None:
+            seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, int | np.integer) else list(seed)
+            if len(seeds) != self.num_envs:
+                raise ValueError(f"seed must be one whole number or one for each of {self.num_envs} worlds, got {len(seeds)}")
+            for k in which:
+                if seeds[k] is not None:
+                    self.arena.random[k] = generators([seeds[k]])[0]
+        self.arena.reset(which)
+        self._show()
+        return self.arena.observe(), {}
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Go on by one period in all worlds: observations, rewards, terminations, truncations, infos.
+
+        Args:
+            actions: From -1 to 1, shape (num_envs, na).
+        """
+        arena = self.arena
+        acted = _checked(actions, (self.num_envs, arena.last.shape[1]), arena)
+        seen, judged, ended, over, measures = _period(arena, acted)
+        infos: dict[str, Any] = {}
+        everyone = np.ones(self.num_envs, dtype=bool)
+        done = ended | over
+        if done.any():
+            which = np.flatnonzero(done)
+            final = np.full(self.num_envs, None, dtype=object)
+            for k in which:
+                final[k] = seen[k].copy()
+            about: dict[str, Any] = {}
+            for name, x in measures.items():
+                about[name], about[f"_{name}"] = np.where(done, x, np.zeros((), x.dtype)), done.copy()
+            infos |= {"final_obs": final, "_final_obs": done.copy(), "final_info": about, "_final_info": done.copy()}
+            arena.reset(which)
+            begun = arena.seen(which)
+            seen[which] = begun[which]
+        for name, x in measures.items():
+            infos[name], infos[f"_{name}"] = np.where(done, np.zeros((), x.dtype), x), everyone & ~done
+        self._show()
+        return seen, judged, ended, over, infos
+
+    def render(self) -> tuple[Array, ...] | None:
+        """Pictures of all worlds, shape (height, width, 3) each; None with the mode "human"."""
+        if self.render_mode == "rgb_array":
+            return tuple(self._pictures.rgb(k) for k in range(self.num_envs))
+        self._show()
+        return None
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self._pictures.show(0)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the page in the browser.
+
+        Args:
+            kwargs: What Gymnasium passes on.
+        """
+        self._pictures.close()
+
+
+class WorldEnv(gymnasium.Env):
+    """One world as a Gymnasium environment; the same arena as `WorldsVectorEnv`, with one world in it.
+
+    Args:
+        task: What is to be done.
+        scenario: See `WorldsVectorEnv`, as all below.
+        period: Time of one action [s].
+        duration: Time of an episode [s].
+        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
+        ranges: Lowest and highest of commands by name.
+        step: Step of the simulation [s].
+        method: Integrator.
+        render_mode: "human" shows the world in a browser, "rgb_array" gives a picture.
+    """
+
+    metadata = {"render_modes": list(MODES), "render_fps": 10}
+
+    def __init__(
+        self,
+        task: Task,
+        scenario: Source | None = None,
+        *,
+        period: float | None = None,
+        duration: float | None = None,
+        randomisation: Randomisation | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        step: float | None = None,
+        method: str | Integrator | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        _check_mode(render_mode)
+        self.arena = _arena(
+            task, scenario, 1, period, duration, step, randomisation=randomisation, ranges=ranges, method=method
+        )
+        self.render_mode = render_mode
+        self.metadata = {"render_modes": list(MODES), "render_fps": max(1, round(1.0 / self.arena.period))}
+        self.observation_space, self.action_space = _spaces(self.arena)
+        self._pictures = Picture(self.arena)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begin a new episode.
+
+        Args:
+            seed: Of all that is drawn from now on; it goes on drawing unless given.
+            options: Not used.
+        """
+        super().reset(seed=seed)
+        self.arena.random = [self.np_random]
+        self.arena.reset(np.arange(1))
+        self._show()
+        return self.arena.observe()[0], {}
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Go on by one period: observation, reward, terminated, truncated, info.
+
+        Args:
+            action: From -1 to 1, shape (na,).
+        """
+        acted = _checked(action, (self.arena.last.shape[1],), self.arena)
+        seen, judged, ended, over, measures = _period(self.arena, acted[None])
+        self._show()
+        info = {name: x[0].item() for name, x in measures.items()}
+        return seen[0], float(judged[0]), bool(ended[0]), bool(over[0]), info
+
+    def render(self) -> Array | None:
+        """A picture, shape (height, width, 3); None with the mode "human"."""
+        if self.render_mode == "rgb_array":
+            return self._pictures.rgb(0)
+        self._show()
+        return None
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self._pictures.show(0)
+
+    def close(self) -> None:
+        """Close the page in the browser."""
+        self._pictures.close()
+
+
+def _period(arena: Arena, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Array]]:
+    """One period of all worlds: observations, rewards, terminations, truncations, measures."""
+    arena.act(actions)
+    judged = arena.task.judge()
+    frozen = arena.worlds.frozen.copy()
+    ended = np.asarray(judged.lost, dtype=bool) | frozen
+    over = (arena.count >= arena.most_steps) & ~ended
+    measures = {name: np.asarray(x) for name, x in judged.measures.items()} | {"diverged": frozen}
+    return arena.observe(), np.asarray(judged.reward, dtype=np.float64), ended, over, measures
+
+
+def _masked(options: Mapping[str, Any] | None, n: int) -> Array:
+    """Numbers of the worlds that begin anew."""
+    if not options or "reset_mask" not in options:
+        return np.arange(n)
+    mask = np.asarray(options["reset_mask"])
+    if mask.dtype != bool or mask.shape != (n,) or not mask.any():
+        raise ValueError(
+            f"options['reset_mask'] must be booleans of shape ({n},), some of them true, got {mask.dtype} {mask.shape}"
+        )
+    return np.flatnonzero(mask)

@@ -1,0 +1,192 @@
+"""Tasks of a vehicle with an arm: to bring its end effector to a place, and to grip something and carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hydromechs.contact import Grip
+from hydromechs.simulation import Plant
+from hydromechs.values import Array, NotNegative, Positive, check_fields, nearest
+
+from ._actions import driven_joints, thrusters
+from ._arrays import closeness
+from ._task import Judgement, Task, drawn
+
+if TYPE_CHECKING:
+    from ._arena import Arena
+
+__all__ = ["PickAndPlace", "Reach"]
+
+EFFORT = 0.05
+"""Reward that full power costs."""
+HOLDS = 0.5
+"""Strength of a grip above which it holds."""
+
+
+def _both(plant: Plant, task: Task) -> tuple[str, ...]:
+    """Commands of thrusters and of an arm, both of which must be there."""
+    pushed, moved = thrusters(plant), driven_joints(plant)
+    missing = [word for word, names in (("thrusters", pushed), ("driven joints", moved)) if not names]
+    if missing:
+        raise ValueError(
+            f"{plant.model.name} has no {' and no '.join(missing)}, which {type(task).__name__} acts with; choose a vehicle "
+            "with thrusters and an arm, as 'bluerov2_heavy_alpha5'"
+        )
+    return (*pushed, *moved)
+
+
+@dataclass(kw_only=True)
+class Reach(Task):
+    """A free vehicle brings its end effector to a place and holds it there.
+
+    reward = 1/(1 + (d/`scale`)²) − 0.05 mean(a²)
+
+    with the distance d of the end effector from the goal and the actions a of thrusters and joints.
+    """
+
+    frame: str = ""
+    """Frame or body that is the end effector; that called "tool" unless given."""
+    radius: NotNegative = 0.5
+    """Farthest goal from the place of the end effector at the start, along each axis [m]."""
+    scale: Positive = 0.2
+    """Distance at which half the reward is left [m]."""
+    success: Positive = 0.05
+    """Distance within which it counts as reached [m]."""
+    far: Positive = 4.0
+    """Distance at which the episode ends [m]."""
+
+    default = "bluerov2_heavy_alpha5"
+    step = 0.01
+
+    def __post_init__(self) -> None:
+        check_fields(self, type(self).__name__)
+
+    def commands(self, plant: Plant) -> Sequence[str]:
+        """See `Task.commands`: thrusters and joints of the arm."""
+        return _both(plant, self)
+
+    def join(self, arena: Arena) -> None:
+        """See `Task.join`."""
+        self.arena = arena
+        model = arena.plant.model
+        tools = [name for name in model.frames if name.rpartition(".")[2] == "tool"]
+        if not self.frame and not tools:
+            raise ValueError(f"{model.name} has no frame called 'tool'; name the end effector, frame='...'")
+        self.tool = self.frame or tools[0]
+        model.locate(self.tool)
+        self.home = arena.place(self.tool)
+        self.goal = self.home.copy()
+
+    def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
+        """See `Task.draw`."""
+        self.goal[which] = self.home[which] + drawn(random, -self.radius, self.radius, 3)
+
+    def goals(self) -> Array:
+        """See `Task.goals`."""
+        return self.goal
+
+    def observe(self) -> list[tuple[str, Array]]:
+        """See `Task.observe`: from the end effector to the goal, and from the vehicle to it, in axes of the vehicle."""
+        arena = self.arena
+        way = arena.direction(self.goal - arena.place(self.tool))
+        return [("position", way), ("position", arena.direction(self.goal - arena.position))]
+
+    def judge(self) -> Judgement:
+        """See `Task.judge`."""
+        distance = np.linalg.norm(self.goal - self.arena.place(self.tool), axis=1)
+        reward = closeness(distance, self.scale) - EFFORT * (self.arena.last**2).mean(axis=1)
+        return Judgement(reward, distance > self.far, {"distance": distance, "is_success": distance < self.success})
+
+
+@dataclass(kw_only=True)
+class PickAndPlace(Task):
+    """A free vehicle grips something that lies on the bed and carries it to a place above.
+
+    reward = 0.3/(1 + (d/`scale`)²) + 0.7 h/(1 + (e/`scale`)²) − 0.05 mean(a²)
+
+    with the distance d of the jaws from what they are to hold, 1 for h while they hold it, and its distance e from the goal.
+    The last action closes the jaws where it is above 0 and opens them elsewhere; jaws that close on nothing stay empty until
+    they open.
+    """
+
+    grip: str = ""
+    """Name of the grip; the first of the scenario unless given."""
+    lift: Positive = 0.5
+    """Height of the goal above where the thing lies [m]."""
+    spread: NotNegative = 0.5
+    """Farthest goal from above where it lies, along x and y of the world [m]."""
+    scale: Positive = 0.5
+    """Distance at which half the reward is left [m]."""
+    success: Positive = 0.15
+    """Distance within which it counts as placed [m]."""
+    far: Positive = 8.0
+    """Distance between vehicle and thing at which the episode ends [m]."""
+
+    extra = 1
+    default = "pick_and_release"
+    duration = 30.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, type(self).__name__)
+
+    def commands(self, plant: Plant) -> Sequence[str]:
+        """See `Task.commands`: thrusters and joints of the arm."""
+        grips = {c.name: c for c in plant.components if isinstance(c, Grip)}
+        if not grips:
+            raise ValueError(
+                f"{plant.model.name} has no grip that opens and closes; give the scenario one under grasps, with a stiffness, "
+                "as 'pick_and_release' has"
+            )
+        if self.grip and self.grip not in grips:
+            raise ValueError(f"no grip {self.grip!r} in {plant.model.name}{nearest(self.grip, grips)}")
+        self.jaws = grips[self.grip or next(iter(grips))]
+        return _both(plant, self)
+
+    def join(self, arena: Arena) -> None:
+        """See `Task.join`."""
+        self.arena = arena
+        names = [slot.full_name(c.name) for c in arena.plant.components for slot in c.states(arena.plant.model)]
+        self.strength = names.index(f"{self.jaws.name}.strength")
+        self.home = arena.place(self.jaws.held)
+        self.goal = self.home.copy()
+        self.up = -np.array(arena.plant.model.world.down, dtype=float)
+
+    def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
+        """See `Task.draw`."""
+        aside = drawn(random, -self.spread, self.spread, 2)
+        self.goal[which] = self.home[which] + self.lift * self.up
+        self.goal[which, :2] += aside
+
+    def goals(self) -> Array:
+        """See `Task.goals`."""
+        return self.goal
+
+    def act(self, actions: Array) -> None:
+        """Close or open the jaws."""
+        self.arena.worlds.inputs[f"{self.jaws.name}.closed"][:] = actions[:, 0] > 0.0
+
+    @property
+    def _holds(self) -> Array:
+        return self.arena.worlds.internal[:, self.strength]
+
+    def observe(self) -> list[tuple[str, Array]]:
+        """See `Task.observe`: from the jaws to what they are to hold, from there to the goal; how firmly they hold it."""
+        arena = self.arena
+        jaws, thing = arena.place(self.jaws.holder), arena.place(self.jaws.held)
+        ways = [("position", arena.direction(thing - jaws)), ("position", arena.direction(self.goal - thing))]
+        return [*ways, ("grip", self._holds[:, None])]
+
+    def judge(self) -> Judgement:
+        """See `Task.judge`."""
+        arena = self.arena
+        jaws, thing = arena.place(self.jaws.holder), arena.place(self.jaws.held)
+        near, far = (np.linalg.norm(x, axis=1) for x in (thing - jaws, self.goal - thing))
+        holds = self._holds > HOLDS
+        reward = 0.3 * closeness(near, self.scale) + 0.7 * holds * closeness(far, self.scale)
+        reward = reward - EFFORT * (arena.last**2).mean(axis=1)
+        measures = {"distance": far, "from_jaws": near, "holds": holds, "is_success": holds & (far < self.success)}
+        return Judgement(reward, np.linalg.norm(thing - arena.position, axis=1) > self.far, measures)

@@ -1,0 +1,70 @@
+"""The names under which Gymnasium finds the environments."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import gymnasium
+
+from hydromechs.values import nearest
+
+from ._environments import WorldEnv, WorldsVectorEnv
+from ._manipulation import PickAndPlace, Reach
+from ._task import Task
+from ._tracking import StationKeeping, TrajectoryTracking
+from ._walking import Walk
+
+__all__ = ["TASKS", "make_single", "make_vector", "register"]
+
+TASKS: dict[str, type[Task]] = {kind.__name__: kind for kind in (StationKeeping, TrajectoryTracking, Reach, PickAndPlace, Walk)}
+"""The tasks by name."""
+OPTIONS = ("scenario", "period", "duration", "randomisation", "ranges", "step", "method", "render_mode")
+"""Arguments of all environments."""
+
+
+def _split(task: str, given: dict[str, Any], more: tuple[str, ...] = ()) -> tuple[Task, dict[str, Any]]:
+    """The task with its options, and the arguments of the environment."""
+    kind = TASKS[task]
+    own = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    known = (*OPTIONS, *more, *own)
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{task} has no option {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+    return kind(**{k: x for k, x in given.items() if k in own}), {k: x for k, x in given.items() if k not in own}
+
+
+def make_single(task: str, **options: Any) -> WorldEnv:
+    """A single environment, as `gymnasium.make` calls it.
+
+    Args:
+        task: Name of the task, one of `TASKS`.
+        options: Those of the task and of `WorldEnv`.
+    """
+    what, others = _split(task, options)
+    return WorldEnv(what, **others)
+
+
+def make_vector(task: str, num_envs: int = 1, **options: Any) -> WorldsVectorEnv:
+    """A vector environment, as `gymnasium.make_vec` calls it.
+
+    Args:
+        task: Name of the task, one of `TASKS`.
+        num_envs: Number of worlds.
+        options: Those of the task and of `WorldsVectorEnv`.
+    """
+    what, others = _split(task, options, ("threads",))
+    return WorldsVectorEnv(what, num_envs, **others)
+
+
+def register() -> None:
+    """Make `gymnasium.make("HydroMechs/StationKeeping-v0")` and the like known; done when this package is imported."""
+    for name in TASKS:
+        known_as = f"HydroMechs/{name}-v0"
+        if known_as not in gymnasium.registry:
+            gymnasium.register(
+                known_as,
+                entry_point="hydromechs.learning:make_single",
+                vector_entry_point="hydromechs.learning:make_vector",
+                kwargs={"task": name},
+            )

@@ -1,0 +1,113 @@
+"""Our vector environment as one of Stable-Baselines3, without a copy of a world per process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs.values import Array
+
+from ._environments import WorldsVectorEnv
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError:  # said where one is made
+    VecEnv = object
+
+__all__ = ["StableBaselinesEnv"]
+
+
+class StableBaselinesEnv(VecEnv):
+    """A `WorldsVectorEnv` for Stable-Baselines3; put a `VecMonitor` around it for returns of episodes.
+
+    Args:
+        environment: The worlds.
+    """
+
+    def __init__(self, environment: WorldsVectorEnv) -> None:
+        if VecEnv is object:
+            raise ImportError("StableBaselinesEnv needs Stable-Baselines3: pip install 'hydromechs[learn]'")
+        self.environment = environment
+        self.render_mode = environment.render_mode
+        self._actions: Array | None = None
+        self._seed: int | None = None
+        super().__init__(environment.num_envs, environment.single_observation_space, environment.single_action_space)
+
+    def reset(self) -> Any:
+        """Begin new episodes in all worlds; observations, shape (num_envs, no)."""
+        seen, _ = self.environment.reset(seed=self._seed)
+        self._seed = None
+        return seen
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Set the seed that the next `reset` draws from.
+
+        Args:
+            seed: A whole number; none if None.
+        """
+        self._seed = seed
+        return [None if seed is None else seed + k for k in range(self.num_envs)]
+
+    def step_async(self, actions: Array) -> None:
+        """Keep actions for `step_wait`.
+
+        Args:
+            actions: From -1 to 1, shape (num_envs, na).
+        """
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
+        """Go on by one period: observations, rewards, whether episodes are over, infos."""
+        seen, reward, ended, over, told = self.environment.step(self._actions)
+        done = ended | over
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for k in np.flatnonzero(done):
+            about = {name: x[k] for name, x in told["final_info"].items() if not name.startswith("_")}
+            infos[k] = {"terminal_observation": told["final_obs"][k], "TimeLimit.truncated": bool(over[k]), **about}
+        return seen, reward.astype(np.float32), done, infos
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.environment.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of the environment, once for each world.
+
+        Args:
+            attr_name: Its name.
+            indices: Numbers of worlds; all if None.
+        """
+        return [getattr(self.environment, attr_name) for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the environment.
+
+        Args:
+            attr_name: Its name.
+            value: Its value.
+            indices: Not used: all worlds are in one environment.
+        """
+        setattr(self.environment, attr_name, value)
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        """Call a method of the environment once; its result for each world.
+
+        Args:
+            method_name: Its name.
+            method_args: Its arguments.
+            indices: Numbers of worlds; all if None.
+            method_kwargs: Its arguments by name.
+        """
+        result = getattr(self.environment, method_name)(*method_args, **method_kwargs)
+        return [result for _ in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Whether worlds are wrapped: never.
+
+        Args:
+            wrapper_class: Not used.
+            indices: Numbers of worlds; all if None.
+        """
+        return [False for _ in self._get_indices(indices)]

@@ -1,0 +1,117 @@
+"""What a task is: what is observed, what is good, and when an episode ends; of one world or of many, in NumPy."""
+
+from __future__ import annotations
+
+import abc
+import copy
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from hydromechs.simulation import Plant
+from hydromechs.values import Array
+
+if TYPE_CHECKING:
+    from ._arena import Arena
+
+__all__ = ["Judgement", "Task"]
+
+
+class Judgement(NamedTuple):
+    """How one period went, in each world."""
+
+    reward: Array
+    """Shape (n,)."""
+    lost: Array
+    """Whether there is no point in going on, shape (n,)."""
+    measures: Mapping[str, Array]
+    """Other numbers to tell, shape (n,) each; "is_success" is one of them."""
+
+
+class Task(abc.ABC):
+    """Something to do in an `Arena`. A task of your own derives from it.
+
+    Its fields are options; arrays for its goals are made in `join`, one row per world.
+    """
+
+    extra: int = 0
+    """Actions besides those of commands."""
+    default: str = ""
+    """The scenario or vehicle of the library in which it plays unless another is given."""
+    period: float = 0.1
+    """Time of one action unless given [s]."""
+    duration: float = 20.0
+    """Time of an episode unless given [s]."""
+    step: float | None = None
+    """Step of the simulation unless given [s]; the scenario's if None."""
+
+    def copy(self) -> Self:
+        """The same task without its arrays."""
+        return copy.copy(self)
+
+    @abc.abstractmethod
+    def commands(self, plant: Plant) -> Sequence[str]:
+        """Names of the commands that actions drive; raises `ValueError` for a plant that the task is not for.
+
+        Args:
+            plant: What is simulated.
+        """
+
+    @abc.abstractmethod
+    def join(self, arena: Arena) -> None:
+        """Make what is needed in an arena.
+
+        Args:
+            arena: The worlds; `arena.home_q` is where they start.
+        """
+
+    @abc.abstractmethod
+    def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
+        """Draw goals and starts of new episodes; `arena.worlds.start_q[which]` may be changed.
+
+        Args:
+            which: Numbers of the worlds, shape (k,).
+            random: Their generators.
+        """
+
+    def begin(self, which: Array) -> None:
+        """Look at worlds that have been put to their start.
+
+        Args:
+            which: Their numbers, shape (k,).
+        """
+        return
+
+    def act(self, actions: Array) -> None:
+        """Do what is not a command.
+
+        Args:
+            actions: From -1 to 1, shape (n, extra).
+        """
+        return
+
+    @abc.abstractmethod
+    def observe(self) -> list[tuple[str, Array]]:
+        """What is seen of the goal: a kind, for its noise, and values, shape (n, k), of each part."""
+
+    @abc.abstractmethod
+    def judge(self) -> Judgement:
+        """How the last period went."""
+
+    @abc.abstractmethod
+    def goals(self) -> Array:
+        """Places to mark in pictures [m], shape (n, 3)."""
+
+
+def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:
+    """Even numbers, a row from the generator of each world, shape (len(random), size).
+
+    Args:
+        random: The generators.
+        low: The lowest, a number or shape (size,).
+        high: The highest.
+        size: Numbers of each world.
+    """
+    unit = np.array([g.random(size) for g in random]).reshape(len(random), size)
+    return np.asarray(low) + (np.asarray(high) - np.asarray(low)) * unit

@@ -1,0 +1,146 @@
+"""Tasks of a vehicle with thrusters: to keep its place, and to follow a place that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hydromechs.simulation import Plant
+from hydromechs.values import Array, NotNegative, Positive, check_fields
+
+from ._actions import thrusters
+from ._arrays import closeness, turned_by, turning
+from ._task import Judgement, Task, drawn
+
+if TYPE_CHECKING:
+    from ._arena import Arena
+
+__all__ = ["StationKeeping", "TrajectoryTracking"]
+
+EFFORT = 0.05
+"""Reward that full power costs."""
+
+
+@dataclass(kw_only=True)
+class StationKeeping(Task):
+    """A vehicle comes back to its place and heading, and stays there.
+
+    reward = 1/(1 + (d/`scale`)²) · 1/(1 + (θ/`turn_scale`)²) − 0.05 mean(a²)
+
+    with the distance d and the angle θ to the goal, and the actions a of the thrusters. An arm keeps its posture.
+    """
+
+    spread: NotNegative = 1.0
+    """Farthest start from the goal along each axis [m]."""
+    turn: NotNegative = 0.5
+    """Largest angle of the heading from the goal at the start [rad]."""
+    scale: Positive = 0.5
+    """Distance at which half the reward is left [m]."""
+    turn_scale: Positive = 0.5
+    """Angle at which half the reward is left [rad]."""
+    success: Positive = 0.2
+    """Distance within which it counts as kept [m]."""
+    far: Positive = 4.0
+    """Distance at which the episode ends [m]."""
+
+    default = "bluerov2_heavy_alpha5"
+    step = 0.01
+
+    def __post_init__(self) -> None:
+        check_fields(self, type(self).__name__)
+
+    def commands(self, plant: Plant) -> Sequence[str]:
+        """See `Task.commands`: the thrusters."""
+        names = thrusters(plant)
+        if not names:
+            raise ValueError(
+                f"{plant.model.name} has no thrusters, which {type(self).__name__} acts with; choose a vehicle with thrusters, "
+                "as 'bluerov2_heavy_alpha5', or add them to the scenario"
+            )
+        return names
+
+    def join(self, arena: Arena) -> None:
+        """See `Task.join`."""
+        self.arena = arena
+        at = arena.base[0].start
+        self.home = np.tile(arena.home_q[at : at + 7], (arena.n, 1))
+
+    def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
+        """See `Task.draw`: starts around the goal."""
+        at, start_q = self.arena.base[0].start, self.arena.worlds.start_q
+        offsets = drawn(random, -1.0, 1.0, 4)
+        start_q[which, at : at + 3] = self.home[which, :3] + self.spread * offsets[:, :3]
+        start_q[which, at + 3 : at + 7] = turned_by(self.home[which, 3:], self.turn * offsets[:, 3])
+
+    def goals(self) -> Array:
+        """See `Task.goals`."""
+        return self.home[:, :3]
+
+    def observe(self) -> list[tuple[str, Array]]:
+        """See `Task.observe`: the way to the goal and the turn to it, in axes of the vehicle."""
+        arena = self.arena
+        way = arena.direction(self.goals() - arena.position)
+        return [("position", way), ("attitude", turning(arena.wxyz, self.home[:, 3:]))]
+
+    def judge(self) -> Judgement:
+        """See `Task.judge`."""
+        arena = self.arena
+        distance = np.linalg.norm(self.goals() - arena.position, axis=1)
+        angle = np.linalg.norm(turning(arena.wxyz, self.home[:, 3:]), axis=1)
+        effort = (arena.last**2).mean(axis=1)
+        reward = closeness(distance, self.scale) * closeness(angle, self.turn_scale) - EFFORT * effort
+        measures = {"distance": distance, "angle": angle, "is_success": distance < self.success}
+        return Judgement(reward, distance > self.far, measures)
+
+
+@dataclass(kw_only=True)
+class TrajectoryTracking(StationKeeping):
+    """A vehicle follows a place that swings about its start in three directions, p + A sin(ω t + φ) − A sin φ.
+
+    The reward is that of `StationKeeping`; where the place is going, and where it is a second ahead, is observed.
+    """
+
+    swing: NotNegative = 1.0
+    """Largest amplitude along x and y of the world, half of it along z [m]."""
+    speed: Positive = 0.3
+    """Highest speed along each axis [m/s]."""
+    ahead: NotNegative = 1.0
+    """How far ahead the place is seen [s]."""
+
+    spread: NotNegative = 0.3
+
+    def join(self, arena: Arena) -> None:
+        """See `Task.join`."""
+        super().join(arena)
+        self.amplitude, self.omega, self.phase = (np.ones((arena.n, 3)) for _ in range(3))
+
+    def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
+        """See `Task.draw`: the motion of the goal, too."""
+        super().draw(which, random)
+        shares = drawn(random, 0.0, 1.0, 9)
+        self.amplitude[which] = self.swing * np.array([1.0, 1.0, 0.5]) * (0.2 + 0.8 * shares[:, :3])
+        fastest = self.speed / np.maximum(self.amplitude[which], 1e-9)
+        self.omega[which] = np.minimum(fastest * (0.2 + 0.8 * shares[:, 3:6]), 2.0)
+        self.phase[which] = 2.0 * np.pi * shares[:, 6:]
+
+    def _moved(self, t: Array) -> Array:
+        angle = self.omega * t[:, None] + self.phase
+        return self.home[:, :3] + self.amplitude * (np.sin(angle) - np.sin(self.phase))
+
+    @property
+    def _time(self) -> Array:
+        return self.arena.count * self.arena.period
+
+    def goals(self) -> Array:
+        """See `Task.goals`: where the place is now."""
+        return self._moved(self._time)
+
+    def observe(self) -> list[tuple[str, Array]]:
+        """See `Task.observe`: the velocity of the place and where it will be, too."""
+        arena, t = self.arena, self._time
+        rate = self.amplitude * self.omega * np.cos(self.omega * t[:, None] + self.phase)
+        later = arena.direction(self._moved(t + self.ahead) - arena.position)
+        return [*super().observe(), ("velocity", arena.direction(rate)), ("position", later)]

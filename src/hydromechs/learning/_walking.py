@@ -1,0 +1,96 @@
+"""The task of a machine with legs: to walk ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hydromechs.simulation import Plant
+from hydromechs.values import Array, NotNegative, Positive, check_fields
+
+from ._actions import driven_joints
+from ._arrays import rotate, turned_by, turning
+from ._task import Judgement, Task, drawn
+
+if TYPE_CHECKING:
+    from ._arena import Arena
+
+__all__ = ["Walk"]
+
+EFFORT = 0.05
+"""Reward that full rates cost."""
+
+
+@dataclass(kw_only=True)
+class Walk(Task):
+    """A machine walks ahead along the heading that it starts with.
+
+    reward = min(u, `speed`)/`speed` − 0.5 |w|/`speed` − 0.05 mean(a²)
+
+    with the speed u along the heading, w across it and the actions a of the joints. The episode ends when it tips over.
+    """
+
+    speed: Positive = 0.2
+    """Speed that is asked for [m/s]; more brings nothing."""
+    turn: NotNegative = 0.3
+    """Largest angle of the heading at the start from the scenario's [rad]."""
+    tilt: Positive = 0.8
+    """Angle from upright at which the episode ends [rad]."""
+
+    default = "k2t_walk"
+
+    def __post_init__(self) -> None:
+        check_fields(self, type(self).__name__)
+
+    def commands(self, plant: Plant) -> Sequence[str]:
+        """See `Task.commands`: the driven joints."""
+        names = driven_joints(plant)
+        if not names:
+            raise ValueError(f"{plant.model.name} has no driven joints to walk with; choose a walker, as 'k2t_walk'")
+        return names
+
+    def join(self, arena: Arena) -> None:
+        """See `Task.join`."""
+        self.arena = arena
+        at = arena.base[0].start
+        self.home = np.tile(arena.home_q[at : at + 7], (arena.n, 1))
+        self.course = self.home[:, 3:].copy()
+        self.before = self.home[:, :3].copy()
+
+    def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
+        """See `Task.draw`: the heading."""
+        at = self.arena.base[0].start
+        self.course[which] = turned_by(self.home[which, 3:], self.turn * drawn(random, -1.0, 1.0, 1)[:, 0])
+        self.arena.worlds.start_q[which, at + 3 : at + 7] = self.course[which]
+
+    def begin(self, which: Array) -> None:
+        """See `Task.begin`."""
+        self.before[which] = self.arena.position[which]
+
+    def goals(self) -> Array:
+        """See `Task.goals`: a place ahead."""
+        return self.arena.position + rotate(self.course, np.tile([2.0, 0.0, 0.0], (self.arena.n, 1)))
+
+    def observe(self) -> list[tuple[str, Array]]:
+        """See `Task.observe`: the turn back to the course, and the height above that at the start."""
+        arena = self.arena
+        up = -np.array(arena.plant.model.world.down, dtype=float)
+        height = ((arena.position - self.home[:, :3]) @ up)[:, None]
+        return [("attitude", turning(arena.wxyz, self.course)), ("position", height)]
+
+    def judge(self) -> Judgement:
+        """See `Task.judge`."""
+        arena = self.arena
+        moved = (arena.position - self.before) / arena.period
+        self.before = arena.position.copy()
+        ahead, across = (rotate(self.course, np.tile(axis, (arena.n, 1))) for axis in ([1.0, 0, 0], [0, 1.0, 0]))
+        u, w = (moved * ahead).sum(axis=1), (moved * across).sum(axis=1)
+        reward = np.minimum(u, self.speed) / self.speed - 0.5 * np.abs(w) / self.speed
+        reward = reward - EFFORT * (arena.last**2).mean(axis=1)
+        first = rotate(self.home[:, 3:] * [1, -1, -1, -1], np.tile(arena.plant.model.world.down, (arena.n, 1)).astype(float))
+        upright = (arena.down * first).sum(axis=1)
+        measures = {"speed": u, "is_success": u > 0.5 * self.speed}
+        return Judgement(reward, upright < np.cos(self.tilt), measures)

@@ -1,0 +1,71 @@
+"""Locks on folders: who may write into one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["FolderInUse", "lock_folder", "unlock_folder"]
+
+
+class FolderInUse(OSError):
+    """A folder that another run writes into, or that holds an earlier run; the message says which."""
+
+
+def lock_folder(folder: Path, name: str, what: str) -> int:
+    """Lock a folder and return the handle of the lock file.
+
+    The operating system releases the lock of a process that ends in any way: a file that is left over is not locked.
+
+    Args:
+        folder: The folder; it exists.
+        name: Name of the lock file in it, which names the process.
+        what: What writes into it, in a word: "run".
+    """
+    path = folder / name
+    if fcntl is None:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        except FileExistsError:
+            text = f"{folder} is in use by another {what}; if that {what} was killed, delete {path}"
+            raise FolderInUse(text) from None
+    else:
+        while True:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.exists(path) and os.path.samestat(os.fstat(handle), os.stat(path)):
+                    break  # else its holder has just removed the file
+            except OSError:
+                owner = os.read(handle, 32).decode(errors="replace").strip()
+                os.close(handle)
+                process = f"process {owner}" if owner else "another process"
+                raise FolderInUse(f"{folder} is in use: {process} is writing a {what} into it") from None
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+    os.ftruncate(handle, 0)
+    os.write(handle, f"{os.getpid()}\n".encode())
+    return handle
+
+
+def unlock_folder(folder: Path, name: str, handle: int) -> None:
+    """Remove the lock file: while it is locked, so that nobody else has it; where there are no locks, after closing it.
+
+    Args:
+        folder: The folder.
+        name: Name of the lock file.
+        handle: As `lock_folder` gave it.
+    """
+    if fcntl is None:  # Windows does not remove a file that is open
+        os.close(handle)
+        (folder / name).unlink(missing_ok=True)
+    else:
+        (folder / name).unlink(missing_ok=True)
+        os.close(handle)

@@ -1,0 +1,101 @@
+"""What differs from one try to the next where a policy learns in a scenario: masses, water, delays, noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hydromechs.equations import parameter_value
+from hydromechs.errors import FieldError, words_of
+from hydromechs.model import Fault, Model
+from hydromechs.values import NotNegative, Pair, check_fields, nearest
+
+from ._assemble import pairs
+
+__all__ = ["ObservationNoise", "Randomisation", "randomisation_faults"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationNoise:
+    """Standard deviations of what a policy observes."""
+
+    position: NotNegative = 0.0
+    """Of ways to a goal along each axis [m]."""
+    attitude: NotNegative = 0.0
+    """Of angles and directions [rad]."""
+    velocity: NotNegative = 0.0
+    """Of velocities along each axis [m/s]."""
+    rate: NotNegative = 0.0
+    """Of angular velocities about each axis [rad/s]."""
+    joint: NotNegative = 0.0
+    """Of positions of joints [rad or m]."""
+    joint_rate: NotNegative = 0.0
+    """Of velocities of joints [rad/s or m/s]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "noise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Randomisation:
+    """What is drawn anew in each world at the start of each episode; nothing unless it is given.
+
+    Shares are half widths: `mass=0.1` multiplies by a factor drawn evenly from 0.9 to 1.1, one for each body. Simulations of
+    one run do not draw: this is for `hydromechs.learning`.
+    """
+
+    mass: NotNegative = 0.0
+    """Share by which masses and moments of inertia vary, below 1 [-]; buoyancy stays, so weight in water varies too."""
+    added_mass: NotNegative = 0.0
+    """Share by which added mass varies, below 1 [-]."""
+    drag: NotNegative = 0.0
+    """Share by which drag and damping vary, below 1 [-]."""
+    bodies: tuple[str, ...] = ()
+    """Names of bodies whose masses, added mass and drag vary; all if left out."""
+    current: NotNegative = 0.0
+    """Highest speed of a level current that is added to the scenario's, from any side [m/s]."""
+    delay: NotNegative = 0.0
+    """Longest delay from an action to the actuators, in whole steps of the simulation [s]."""
+    noise: ObservationNoise = field(default_factory=ObservationNoise)
+    """Standard deviations of what is observed; a mapping may be given."""
+    parameters: tuple[tuple[str, Pair], ...] = ()
+    """Lowest and highest factor on other numbers of the model by name, as vehicle.hydro.volume [-]; a mapping may be given."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", (self.bodies,) if isinstance(self.bodies, str) else tuple(self.bodies))
+        if isinstance(self.noise, Mapping):
+            known = ObservationNoise.__dataclass_fields__
+            for name in self.noise:
+                if name not in known:
+                    raise ValueError(f"randomisation.noise has {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+            object.__setattr__(self, "noise", ObservationNoise(**self.noise))
+        object.__setattr__(self, "parameters", pairs(self.parameters, "randomisation.parameters"))
+        check_fields(self, "randomisation")
+        for name in ("mass", "added_mass", "drag"):
+            if getattr(self, name) >= 1.0:
+                raise FieldError(f"randomisation.{name}", getattr(self, name), "must be below 1, so that factors stay above 0")
+        for name, (low, high) in self.parameters:
+            if not 0.0 <= low <= high:
+                raise ValueError(
+                    f"randomisation.parameters[{name!r}] is {(low, high)}, must be a lowest and a highest factor, not negative"
+                )
+
+
+def randomisation_faults(given: Randomisation | None, model: Model) -> list[Fault]:
+    """Bodies and parameters that are not there.
+
+    Args:
+        given: What varies.
+        model: The mechanism.
+    """
+    out: list[Fault] = []
+    for i, name in enumerate(() if given is None else given.bodies):
+        if name not in model.body_names:
+            text = f"randomisation: no body {name!r} in {model.name}{nearest(name, model.body_names)}"
+            out.append(Fault(("randomisation", "bodies", i), text))
+    for name, _ in () if given is None else given.parameters:
+        try:
+            parameter_value(model, name)
+        except KeyError as e:
+            out.append(Fault(("randomisation", "parameters", name), f"randomisation: {words_of(e)}"))
+    return out

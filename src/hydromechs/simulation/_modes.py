@@ -1,0 +1,158 @@
+"""Modes of a plant about an equilibrium: frequencies, damping ratios, shapes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from hydromechs.model import Model, State
+
+from ._linearize import Linearization, linearize
+from ._plant import Plant
+from ._simulation import Simulation
+
+__all__ = ["Mode", "Modes", "modes"]
+
+NEUTRAL = 1e-7
+"""Eigenvalue over the largest below which it is rounding of 0: a double one is as uncertain as the root of the rounding."""
+UNDAMPED = 1e-6
+"""Damping ratio within which a mode is undamped: what differences of rates leave uncertain."""
+SHARE = 0.1
+"""Part in a mode above which a name belongs to it."""
+
+
+class Mode(NamedTuple):
+    """A motion x(t) = Re(shape e^{λ t})."""
+
+    eigenvalue: complex
+    """λ [1/s]; of a pair the one that turns forward, Im λ ≥ 0."""
+    shape: np.ndarray
+    """Deviations of all states, complex; the largest displacement is 1, shape (n,)."""
+    share: dict[str, float]
+    """How much each degree of freedom and internal state has in it, by name, their sum 1: |left · right eigenvector|, whatever
+    the units."""
+    neutral: bool
+    """Whether λ is 0 within rounding: nothing brings it back, nothing drives it away."""
+
+    @property
+    def natural_frequency(self) -> float:
+        """|λ| / 2π [Hz]."""
+        return 0.0 if self.neutral else abs(self.eigenvalue) / (2.0 * math.pi)
+
+    @property
+    def frequency(self) -> float:
+        """Im λ / 2π, of the damped oscillation [Hz]; 0 for one that does not oscillate."""
+        return 0.0 if self.neutral else self.eigenvalue.imag / (2.0 * math.pi)
+
+    @property
+    def damping_ratio(self) -> float:
+        """−Re λ / |λ|: 1 does not oscillate, below 0 it grows; nan for a neutral one."""
+        return math.nan if self.neutral else -self.eigenvalue.real / abs(self.eigenvalue)
+
+    @property
+    def time_constant(self) -> float:
+        """−1 / Re λ, in which it falls to 1/e [s]; negative if it grows, infinite for a neutral one."""
+        return math.inf if self.neutral or self.eigenvalue.real == 0.0 else -1.0 / self.eigenvalue.real
+
+    @property
+    def grows(self) -> bool:
+        """Whether it leads away from the equilibrium, by more than rounding."""
+        return self.damping_ratio < -UNDAMPED
+
+    @property
+    def who(self) -> tuple[str, ...]:
+        """Names of what has a tenth or more in it, the most first; at least one."""
+        ordered = sorted(self.share, key=lambda name: -self.share[name])
+        return tuple(name for k, name in enumerate(ordered) if k == 0 or self.share[name] >= SHARE)
+
+    def __repr__(self) -> str:
+        if self.neutral:
+            return f"<Mode of {', '.join(self.who)}: neutral>"
+        return (
+            f"<Mode of {', '.join(self.who)}: {self.natural_frequency:.4g} Hz, damping ratio {self.damping_ratio:.3g}, "
+            f"time constant {self.time_constant:.3g} s>"
+        )
+
+
+class Modes(NamedTuple):
+    """All modes of a linear system."""
+
+    modes: tuple[Mode, ...]
+    """The modes, the slowest first; of a pair, one."""
+    linearization: Linearization
+    """The linear system."""
+
+    @property
+    def oscillating(self) -> tuple[Mode, ...]:
+        """Those that oscillate."""
+        return tuple(mode for mode in self.modes if mode.frequency > 0.0)
+
+    @property
+    def stable(self) -> bool:
+        """Whether none grows; neutral ones may be there."""
+        return not any(mode.grows for mode in self.modes)
+
+
+def modes(what: Simulation | Plant | Model | Linearization, *, state: State | None = None, tolerance: float = 1e-6) -> Modes:
+    """Modes of a plant about an equilibrium: A shape = λ shape, with A of `linearize`.
+
+    They hold for small deviations, and with the commands held: quadratic drag has no slope at rest, friction that sticks is a
+    spring, a contact is as stiff as it is on the side where it touches. With closed grasps and given motions of joints
+    the modes are those that these leave.
+
+    Args:
+        what: A simulation, with its present state; a plant or a model; or what `linearize` found.
+        state: As of `linearize`.
+        tolerance: Largest rate of a velocity or an internal state at which the state counts as an equilibrium [SI/s].
+
+    Raises:
+        ValueError: The state is not an equilibrium; or grasps are closed or motions given while it moves.
+    """
+    system = what if isinstance(what, Linearization) else linearize(what, state=state)
+    _check(system, tolerance)
+    if system.corners:
+        warnings.warn(
+            f"modes: the slopes to the two sides of {', '.join(system.corners)} differ, as where friction begins to slip or a "
+            "contact to touch; the modes are those of one side, and another state may have others",
+            stacklevel=2,
+        )
+    T = system.basis
+    values, left, right = scipy.linalg.eig(T.T @ system.A @ T, left=True, right=True)
+    largest = float(np.abs(values).max(initial=0.0))
+    still = np.abs(values) <= NEUTRAL * max(largest, 1.0)
+    order = [k for k in np.argsort(np.abs(values), kind="stable") if values[k].imag >= 0.0 or still[k]]
+    found = [_mode(system, complex(values[k]), T @ left[:, k], T @ right[:, k], bool(still[k])) for k in order]
+    return Modes(tuple(found), system)
+
+
+def _check(system: Linearization, tolerance: float) -> None:
+    """Raise `ValueError` for what is no equilibrium."""
+    names, nv = system.states[system.model.nv :], system.model.nv
+    off = np.flatnonzero(~(np.abs(system.rates) <= tolerance))
+    if off.size:
+        worst = off[np.argsort(-np.abs(system.rates[off]), kind="stable")][:4]
+        shown = ", ".join(f"{names[k].removeprefix('rate.')} ({system.rates[k]:.3g})" for k in worst)
+        raise ValueError(
+            f"modes: the state at t = {system.state.t:g} s is not an equilibrium: {len(off)} rates are above {tolerance:g}, "
+            f"the largest of {shown}; find one by hm.trim, or let a simulation come to rest first"
+        )
+    if system.basis.shape[1] < len(system.A) and np.abs(system.state.v).max(initial=0.0) > tolerance:
+        fastest = system.model.coordinate_names[1][int(np.argmax(np.abs(system.state.v[:nv])))]
+        raise ValueError(f"modes: {fastest} moves, and grasps are closed or motions given; with these, modes are about rest")
+
+
+def _mode(system: Linearization, value: complex, left: np.ndarray, right: np.ndarray, neutral: bool) -> Mode:
+    """A mode from its eigenvalue and eigenvectors, shape (n,) each."""
+    nv = system.model.nv
+    displaced = right[:nv] if np.abs(right[:nv]).max(initial=0.0) > 0.0 else right
+    shape = right / displaced[int(np.argmax(np.abs(displaced)))]
+    part = np.abs(left.conj() * right)
+    part = part / part.sum()
+    both = [*(part[:nv] + part[nv : 2 * nv]), *part[2 * nv :]]
+    names = [*system.model.coordinate_names[1], *system.states[2 * nv :]]
+    share = dict(zip(names, map(float, both), strict=True))
+    return Mode(eigenvalue=value, shape=shape, share=share, neutral=neutral)

@@ -1,0 +1,289 @@
+"""The cost of a rollout and its exact derivatives, by reverse mode through compiled steps with checkpoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs import compiler, dynamics
+from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.errors import SimulationDiverged, UnsupportedFeature
+from hydromechs.integrators import RungeKutta4
+from hydromechs.model import State
+from hydromechs.values import Array, Scalar, positive
+
+from ._evaluate import derivative
+from ._plant import Plant
+from ._programs import PlantPrograms
+from ._simulation import Simulation
+
+__all__ = ["CostGradient", "RolloutCost"]
+
+
+class CostGradient(NamedTuple):
+    """A cost and its derivatives."""
+
+    value: float
+    """The cost J."""
+    commands: np.ndarray
+    """∂J/∂u of each step, shape (steps, na)."""
+    delta: np.ndarray
+    """∂J/∂δ of the start q ⊕ δ = integrate(q, δ, 1), shape (nv,)."""
+    v: np.ndarray
+    """∂J/∂v of the start, shape (nv,)."""
+    internal: np.ndarray
+    """∂J/∂z of the internal states at the start, booked work left out, shape (nz,)."""
+    parameters: dict[str, Any]
+    """∂J/∂p of the plant's open parameters, by name, shaped as these."""
+
+
+class _Path(NamedTuple):
+    """States along a rollout."""
+
+    q: np.ndarray
+    """Configurations, shape (steps + 1, nq)."""
+    x: np.ndarray
+    """Velocities and internal states, shape (steps + 1, nv + nz)."""
+
+
+class RolloutCost:
+    """J of a rollout by Runge-Kutta steps of order 4, with exact derivatives of these steps.
+
+        J = Σ_k h running(t_k, q_k, v_k, u_k) + final(q_N, v_N),     k = 0 ... N − 1
+
+    Forward, machine code takes the steps and leaves the state of every ⌈√N⌉-th. Backward, each stretch between two of these
+    checkpoints is taken again, and machine code carries the weights g of the state from the end of every step to its start:
+
+        gᵀ ← gᵀ ∂step/∂x,    ∂J/∂u_k = gᵀ ∂step/∂u_k + h ∂running/∂u_k
+
+    by vector-Jacobian products of the plant's equations at the four stages. A gradient costs a few times the rollout, whatever
+    the number of commands and parameters. Where friction begins to slip or a contact to touch, the slope of the side where the
+    run was counts; for derivatives that mean something there, take laws that are smooth.
+
+    Args:
+        plant: What is rolled out.
+        running: NumPy function (t, q, v, u) of one instant that gives a number; u are the commands. 0 unless given.
+        final: NumPy function (q, v) of the end that gives a number. 0 unless given.
+
+    Raises:
+        UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        *,
+        running: Callable[[Scalar, Array, Array, Array], Scalar] | None = None,
+        final: Callable[[Array, Array], Scalar] | None = None,
+    ) -> None:
+        self.plant, self.running, self.final = plant, running or (lambda t, q, v, u: 0.0), final or (lambda q, v: 0.0)
+        self.nv, self.na = plant.model.nv, len(plant.layout.commands)
+        self.booked = len(plant.layout.causes)
+        self.nx = self.nv + plant.layout.nz - self.booked
+        if self._rates.calls:
+            raise UnsupportedFeature(
+                "RolloutCost: the plant's equations have parts without derivatives, as grasps and tables of heights do; "
+                "leave these components out"
+            )
+
+    # -- programs -------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _rates(self) -> compiler.Program:
+        """ẏ of (t, q, a) with a = (d, y, inputs), in the chart around q ⊕ d, without booked work."""
+        plant, nv, nx, work = self.plant, self.nv, self.nx, np.zeros(self.booked)
+
+        def rates(t: Scalar, q: Array, a: Array) -> Array:
+            y, inputs = a[nv : 2 * nv + nx], a[2 * nv + nx :]
+            centre = dynamics.retract(plant.model, q, a[:nv])
+            z = np.concatenate([y[2 * nv :], work])
+            return derivative(plant, t, centre, y[:nv], y[nv : 2 * nv], z, inputs)[: nv + nx]
+
+        shapes = {"t": (), "q": (plant.model.nq,), "a": (2 * nv + nx + plant.layout.size,)}
+        return compiler.trace(rates, shapes, name="rates", outputs=("ydot",))
+
+    @cached_property
+    def _end(self) -> compiler.Program:
+        """(q ⊕ d) ⊕ u in the chart around `end`, of (q, end, b) with b = (d, u)."""
+        model, nv = self.plant.model, self.nv
+
+        def chart(q: Array, end: Array, b: Array) -> Array:
+            return dynamics.difference(model, end, dynamics.retract(model, dynamics.retract(model, q, b[:nv]), b[nv:]))
+
+        return compiler.trace(chart, {"q": (model.nq,), "end": (model.nq,), "b": (2 * nv,)}, name="end", outputs=("u",))
+
+    @cached_property
+    def _backward(self) -> Compiled:
+        """(t, q, x, inputs, h, end, weight) to the weights of (chart of q, x) and of the inputs: one step of rk4 backward."""
+        nv, nx = self.nv, self.nx
+        rates, back, back_end = self._rates, compiler.vjp_program(self._rates, "a"), compiler.vjp_program(self._end, "b")
+        still = np.zeros(nv)
+
+        def step(t: Scalar, q: Array, x: Array, inputs: Array, h: Scalar, end: Array, weight: Array) -> tuple[Array, Array]:
+            late = (0.0, 0.5 * h, 0.5 * h, h)
+            parts = (h / 6.0, h / 3.0, h / 3.0, h / 6.0)
+            y0 = np.concatenate([still, x])
+            ys, ks = [y0], []
+            for k in range(4):
+                ks.append(compiler.call(rates, t + late[k], q, np.concatenate([still, ys[k], inputs]))[0])
+                if k < 3:
+                    ys.append(y0 + late[k + 1] * ks[k])
+            u = sum((part * k[:nv] for part, k in zip(parts, ks, strict=True)), still)
+            of_end = compiler.call(back_end, q, end, np.concatenate([still, u]), weight[:nv])[0]
+            d, y_end = of_end[:nv], np.concatenate([of_end[nv:], weight[nv:]])
+            y, of_inputs = y_end, np.zeros(len(inputs))
+            later: Array = np.zeros(nv + nx)
+            for k in reversed(range(4)):
+                slope = parts[k] * y_end + (late[k + 1] * later if k < 3 else 0.0)
+                a = compiler.call(back, t + late[k], q, np.concatenate([still, ys[k], inputs]), slope)[0]
+                d, later, of_inputs = d + a[:nv], a[nv : 2 * nv + nx], of_inputs + a[2 * nv + nx :]
+                y = y + later
+            return np.concatenate([d, y[nv:]]), of_inputs
+
+        n, nq, nu = nv + nx, self.plant.model.nq, self.plant.layout.size
+        shapes = {"t": (), "q": (nq,), "x": (nx,), "inputs": (nu,), "h": (), "end": (nq,), "weight": (n,)}
+        inputs = tuple(Argument(name, shape) for name, shape in shapes.items())
+        outputs = (Argument("state", (n,)), Argument("of_inputs", (nu,)))
+        return Compiled(Recipe("rk4_backward", step, inputs, outputs, None), 1, 1)
+
+    def _cost(self, name: str, function: Callable[..., Scalar], inputs: dict[str, tuple[int, ...]]) -> Compiled:
+        """(t, q, c) to the cost of an instant and its derivatives with c = (d, v, u) at q ⊕ d."""
+        model, nv = self.plant.model, self.nv
+
+        def cost(t: Scalar, q: Array, c: Array) -> Array:
+            here = dynamics.retract(model, q, c[:nv])
+            return np.array([function(t, here, c[nv : 2 * nv], c[2 * nv :])])
+
+        program = compiler.trace(cost, {"t": (), "q": (model.nq,), **inputs}, name=name, outputs=("cost",))
+        slopes = compiler.jacobian_program(program, ("c",))
+        if slopes.calls:
+            raise UnsupportedFeature(f"RolloutCost: the {name} cost has parts without derivatives")
+
+        def both(t: Scalar, q: Array, c: Array) -> tuple[Array, Array]:
+            return compiler.call(program, t, q, c)[0], compiler.call(slopes, t, q, c)[0]
+
+        arguments = tuple(Argument(key, shape) for key, shape in (("t", ()), ("q", (model.nq,)), *inputs.items()))
+        outputs = (Argument("cost", (1,)), Argument("slope", (1, *inputs["c"])))
+        return Compiled(Recipe(f"{name}_cost", both, arguments, outputs, None), 1, 1)
+
+    @cached_property
+    def _running(self) -> Compiled:
+        return self._cost("running", self.running, {"c": (2 * self.nv + self.na,)})
+
+    @cached_property
+    def _final(self) -> Compiled:
+        return self._cost("final", lambda t, q, v, u: self.final(q, v), {"c": (2 * self.nv,)})
+
+    @cached_property
+    def _programs(self) -> PlantPrograms:
+        return PlantPrograms(self.plant, RungeKutta4())
+
+    # -- rollouts -------------------------------------------------------------------------------------------------------------
+
+    def value(self, state: State, commands: ArrayLike, dt: float) -> float:
+        """The cost J.
+
+        Args:
+            state: State at the start, with internal states, held inputs and open parameters if it has them.
+            commands: Commands of each step, shape (steps, na).
+            dt: Step h [s].
+        """
+        start, inputs = self._given(state, commands, positive(dt, "dt"))
+        path = self._path(start, inputs, dt, 0, len(inputs))
+        return self._sum(start, path, inputs, dt)
+
+    def gradient(self, state: State, commands: ArrayLike, dt: float) -> CostGradient:
+        """The cost J and its derivatives with respect to commands, start and open parameters.
+
+        Args:
+            state: As of `value`.
+            commands: As of `value`.
+            dt: As of `value`.
+        """
+        start, inputs = self._given(state, commands, positive(dt, "dt"))
+        nv, steps = self.nv, len(inputs)
+        stretch = max(1, math.ceil(math.sqrt(steps)))
+        firsts = list(range(0, steps, stretch))
+        kept = list(self._checkpoints(start, inputs, dt, firsts))
+        value, of_inputs = 0.0, np.zeros_like(inputs)
+        weight = np.zeros(nv + self.nx)
+        for first, checkpoint in zip(reversed(firsts), reversed(kept), strict=True):
+            last = min(first + stretch, steps)
+            path = self._path(checkpoint, inputs, dt, first, last)
+            if last == steps:
+                cost, slope = self._final([np.array(0.0), path.q[-1], self._moving(path.x[-1])])
+                value += float(cost[0])
+                weight[: 2 * nv] = slope[0]
+            for k in reversed(range(first, last)):
+                at, t = k - first, np.array(start.t + k * dt)
+                q, x = path.q[at], path.x[at, : self.nx]
+                given = [t, q, x, inputs[k], np.array(dt), path.q[at + 1], weight]
+                weight, of_inputs[k] = self._backward(given)
+                cost, slope = self._running([t, q, self._moving(x, inputs[k])])
+                value += dt * float(cost[0])
+                weight[: 2 * nv] += dt * slope[0, : 2 * nv]
+                of_inputs[k, : self.na] += dt * slope[0, 2 * nv :]
+        turn = np.array([dynamics.chart_rate(self.plant.model, start.q, np.zeros(nv), e) for e in np.eye(nv)], dtype=float)
+        opened = self.plant.parameter_values({}).size
+        total = of_inputs.sum(axis=0)[len(of_inputs[0]) - opened :]
+        return CostGradient(
+            value=value,
+            commands=of_inputs[:, : self.na],
+            delta=turn @ weight[:nv],
+            v=weight[nv : 2 * nv],
+            internal=weight[2 * nv :],
+            parameters=self.plant.named_parameters(total) if opened else {},
+        )
+
+    def _given(self, state: State, commands: ArrayLike, dt: float) -> tuple[State, np.ndarray]:
+        """The whole state at the start, and the inputs of each step, shape (steps, nu)."""
+        commands = np.asarray(commands, dtype=float)
+        if commands.ndim != 2 or commands.shape[1] != self.na or not len(commands):
+            names = ", ".join(self.plant.layout.commands) or "none"
+            raise ValueError(f"commands have shape {commands.shape}, must have (steps, {self.na}): {names}")
+        sim = Simulation(self.plant, state=state, step=dt, record=dt)
+        until = sim.inputs_until
+        if until < sim.state.t + dt * len(commands):
+            raise ValueError(
+                f"RolloutCost needs steady water, but the current changes at t = {until:g} s; leave gusts and tables out"
+            )
+        inputs = np.tile(sim.inputs, (len(commands), 1))
+        inputs[:, : self.na] = commands
+        return sim.state, inputs
+
+    def _path(self, at: State, inputs: np.ndarray, dt: float, first: int, last: int) -> _Path:
+        """States from point `first` to `last`, the start included; `at` is the state there, its time that of point 0."""
+        x0 = np.concatenate([at.v, at.internal])
+        march = self._programs.stepper.propagator.march
+        path = march(at.t, first, at.q[None], x0[None], [inputs[None, first:last]], dt, last - first, 1)
+        if path.good[0] < last - first:
+            raise SimulationDiverged(
+                f"t = {at.t + (first + path.good[0]) * dt:g} s: the next step of the rollout is not finite"
+            )
+        return _Path(np.vstack([at.q, path.q[0]]), np.vstack([x0, path.x[0]]))
+
+    def _checkpoints(self, start: State, inputs: np.ndarray, dt: float, firsts: list[int]) -> Iterator[State]:
+        """The states where stretches start, with the time of point 0."""
+        at = start
+        for first, last in zip(firsts, [*firsts[1:], None], strict=True):
+            yield at
+            if last is not None:
+                path = self._path(at, inputs, dt, first, last)
+                at = State(t=start.t, q=path.q[-1], v=path.x[-1, : self.nv], internal=path.x[-1, self.nv :])
+
+    def _moving(self, x: np.ndarray, inputs: np.ndarray | None = None) -> np.ndarray:
+        """(d, v, u) with d = 0, without u for the end."""
+        parts = [np.zeros(self.nv), x[: self.nv]]
+        return np.concatenate(parts if inputs is None else [*parts, inputs[: self.na]])
+
+    def _sum(self, start: State, path: _Path, inputs: np.ndarray, dt: float) -> float:
+        """J along a path."""
+        total = float(self._final([np.array(0.0), path.q[-1], self._moving(path.x[-1])])[0][0])
+        for k, row in enumerate(inputs):
+            total += dt * float(self._running([np.array(start.t + k * dt), path.q[k], self._moving(path.x[k], row)])[0][0])
+        return total

@@ -1,0 +1,141 @@
+"""Dask as the engine of a sweep: a cluster on this machine, or one that is there."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._engines import ATTEMPTS, Engine, Workers
+from ._fingerprint import fingerprint_of, source_of
+from ._runner import Row, Runner, Task
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["Dask"]
+
+PATIENCE = 5.0
+"""How long to wait for an answer of a scheduler [s]."""
+
+
+@dataclass(frozen=True)
+class Dask(Engine):
+    """Workers of a Dask cluster. Each gets the study once; a task is numbers of runs and their parameters."""
+
+    address: str = ""
+    """Of a scheduler, as "tcp://10.0.0.1:8786"; a cluster on this machine unless given."""
+    workers: int | None = None
+    """Workers of a cluster on this machine; one for each core unless given."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"workers is {self.workers}, must be 1 or more")
+        if self.address and self.workers is not None:
+            raise ValueError("workers is given beside an address: the cluster there has its own; leave one of them out")
+
+    @contextlib.contextmanager
+    def started(self, runner: Runner) -> Iterator[Workers]:
+        """See `Engine`."""
+        distributed = _distributed()
+        with contextlib.ExitStack() as stack:
+            if self.address:
+                client = stack.enter_context(self._reached(distributed))
+                if not client.scheduler_info(n_workers=-1)["workers"]:
+                    raise ValueError(
+                        f"the scheduler at {self.address} has no workers; start some with `dask worker {self.address}`"
+                    )
+            else:
+                cluster = distributed.LocalCluster(
+                    n_workers=self.workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+                )
+                client = stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+            plugin = _plugin(distributed, runner)
+            client.register_plugin(plugin)
+            stack.callback(client.unregister_worker_plugin, plugin.name)
+            yield _Cluster(client, plugin.name)
+
+    def _reached(self, distributed: Any) -> Client:
+        try:
+            return distributed.Client(self.address, timeout=PATIENCE)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ValueError(
+                f"cannot reach a Dask scheduler at {self.address!r}: {error}; is it running (`dask scheduler`), and is it an "
+                "address as tcp://10.0.0.1:8786?"
+            ) from None
+
+
+def _distributed() -> Any:
+    """The module, or an error that says how to get it."""
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("the engine dask needs dask.distributed: pip install 'hydromechs[dask]'") from None
+    return distributed
+
+
+def _plugin(distributed: Any, runner: Runner) -> Any:
+    """What puts a study onto every worker of a cluster, those that come later too."""
+
+    class StudyOnWorker(distributed.WorkerPlugin):
+        """Holds the study; a runner for each thread, which keeps a simulation."""
+
+        def __init__(self, name: str, runner: Runner) -> None:
+            self.name, self.runner, self.source = name, runner, source_of()
+
+        def setup(self, worker: Any) -> None:
+            """Called on a worker when it starts, or when the plugin comes."""
+            worker.hydromechs_runners = threading.local()
+
+    return StudyOnWorker(f"hydromechs-{fingerprint_of(runner.study)}", runner)
+
+
+def _run(plugin: str, task: Task) -> list[Row]:
+    """Run a task on a worker."""
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    if worker.plugins[plugin].source != source_of():
+        raise RuntimeError(
+            f"the Dask worker {worker.address} has another version of hydromechs than the one who sends the runs"
+        )
+    mine = worker.hydromechs_runners.__dict__
+    if plugin not in mine:
+        mine[plugin] = Runner(worker.plugins[plugin].runner.study)
+    return mine[plugin](task)
+
+
+class _Cluster(Workers):
+    def __init__(self, client: Client, plugin: str) -> None:
+        self.client, self.plugin = client, plugin
+
+    @property
+    def count(self) -> int:  # type: ignore[override]  # it changes
+        """How many workers there are now."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
+        """See `Workers`."""
+        from distributed import KilledWorker, as_completed
+
+        futures = {
+            self.client.submit(
+                _run, self.plugin, task, key=f"{self.plugin}-{task.runs[0]}-{len(task.runs)}", retries=ATTEMPTS
+            ): task
+            for task in tasks
+        }
+        for future in as_completed(list(futures)):
+            task = futures.pop(future)
+            try:
+                yield task, future.result()
+            except KilledWorker:
+                yield task, None
+            except CancelledError as error:
+                raise ConnectionError(
+                    f"the Dask scheduler is gone ({error}); what has run is stored, and the same command goes on"
+                ) from None
+            finally:
+                future.release()

@@ -1,0 +1,180 @@
+"""Engines of a sweep: who runs its blocks. In this process, or in processes of this machine."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from ._runner import Row, Runner, Task
+
+__all__ = ["ATTEMPTS", "Engine", "Local", "Serial", "Workers"]
+
+ATTEMPTS = 2
+"""How many workers may die of a task before it is given up."""
+NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.integrators", "xarray", "llvmlite.binding")
+"""Modules that a worker imports."""
+
+
+class Workers(abc.ABC):
+    """Workers that are ready."""
+
+    count: int
+    """How many there are."""
+
+    @abc.abstractmethod
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
+        """Tasks with their rows, in the order in which they end; None for one of which `ATTEMPTS` workers have died.
+
+        Args:
+            tasks: The tasks; the first are begun first.
+        """
+
+
+class Engine(abc.ABC):
+    """Who runs a study."""
+
+    @abc.abstractmethod
+    def started(self, runner: Runner) -> AbstractContextManager[Workers]:
+        """Workers that know the study, until the end of the block; raises `ValueError` where there can be none.
+
+        Args:
+            runner: What they run.
+        """
+
+
+# -- this process -------------------------------------------------------------------------------------------------------------
+
+
+class _Alone(Workers):
+    count = 1
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
+        """See `Workers`."""
+        for task in tasks:
+            yield task, self.runner(task)
+
+
+@dataclass(frozen=True)
+class Serial(Engine):
+    """One run after the other in this process: to look for faults."""
+
+    @contextlib.contextmanager
+    def started(self, runner: Runner) -> Iterator[Workers]:
+        """See `Engine`."""
+        yield _Alone(runner)
+
+
+# -- processes of this machine ------------------------------------------------------------------------------------------------
+
+
+def _serve(connection: Connection) -> None:
+    """What a worker process does: runs what it is sent, until the other end is closed or gone."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started it
+    with contextlib.suppress(EOFError, OSError):
+        runner: Runner = connection.recv()
+        while True:
+            connection.send(runner(connection.recv()))
+
+
+def _context() -> Any:
+    """How processes are started: from one that has imported what they need. A fork of this one would hold pipes open."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():  # Windows
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["hydromechs.sweeps", *NEEDED])
+    return context
+
+
+class _Process:
+    """A worker process and the task that it has."""
+
+    def __init__(self, runner: Runner) -> None:
+        context = _context()
+        self.connection, end = context.Pipe()
+        self.process = context.Process(target=_serve, args=(end,), daemon=True)
+        self.process.start()
+        end.close()
+        self.connection.send(runner)
+        self.task: Task | None = None
+
+    def give(self, task: Task) -> None:
+        self.task = task
+        with contextlib.suppress(OSError):  # it is dead: `outcomes` will see
+            self.connection.send(task)
+
+    def stop(self) -> None:
+        self.connection.close()
+        self.process.terminate()
+        self.process.join()
+
+
+class _Processes(Workers):
+    def __init__(self, runner: Runner, count: int) -> None:
+        self.runner, self.count = runner, count
+        self.all = [_Process(runner) for _ in range(count)]
+
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
+        """See `Workers`."""
+        left, deaths = deque(tasks), dict[Task, int]()
+        for worker in self.all:
+            if left:
+                worker.give(left.popleft())
+        while busy := {worker.connection: worker for worker in self.all if worker.task is not None}:
+            for connection in wait(list(busy)):
+                worker = busy[connection]
+                task, rows = worker.task, None
+                assert task is not None
+                try:
+                    rows = worker.connection.recv()
+                    worker.task = None
+                except (EOFError, OSError):  # it died
+                    worker.stop()
+                    self.all.remove(worker)
+                    worker = _Process(self.runner)
+                    self.all.append(worker)
+                    deaths[task] = deaths.get(task, 0) + 1
+                    if deaths[task] < ATTEMPTS:
+                        left.appendleft(task)
+                if left:
+                    worker.give(left.popleft())
+                if rows is not None or deaths.get(task, 0) >= ATTEMPTS:
+                    yield task, rows
+
+    def stop(self) -> None:
+        """End all processes."""
+        for worker in self.all:
+            worker.stop()
+
+
+@dataclass(frozen=True)
+class Local(Engine):
+    """Processes of this machine."""
+
+    workers: int | None = None
+    """How many; one for each core unless given."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"workers is {self.workers}, must be 1 or more")
+
+    @contextlib.contextmanager
+    def started(self, runner: Runner) -> Iterator[Workers]:
+        """See `Engine`."""
+        workers = _Processes(runner, self.workers or os.cpu_count() or 1)
+        try:
+            yield workers
+        finally:
+            workers.stop()

@@ -1,0 +1,53 @@
+"""What tells one study from another, and one version of this package from another."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hydromechs.compiler import fingerprint, source_hash
+
+from ._study import Study
+
+__all__ = ["fingerprint_of", "source_of"]
+
+
+def fingerprint_of(study: Study) -> str:
+    """A text that two studies have in common if all their runs are the same.
+
+    Args:
+        study: The study.
+    """
+    code = [_text_of_code(reference) for reference in study.scenario.code]
+    kept = (study.parameters, study.results, study.run_seeds, study.block_size, study.seed)
+    return fingerprint(_text(study.scenario), _text(kept), study.table, *code)[:32]
+
+
+def source_of() -> str:
+    """A text that changes with every change of this package's source."""
+    return source_hash()[:32]
+
+
+def _text(thing: Any) -> str:
+    """All that a description holds, as a text; of objects that are not ours, how they show themselves."""
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        values = {f.name: _text(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
+        return f"{type(thing).__qualname__}({values})"
+    if isinstance(thing, Mapping):
+        return str({str(key): _text(x) for key, x in thing.items()})
+    if isinstance(thing, tuple | list):
+        return str([_text(x) for x in thing])
+    if isinstance(thing, np.ndarray):
+        return f"{thing.dtype} {thing.tolist()}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(thing))
+
+
+def _text_of_code(reference: str) -> str:
+    """A reference to code, with the text of its file where it names one."""
+    file = Path(reference.rpartition(":")[0])
+    return reference + (file.read_text(encoding="utf-8") if file.suffix == ".py" and file.is_file() else "")

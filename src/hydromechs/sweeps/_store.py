@@ -1,0 +1,262 @@
+"""The store of a sweep: one Zarr store with a row for each run, written block by block.
+
+Zarr format 2, not compressed: a file holds the plain numbers of one variable in one block of runs. Each file is written beside
+its place and renamed. A block's `status` comes last, so that a block whose status is there is complete; writing a block
+once more writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs.recording import lock_folder, unlock_folder
+
+from ._fingerprint import fingerprint_of, source_of
+from ._runner import FAILED, REASON, Row
+from ._study import Study
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["SweepStore", "load_sweep", "on_grid"]
+
+MARK = "hydromechs_sweep"
+"""Attribute that marks a store as that of a sweep; its value is the version of the layout."""
+STORE, LOCK = "results.zarr", "sweep.lock"
+"""Names in the folder of a sweep."""
+
+
+class SweepStore:
+    """The results of a study in a folder.
+
+    Args:
+        folder: The folder; it need not exist.
+        study: The study.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], study: Study) -> None:
+        self.folder, self.study = Path(folder), study
+        self.path = self.folder / STORE
+        """The Zarr store."""
+        self.block = study.block_size
+        """Runs in a block."""
+        self.blocks = [range(a, min(a + self.block, study.runs)) for a in range(0, study.runs, self.block)]
+        """Numbers of the runs in each block."""
+
+    @contextlib.contextmanager
+    def opened(self, *, replace: bool = False) -> Iterator[SweepStore]:
+        """Hold the folder while a sweep writes into it; a new one is set up, that of the same study goes on.
+
+        Args:
+            replace: Replace an earlier sweep of another study.
+        """
+        others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{self.folder} is a file; a sweep needs a folder")
+        if others and STORE not in others and others != [LOCK]:
+            raise ValueError(f"{self.folder} holds other files ({', '.join(others[:3])}); choose another folder")
+        attrs = self._attrs()
+        if self.path.exists() and not replace:
+            self._check_same(attrs)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        handle = lock_folder(self.folder, LOCK, "sweep")
+        try:
+            if replace and self.path.exists():
+                if MARK not in _attributes(self.path):
+                    raise ValueError(f"{self.path} is not the store of a sweep; it stays as it is, choose another folder")
+                shutil.rmtree(self.path)
+            if not (self.path / ".zgroup").exists():  # what is written last of a new store
+                self._create(attrs)
+            for partial in self.path.glob("*/.*.partial"):  # of a sweep that was killed
+                partial.unlink()
+            yield self
+        finally:
+            unlock_folder(self.folder, LOCK, handle)
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
+
+    def _check_same(self, attrs: Mapping[str, Any]) -> None:
+        """Refuse the store of another study, or of another version of this package."""
+        found, remedy = _attributes(self.path), "choose another folder, or replace it (--force, or replace=True)"
+        if MARK not in found:
+            raise ValueError(f"{self.path} is not the store of a sweep; choose another folder")
+        if found["study"] != attrs["study"]:
+            raise ValueError(f"{self.folder} holds the study {found['study']!r}, not {attrs['study']!r}; {remedy}")
+        if found["source"] != attrs["source"]:
+            made = f"version {found['hydromechs']} of hydromechs, whose equations may differ from these ({attrs['hydromechs']})"
+            raise ValueError(f"{self.folder} was begun by {made}; {remedy}")
+        if found["fingerprint"] != attrs["fingerprint"]:
+            raise ValueError(
+                f"{self.folder} holds the study {found['study']!r} with another scenario, other parameters, sampling, seed or "
+                f"results; {remedy}"
+            )
+
+    def done(self) -> list[bool]:
+        """Whether each block is complete."""
+        return [self._status(k) is not None for k in range(len(self.blocks))]
+
+    def failed(self) -> int:
+        """How many runs of complete blocks have failed."""
+        found = (self._status(k) for k in range(len(self.blocks)))
+        return sum(int((status == FAILED).sum()) for status in found if status is not None)
+
+    def _status(self, block: int) -> np.ndarray | None:
+        try:
+            status = np.frombuffer((self.path / "status" / str(block)).read_bytes(), np.int8)[: len(self.blocks[block])]
+        except OSError:
+            return None
+        return status if len(status) == len(self.blocks[block]) and status.all() else None
+
+    def write(self, block: int, rows: Sequence[Row]) -> None:
+        """Write the runs of a block.
+
+        Args:
+            block: Number of the block.
+            rows: Its runs, in their order.
+        """
+        columns: dict[str, Any] = {"end_time": [row.end_time for row in rows]}
+        columns |= {r.name: [row.results[k] for row in rows] for k, r in enumerate(self.study.results)}
+        if self.study.scenario.checks:
+            columns |= {"passed": [row.passed for row in rows], "check_value": [row.values for row in rows]}
+        for name, values in columns.items():
+            self._write_block(name, block, np.array(values, bool if name == "passed" else np.float64))
+        if any(row.reason for row in rows):
+            self._write_block("reason", block, np.array([row.reason for row in rows], f"<U{REASON}"))
+        self._write_block("status", block, np.array([row.status for row in rows], np.int8))
+
+    def _write_block(self, name: str, block: int, values: np.ndarray) -> None:
+        whole = np.zeros((self.block, *values.shape[1:]), values.dtype)  # the last block is as long as the others
+        whole[: len(values)] = values
+        key = ".".join([str(block), *["0"] * (values.ndim - 1)])
+        _write(self.path / name / key, whole.tobytes())
+
+    # -- a new store ----------------------------------------------------------------------------------------------------------
+
+    def _attrs(self) -> dict[str, Any]:
+        from hydromechs import __version__
+
+        study = self.study
+        return {
+            MARK: 1,
+            "study": study.name,
+            "title": study.title,
+            "description": study.description,
+            "scenario": study.scenario.name,
+            "hydromechs": __version__,
+            "source": source_of(),
+            "fingerprint": fingerprint_of(study),
+            "coordinates": " ".join(["seed", *(p.name for p in study.parameters if " " not in p.name)]),
+            "parameters": [p.name for p in study.parameters],
+        }
+
+    def _create(self, attrs: Mapping[str, Any]) -> None:
+        """An empty store: coordinates, and variables without a block."""
+        study, n = self.study, self.study.runs
+        if self.path.exists():  # of a sweep that was killed here
+            shutil.rmtree(self.path)
+        self.path.mkdir(parents=True)
+        _write_json(self.path / ".zattrs", attrs)
+        numbers = range(n)
+        self._coordinate("run", np.array(numbers, np.int64), {"long_name": "number of the run"})
+        self._coordinate("seed", np.array([study.run_seed(i) for i in numbers], np.int64), {"long_name": "seed of the run"})
+        for k, p in enumerate(study.parameters):
+            column = [row[k] for row in study.table]
+            self._coordinate(p.name, np.array(column), {"path": ", ".join(p.paths)})
+        self._variable("status", np.dtype(np.int8), (), 0, {"long_name": "0 not run yet, 1 done, 2 failed"})
+        self._variable("reason", np.dtype(f"<U{REASON}"), (), "", {"long_name": "why the run failed"})
+        number = np.dtype(np.float64)
+        self._variable("end_time", number, (), "NaN", {"long_name": "time that was reached", "units": "s"})
+        for result in study.results:
+            text = f"{result.statistic} of {result.quantity}" + (f" - {result.target:g}" if result.target else "")
+            self._variable(result.name, number, (), "NaN", {"long_name": text})
+        checks = study.scenario.checks
+        if checks:
+            names = np.array([check.name for check in checks])
+            self._array("check", names, ("check",), {"long_name": "check of the scenario"})
+            self._variable("passed", np.dtype(bool), (len(checks),), False, {"long_name": "whether a check passed"})
+            self._variable("check_value", number, (len(checks),), "NaN", {"long_name": "value of a check"})
+        _write_json(self.path / ".zgroup", {"zarr_format": 2})
+
+    def _coordinate(self, name: str, values: np.ndarray, attrs: Mapping[str, Any]) -> None:
+        self._array(name, values, ("run",), attrs)
+
+    def _array(self, name: str, values: np.ndarray, dims: Sequence[str], attrs: Mapping[str, Any]) -> None:
+        self._header(name, values.dtype, values.shape, values.shape, None, dims, attrs)
+        _write(self.path / name / "0", values.tobytes())
+
+    def _variable(self, name: str, dtype: np.dtype, more: tuple[int, ...], fill: Any, attrs: Mapping[str, Any]) -> None:
+        shape, chunks = (self.study.runs, *more), (self.block, *more)
+        self._header(name, dtype, shape, chunks, fill, ("run", *(["check"] if more else [])), attrs)
+
+    def _header(
+        self,
+        name: str,
+        dtype: np.dtype,
+        shape: Sequence[int],
+        chunks: Sequence[int],
+        fill: Any,
+        dims: Sequence[str],
+        attrs: Mapping[str, Any],
+    ) -> None:
+        (self.path / name).mkdir()
+        header = {"zarr_format": 2, "shape": list(shape), "chunks": list(chunks), "dtype": dtype.str, "compressor": None}
+        _write_json(self.path / name / ".zarray", {**header, "fill_value": fill, "order": "C", "filters": None})
+        _write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
+
+
+def load_sweep(path: str | os.PathLike[str]) -> xarray.Dataset:
+    """The results of a sweep, as far as it has come: a row for each run, with the parameters as coordinates.
+
+    Args:
+        path: The folder of the sweep, or the store in it.
+    """
+    import xarray
+
+    folder = Path(path)
+    store = folder / STORE if (folder / STORE).exists() else folder
+    attrs = _attributes(store)
+    if MARK not in attrs:
+        raise ValueError(f"{folder} is not the folder of a sweep; `hydromechs sweep STUDY.yaml` makes one")
+    dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None).load()
+    return dataset.set_coords(["seed", *attrs["parameters"]])
+
+
+def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
+    """The results of a grid with a dimension for each parameter, in place of one for the runs.
+
+    Args:
+        dataset: As `load_sweep` gives it.
+    """
+    names = list(dataset.attrs["parameters"])
+    points = {tuple(dataset[name].values[i] for name in names) for i in range(dataset.sizes["run"])}
+    counts = [len(np.unique(dataset[name])) for name in names]
+    if len(points) < dataset.sizes["run"] or int(np.prod(counts)) != dataset.sizes["run"]:
+        raise ValueError("these runs are no grid: not each combination of the parameters occurs once; plot them as points")
+    return dataset.drop_vars("run").set_index(run=names).unstack("run")
+
+
+def _attributes(path: Path) -> dict[str, Any]:
+    """Attributes of a store; none where there is no store."""
+    try:
+        return json.loads((path / ".zattrs").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    _write(path, json.dumps(content, ensure_ascii=False).encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file in one go: a kill leaves it as it was, or whole."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(content)
+    os.replace(partial, path)

@@ -1,0 +1,336 @@
+"""A study: a scenario, the numbers of it that change from run to run, and what is kept of each run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from hydromechs.equations import parameter_value
+from hydromechs.errors import Fault, ModelError, StudyError, words_of
+from hydromechs.model import body_faults, world_faults
+from hydromechs.recording import STATISTICS, find_terms, statistic_of
+from hydromechs.scenario import Scenario
+from hydromechs.simulation import coordinates, quantities
+from hydromechs.values import Pair, nearest, whole
+
+from ._paths import changed, first_part, numbered, parts_of, value_at
+from ._sampling import Grid, Sampling, Spread
+
+if TYPE_CHECKING:
+    import xarray
+
+    from hydromechs.simulation import Simulation
+
+__all__ = ["Parameter", "Result", "Study", "Variant"]
+
+OF_MODEL = "model."
+"""What paths to numbers of the whole model begin with; these stay open when it is compiled."""
+OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value"}
+"""Names that every store has."""
+UNSIMULATED = ("name", "title", "description", "checks")
+"""Parts of a scenario that change nothing that is simulated."""
+REFUSED = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
+"""Errors of a scenario or model that cannot be simulated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A number that changes from run to run."""
+
+    name: str
+    """Name of its coordinate in the store."""
+    paths: tuple[str, ...]
+    """Where it goes: "model.vehicle.inertia.mass" into the model, "environment.current.velocity.x" and the like into the
+    scenario; several get the same number."""
+    spread: Spread
+    """What it may be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A statistic of a recorded quantity that is kept of each run."""
+
+    name: str
+    """Name of its variable in the store."""
+    quantity: str
+    """A recorded quantity, as of a check: "position.vehicle.x"."""
+    statistic: str = "last"
+    """"last", "min", "max", "mean", "rms" or "max_abs"."""
+    target: float = 0.0
+    """What is taken off the quantity first [in its unit]."""
+    after: float = 0.0
+    """Samples before this time are left out [s]."""
+    before: float | None = None
+    """Samples from this time on are left out [s]; none if left out."""
+    mean_of: Pair | None = None
+    """From when to when [s] a mean of the quantity is taken that is taken off it, too; none if left out."""
+
+    def of(self, recording: xarray.Dataset) -> float:
+        """Its value in a recording; NaN where there are no samples.
+
+        Args:
+            recording: The recording.
+        """
+        how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
+        return statistic_of(recording, self.quantity, self.statistic, **how)[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One run of a study, as data."""
+
+    scenario: Scenario
+    """The scenario with the run's numbers in it."""
+    parameters: dict[str, float] = field(default_factory=dict)
+    """Values of numbers of the model that stay open, by name."""
+
+    def simulation(self) -> Simulation:
+        """The simulation, at its start."""
+        return self.scenario.simulation(parameters=self.parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What a sweep runs. Faults are found when it is built, before anything is computed, and listed in one `StudyError`."""
+
+    name: str
+    """Name of the study; it names its folder, too."""
+    title: str = ""
+    """What it asks, in one line."""
+    description: str = ""
+    """What it shows, for people."""
+    scenario: Scenario
+    """What is simulated."""
+    parameters: tuple[Parameter, ...] = ()
+    """What changes from run to run."""
+    sampling: Sampling = field(default_factory=Grid)
+    """How runs are spread over the parameters."""
+    seed: int = 0
+    """Of the sampling and of the runs."""
+    run_seeds: Literal["own", "same"] = "own"
+    """Seeds of gusts, waves and sensors: "own" derives one for each run from the study's seed and the number of the run; "same"
+    keeps the scenario's, so that the same noise meets all parameters."""
+    results: tuple[Result, ...] = ()
+    """What is kept of each run besides the scenario's checks."""
+    block: int | None = None
+    """Runs that are sent to a worker, and stored, together; by their number unless given."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        faults = [*self._name_faults(), *self._path_faults()]
+        if not faults:
+            faults = self._value_faults()
+        if not faults:
+            faults = self._trial_faults()
+        if faults:
+            raise StudyError(self.name, faults)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to workers: the description, without the table, of which they get their rows."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    # -- runs -----------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> list[tuple[Any, ...]]:
+        """Values of the parameters in each run."""
+        return self.sampling.table([p.spread for p in self.parameters], self.seed)
+
+    @property
+    def runs(self) -> int:
+        """How many runs it has."""
+        return len(self.table)
+
+    @property
+    def block_size(self) -> int:
+        """Runs in a block: a share of all of them, that a thousand workers have something to do, and at most 64."""
+        return self.block or min(max(math.ceil(self.runs / 256), 1), 64)
+
+    @cached_property
+    def own_seeds(self) -> bool:
+        """Whether each run has a seed of its own."""
+        return self.run_seeds == "own" and not any("seed" in p.paths for p in self.parameters)
+
+    def run_seed(self, run: int) -> int:
+        """Seed of gusts, waves and sensors in a run.
+
+        Args:
+            run: Number of the run, from 0.
+        """
+        if not self.own_seeds:
+            given = [v for p, v in zip(self.parameters, self.table[run], strict=True) if "seed" in p.paths]
+            return int(given[0]) if given else self.scenario.seed
+        return int(np.random.SeedSequence([self.seed, run]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+    @cached_property
+    def compiling(self) -> tuple[str, ...]:
+        """Names of the parameters that are part of the compiled programs, so that each new value compiles anew."""
+        return tuple(p.name for p in self.parameters if len({self._identity(p, value) for value in p.spread.ends()[:2]}) > 1)
+
+    def _identity(self, parameter: Parameter, value: Any) -> str | None:
+        parts, _ = self._changes([(path, value) for path in parameter.paths])
+        other = replace(self.scenario, **parts)
+        return f"{other.plant.identity} {other.integrator} {other.engine}"
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of all parameters."""
+        return tuple(path for parameter in self.parameters for path in parameter.paths)
+
+    def variant(self, values: Sequence[Any], seed: int | None) -> Variant:
+        """The run with some values of the parameters; raises what the scenario or the model raises with them.
+
+        Args:
+            values: One for each parameter.
+            seed: Seed of the run; as the scenario says, or a parameter, if None.
+        """
+        parts, opened = self.changes(values)
+        parts |= {} if seed is None else {"seed": seed}
+        return Variant(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
+
+    def changes(self, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, float]]:
+        """Fields of the scenario that values of the parameters change, and open parameters of the model by name.
+
+        Args:
+            values: One for each parameter.
+        """
+        pairs = zip(self.parameters, values, strict=True)
+        return self._changes([(path, value) for parameter, value in pairs for path in parameter.paths])
+
+    def _changes(self, given: Sequence[tuple[str, Any]]) -> tuple[dict[str, Any], dict[str, float]]:
+        parts: dict[str, Any] = {}
+        opened, bodies, model = {}, dict[str, Any](), self.scenario.known_model
+        for path, value in given:
+            if path.startswith(OF_MODEL):
+                body, rest = first_part(model, path.removeprefix(OF_MODEL))
+                bodies[body] = changed(bodies.get(body, value_at(model, body)), rest, value, inside=f"{OF_MODEL}{body}")
+                opened[numbered(model, f"{body}.{rest}")] = float(value)
+            else:
+                head, _, rest = path.partition(".")
+                parts[head] = changed(parts.get(head, getattr(self.scenario, head)), rest, value, inside=head)
+        for name, part in bodies.items():
+            faults = world_faults(part) if name == "world" else body_faults(model.body_index(name), part)
+            if faults:
+                raise ModelError(model.name, faults)
+        return parts, opened
+
+    # -- faults ---------------------------------------------------------------------------------------------------------------
+
+    def _name_faults(self) -> list[Fault]:
+        out = []
+        if not self.name or self.name.startswith(".") or any(c in self.name for c in "/\\\0"):
+            out.append(Fault(("name",), f"name is {self.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
+        if self.block is not None and self.block < 1:
+            out.append(Fault(("block",), f"block is {self.block}, must be 1 or more"))
+        if self.run_seeds not in ("own", "same"):
+            out.append(Fault(("run_seeds",), f"run_seeds is {self.run_seeds!r}, must be own or same"))
+        taken = set(OWN)
+        for key, items in (("parameters", self.parameters), ("results", self.results)):
+            for item in items:
+                where = (key, item.name)
+                if not item.name or any(c in item.name for c in "/\\.\0") or item.name.startswith("__"):
+                    text = f"{key}: the name {item.name!r} must not be empty, nor hold '/', '\\' or '.'"
+                    out.append(Fault(where, text))
+                elif item.name in taken:
+                    out.append(Fault(where, f"{key}.{item.name}: the store has another variable of this name; rename it"))
+                taken.add(item.name)
+        for result in self.results:
+            if result.statistic not in STATISTICS:
+                hint = nearest(result.statistic, STATISTICS)
+                text = f"results.{result.name}: statistic is {result.statistic!r}{hint}, must be one of {', '.join(STATISTICS)}"
+                out.append(Fault(("results", result.name, "statistic"), text))
+        if not self.results and not self.scenario.checks:
+            out.append(Fault(("results",), "results is empty and the scenario has no checks: nothing would be kept; add one"))
+        return out
+
+    def _path_faults(self) -> list[Fault]:
+        """Paths that lead nowhere, or to what is no number."""
+        out, seen = [], dict[str, str]()
+        for parameter in self.parameters:
+            for path in parameter.paths:
+                where = ("parameters", parameter.name, "path")
+                text = self._path_fault(path)
+                if not text and path in seen:
+                    text = f"parameter {seen[path]!r} sets {path!r}, too; keep one of them"
+                seen[path] = parameter.name
+                if text:
+                    out.append(Fault(where, f"parameters.{parameter.name}: {text}", path))
+            if not parameter.paths:
+                out.append(Fault(("parameters", parameter.name), f"parameters.{parameter.name}: it has no path; add one"))
+        return out
+
+    def _path_fault(self, path: str) -> str:
+        """What is wrong with a path; empty for nothing."""
+        try:
+            found = self._found(path)
+        except KeyError as e:
+            return words_of(e)
+        if isinstance(found, bool) or not isinstance(found, float | int | str):
+            parts = [name for name in parts_of(found) if not name.isdecimal()] or parts_of(found)
+            return f"{path!r} is no number" + (f"; go on with one of {', '.join(parts)}" if parts else "")
+        return ""
+
+    def _found(self, path: str) -> Any:
+        """What a path leads to; `KeyError` where it leads nowhere."""
+        if path.startswith(OF_MODEL):
+            model, inner = self.scenario.known_model, path.removeprefix(OF_MODEL)
+            found = value_at(model, inner)
+            if isinstance(found, float | int):
+                parameter_value(model, numbered(model, inner))  # refuses what has no effect
+            if self.scenario.engine is not None:
+                raise KeyError(f"{path!r} stays open when the model is compiled, which engines of others cannot do")
+            return found
+        head, _, rest = path.partition(".")
+        known = ["model", *self.scenario.__dataclass_fields__]
+        if head not in known[1:]:
+            raise KeyError(f"{path!r}: a scenario has no part {head!r}{nearest(head, known)}; there are {', '.join(known)}")
+        if head in UNSIMULATED:
+            raise KeyError(f"{path!r}: {head} changes nothing that is simulated")
+        try:
+            return value_at(self.scenario, path)
+        except KeyError:
+            changed(getattr(self.scenario, head), rest, 0.0, inside=head)  # a new name, where names are free
+            return 0.0
+
+    def _value_faults(self) -> list[Fault]:
+        """Spreads that do not go with the sampling, values that the scenario refuses."""
+        out = []
+        for parameter in self.parameters:
+            where = ("parameters", parameter.name)
+            if isinstance(self.sampling, Grid):
+                try:
+                    parameter.spread.steps()
+                except ValueError as e:
+                    out.append(Fault(where, f"parameters.{parameter.name}: {e}"))
+                    continue
+            for value in parameter.spread.ends():
+                try:
+                    parts, opened = self._changes([(path, value) for path in parameter.paths])
+                    replace(self.scenario, **parts).simulation(parameters=opened)
+                except REFUSED as e:
+                    said = " ".join(words_of(e).split())
+                    out.append(Fault(where, f"parameters.{parameter.name}: with {value!r}: {said}", value))
+                    break
+        return out
+
+    def _trial_faults(self) -> list[Fault]:
+        """What the scenario, not yet simulated, shows: quantities that are not there."""
+        try:
+            sim = self.scenario.simulation()
+        except REFUSED as e:
+            return [Fault(("scenario",), f"scenario: {' '.join(words_of(e).split())}")]
+        variables, labels = quantities(sim.plant, sim.signals), coordinates(sim.plant, sim.signals)
+        out = []
+        for result in self.results:
+            try:
+                if result.quantity != "time":
+                    find_terms(result.quantity, variables, labels)
+            except KeyError as e:
+                where = ("results", result.name, "quantity")
+                out.append(Fault(where, f"results.{result.name}: quantity: {words_of(e)}", result.quantity))
+        return out

@@ -1,0 +1,138 @@
+"""Shapes of modes: the mechanism between the two ends of each motion, and a map of frequencies and damping."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.model import Model
+from hydromechs.values import Array
+
+from ._raster import raster, scene_camera
+from ._scene import MovingFrame, Scene, Solid, bodies_at, body_parts
+from ._style import COLOURS, INK, figure
+
+__all__ = ["ShownMode", "plot_modes"]
+
+COLUMNS = 3
+"""Shapes in a row."""
+MOST = 12
+"""Shapes in a figure at most."""
+WAY = 0.12
+"""Largest way of a body's origin, over the size of the mechanism."""
+TURN = 0.35
+"""Largest turn of a body [rad]."""
+STILL = 0.1
+"""Part of the largest motion of a body below which another is drawn at rest alone."""
+ENDS = ((1.0, (0.0, 0.45, 0.70)), (-1.0, (0.84, 0.37, 0.0)))
+"""Side and colour of the two ends."""
+
+
+class ShownMode(Protocol):
+    """What is drawn of a mode."""
+
+    @property
+    def natural_frequency(self) -> float:
+        """[Hz]."""
+
+    @property
+    def damping_ratio(self) -> float:
+        """1 and above does not oscillate; nan for a neutral one."""
+
+    @property
+    def shape(self) -> np.ndarray:
+        """Complex; its first nv entries displace the configuration."""
+
+    @property
+    def who(self) -> tuple[str, ...]:
+        """Names of what moves most."""
+
+
+def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | os.PathLike[str]) -> Path:
+    """Draw modes: frequencies over damping ratios, and of each the mechanism with the two ends of its motion.
+
+    Of more than twelve the first are drawn; neutral ones have no frequency and are left out of the map. A motion is drawn as
+    large as can be seen: 12 % of the mechanism's size, or 20°.
+
+    Args:
+        model: The mechanism.
+        q: Configuration of the equilibrium, shape (nq,).
+        modes: The modes, as `hm.modes(...).oscillating`.
+        path: The file; its suffix chooses the format.
+
+    Returns:
+        The file.
+
+    Raises:
+        ValueError: There are no modes.
+    """
+    if not modes:
+        raise ValueError("plot_modes: there are no modes to draw")
+    shown, path = list(modes)[:MOST], Path(path)
+    rows = math.ceil(len(shown) / COLUMNS)
+    with figure(path, height=2.3 + 2.1 * rows) as fig:
+        grid = fig.add_gridspec(rows + 1, COLUMNS)
+        plane = fig.add_subplot(grid[0, :])
+        for k, mode in enumerate(shown):
+            if mode.damping_ratio == mode.damping_ratio:
+                plane.plot(mode.natural_frequency, mode.damping_ratio, "o", color=COLOURS[0])
+                at = (mode.natural_frequency, mode.damping_ratio)
+                plane.annotate(str(k + 1), at, xytext=(5, 3), textcoords="offset points", fontsize=8, color=INK)
+        plane.set_xscale("log")
+        plane.xaxis.set_major_formatter("{x:g}")
+        plane.xaxis.set_minor_formatter("{x:g}")
+        plane.set_xlabel("natural frequency [Hz]")
+        plane.set_ylabel("damping ratio ζ")
+        low, high = plane.get_ylim()
+        plane.set_ylim(min(low, 0.0), max(high, 1.0))
+        for k, mode in enumerate(shown):
+            ax = fig.add_subplot(grid[1 + k // COLUMNS, k % COLUMNS])
+            ax.set_axis_off()
+            ax.imshow(_drawn(model, np.asarray(q, dtype=float), mode.shape[: model.nv]), interpolation="lanczos")
+            ax.set_title(_title(model, k + 1, mode), fontsize=8, fontweight="normal")
+    return path
+
+
+def _title(model: Model, number: int, mode: ShownMode) -> str:
+    """Two lines: numbers, and up to two degrees of freedom, or internal states where none moves."""
+    names = [name for name in mode.who if name in model.coordinate_names[1]] or list(mode.who)
+    who = ", ".join(names[:2]) + (", ..." if len(names) > 2 else "")
+    return f"{number}: {mode.natural_frequency:.3g} Hz, ζ = {mode.damping_ratio:.2g}\n{who}"
+
+
+def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
+    """Picture of the mechanism where it rests, with what moves see-through at the two ends of a motion, shape (nv,)."""
+    frames, solids = _parts(model, q)
+    vertices = [np.ptp(s.triangles.vertices, axis=0).max(initial=0.0) for s in solids]
+    position = np.array([f.position[0] for f in frames if not f.parent])
+    size = float(np.linalg.norm(np.ptp(position, axis=0))) + max(map(float, vertices), default=1.0)
+    parts = [np.array(dynamics.kinematics(model, q, x).V, dtype=float) for x in (shape.real, shape.imag)]
+    V = np.abs(parts[0] + 1j * parts[1])
+    ways = np.maximum(np.linalg.norm(V[:, :3], axis=1) / (WAY * size), np.linalg.norm(V[:, 3:], axis=1) / TURN)
+    largest = float(ways.max(initial=0.0))
+    moving = {body.name for body, way in zip(model.bodies, ways, strict=True) if way > STILL * largest}
+    rest, ghosts, skins = Scene(title="", axes=model.world.axes, frames=tuple(frames), solids=tuple(solids)), [], []
+    for side, colour in ENDS if largest > 0.0 else ():
+        there = np.array(dynamics.integrate(model, q, side / largest * shape.real, 1.0), dtype=float)
+        at_end, skin = _parts(model, there)
+        mark = f"{side:+.0f} "
+        ghosts += [replace(f, name=mark + f.name, parent=f.parent and mark + f.parent) for f in at_end]
+        skin = [s for s in skin if s.frame.partition("/")[0] in moving]
+        skins += [replace(s, name=mark + s.name, frame=mark + s.frame, color=colour, opacity=0.35) for s in skin]
+    seen = replace(rest, frames=tuple(ghosts), solids=tuple(skins)) if skins else rest
+    wet = any(body.hydro is not None for body in model.bodies)
+    scene = replace(rest, frames=(*frames, *ghosts), solids=(*solids, *skins), wet=wet)
+    return raster(scene, size=(360, 270), camera=scene_camera(seen))
+
+
+def _parts(model: Model, q: Array) -> tuple[list[MovingFrame], list[Solid]]:
+    """Frames and solids of all bodies."""
+    position, wxyz = bodies_at(model, q)
+    return body_parts(model, position[None], wxyz[None])

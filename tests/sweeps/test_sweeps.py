@@ -1,0 +1,357 @@
+"""Sweeps: the same store by every engine, whatever is killed in between; faults before anything is computed."""
+
+import json
+import os
+import runpy
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs import sweeps
+from hydromechs.errors import StudyError
+from hydromechs.sweeps import (
+    Choices,
+    Dask,
+    Grid,
+    LatinHypercube,
+    Local,
+    LogRange,
+    MonteCarlo,
+    Normal,
+    Parameter,
+    Range,
+    Result,
+    Serial,
+    Sobol,
+)
+
+HERE = Path(__file__).parent
+differences = runpy.run_path(str(HERE / "disturbed.py"))["differences"]
+
+
+@pytest.fixture(scope="session")
+def drops():
+    return sweeps.load_study(HERE / "drops.yaml")
+
+
+@pytest.fixture(scope="session")
+def calm(drops, tmp_path_factory):
+    """The store of an undisturbed sweep in this process."""
+    folder = tmp_path_factory.mktemp("calm") / "drops"
+    result = sweeps.run_sweep(drops, folder, engine=Serial())
+    assert (result.new, result.failed) == (200, 0)
+    return folder
+
+
+def small(study, runs):
+    return replace(study, sampling=MonteCarlo(runs))
+
+
+# -- what is kept -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_store_is_one_dataset_with_the_parameters_as_coordinates(drops, calm):
+    dataset = sweeps.load_sweep(calm)
+    assert dict(dataset.sizes) == {"run": 200}
+    assert set(dataset.coords) == {"run", "seed", "speed", "depth", "mass", "density"}
+    assert (dataset.status == 1).all() and not dataset.reason.values.any()
+    np.testing.assert_array_equal(dataset.speed, [row[0] for row in drops.table])
+    assert np.isfinite(dataset.x).all() and len(np.unique(dataset.x)) == 200
+    import xarray
+
+    assert xarray.open_zarr(calm / "results.zarr", consolidated=False, chunks=None).sizes["run"] == 200  # by others, too
+
+
+@pytest.mark.parametrize("run", [0, 17, 199])
+def test_a_run_is_that_of_a_simulation_of_its_own(drops, calm, run):
+    """To the last bit, though a worker goes on with the simulation of the run before."""
+    stored = sweeps.load_sweep(calm).isel(run=run)
+    speed, depth, mass, density = drops.table[run]
+    model = hm.load(HERE / "hull.yaml")
+    q = np.array([0.0, 0.0, depth, 1.0, 0.0, 0.0, 0.0])
+    opened = {"hull.inertia.mass": mass, "world.water_density": density}
+    sim = hm.Simulation(
+        model, parameters=opened, step=0.01, record=0.1, state=hm.State(q=q, v=np.array([speed, 0, 0, 0, 0, 0]))
+    )
+    recording = sim.run(0.2).recording
+    assert float(stored.x) == float(recording.position.sel(body="hull", xyz="x")[-1])
+    assert float(stored.fastest) == float(np.abs(recording.velocity.sel(body="hull", nu="w")).max())
+
+
+def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
+    speeds = Parameter(name="speed", paths=("models.0.velocity.0",), spread=Range(-1.0, 1.0, 3))
+    masses = Parameter(name="mass", paths=("model.hull.inertia.mass",), spread=Choices((29, 31)))
+    study = replace(drops, sampling=Grid(), parameters=(speeds, masses))
+    assert study.table == [(-1.0, 29.0), (-1.0, 31.0), (0.0, 29.0), (0.0, 31.0), (1.0, 29.0), (1.0, 31.0)]
+    dataset = sweeps.run_sweep(study, tmp_path / "grid", engine=Serial()).dataset
+    grid = sweeps.on_grid(dataset)
+    assert grid.x.dims == ("speed", "mass") and float(grid.x.sel(speed=1.0, mass=31.0)) == float(dataset.x[5])
+    with pytest.raises(ValueError, match="no grid"):
+        sweeps.on_grid(dataset.isel(run=slice(5)))
+
+
+def test_failed_runs_are_kept_with_their_reason_and_the_others_go_on(drops, tmp_path):
+    """A normal distribution that reaches negative masses; and results that are not there stay NaN."""
+    mass = Parameter(name="mass", paths=("model.hull.inertia.mass",), spread=Normal(30.0, 40.0))
+    result = sweeps.run_sweep(replace(drops, sampling=MonteCarlo(20), parameters=(mass,)), tmp_path / "a", engine=Serial())
+    dataset = result.dataset
+    failed = dataset.status.values == 2
+    np.testing.assert_array_equal(failed, dataset.mass.values <= 0.0)
+    assert 0 < result.failed == failed.sum() < 20
+    assert all("mass" in reason and "kg" in reason for reason in dataset.reason.values[failed])
+    assert np.isnan(dataset.x.values[failed]).all() and np.isfinite(dataset.x.values[~failed]).all()
+
+
+# -- engines and kills ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp_path):
+    """On a Dask cluster a worker is killed after a quarter, the client gives up after half; processes go on from there."""
+    pytest.importorskip("distributed")
+    import psutil
+
+    class Gone(BaseException):
+        """The end of the client."""
+
+    killed = []
+
+    def disturb(progress):
+        if progress.done >= 50 and not killed:
+            children = psutil.Process().children(recursive=True)
+            killed.append(next(p.pid for p in children if any("spawn_main" in piece for piece in p.cmdline())))
+            os.kill(killed[0], signal.SIGKILL)
+        if progress.done >= 100:
+            raise Gone
+
+    with pytest.raises(Gone):
+        sweeps.run_sweep(drops, tmp_path / "drops", engine=Dask(workers=1), progress=disturb)
+    died = []
+
+    def once_more(progress):
+        if progress.done >= 150 and not died:
+            me, children = psutil.Process(), psutil.Process().children(recursive=True)
+            died.append(next(p.pid for p in children if p.parent() != me and any("forkserver" in c for c in p.cmdline())))
+            os.kill(died[0], signal.SIGKILL)
+
+    result = sweeps.run_sweep(drops, tmp_path / "drops", engine=Local(1), progress=once_more)
+    assert killed and died and 90 <= result.new <= 100
+    assert differences(calm / "results.zarr", tmp_path / "drops" / "results.zarr") == []
+
+
+DEADLY = """
+import os
+
+def controller(state):
+    if abs(state.q[2] - 7.0) < 1e-9:
+        os._exit(3)
+    return {}
+"""
+
+
+def test_a_run_that_kills_its_worker_fails_alone(drops, tmp_path):
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    spec = hm.scenario.ControllerSpec(type=f"{tmp_path / 'deadly.py'}:controller", period=0.1)
+    depth = Parameter(name="depth", paths=("models.0.position.z",), spread=Choices((6, 7, 8)))
+    study = replace(drops, scenario=replace(drops.scenario, controller=spec), parameters=(depth,), sampling=Grid(), block=3)
+    dataset = sweeps.run_sweep(study, tmp_path / "a", engine=Local(1)).dataset
+    assert dataset.status.values.tolist() == [1, 2, 1]
+    assert "worker died" in str(dataset.reason.values[1])
+
+
+def test_a_complete_sweep_runs_nothing_again(drops, calm):
+    before = {p: p.stat().st_mtime_ns for p in calm.rglob("*") if p.is_file()}
+    assert sweeps.run_sweep(drops, calm, engine=Serial()).new == 0
+    assert {p: p.stat().st_mtime_ns for p in calm.rglob("*") if p.is_file()} == before
+
+
+# -- sampling -------------------------------------------------------------------------------------------------------------------
+
+
+def test_samples():
+    spreads = [Range(0.0, 1.0), LogRange(1.0, 100.0)]
+    hypercube = np.array(LatinHypercube(10).table(spreads, 4))
+    assert sorted(np.floor(10 * hypercube[:, 0])) == list(range(10))
+    assert sorted(np.floor(5 * np.log10(hypercube[:, 1]))) == list(range(10))
+    sobol = np.array(Sobol(16).table(spreads, 4))
+    assert sorted(np.floor(16 * sobol[:, 0])) == list(range(16))
+    assert MonteCarlo(5).table(spreads, 4) == MonteCarlo(9).table(spreads, 4)[:5] != MonteCarlo(5).table(spreads, 5)
+    deviates = [row[0] for row in LatinHypercube(200).table([Normal(2.0, 0.5)], 0)]
+    assert abs(np.mean(deviates) - 2.0) < 0.01 and abs(np.std(deviates) - 0.5) < 0.02  # a point in each slice
+    assert Sobol(5).table([], 0) == [()] * 5
+
+
+def test_seeds_of_runs_depend_on_the_study_and_the_number_alone(drops):
+    more = small(drops, 300)
+    assert [drops.run_seed(i) for i in range(5)] == [more.run_seed(i) for i in range(5)]
+    assert len({more.run_seed(i) for i in range(300)}) == 300
+    assert replace(drops, seed=4).run_seed(0) != drops.run_seed(0)
+    assert {replace(drops, run_seeds="same").run_seed(i) for i in range(3)} == {drops.scenario.seed}
+
+
+# -- paths ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def square():
+    return hm.load_scenario("bluerov2_square")
+
+
+def study_of(scenario, **paths):
+    parameters = [Parameter(name=k, paths=(path,), spread=spread) for k, (path, spread) in paths.items()]
+    results = (Result(name="x", quantity="position.vehicle.x"),)
+    return sweeps.Study(name="s", scenario=scenario, parameters=tuple(parameters), sampling=MonteCarlo(2), results=results)
+
+
+def test_parameters_of_model_scenario_and_controller(square):
+    study = study_of(
+        square,
+        mass=("model.vehicle.inertia.mass", Range(11.0, 12.0)),
+        com=("model.vehicle.inertia.com.z", Range(0.0, 0.01)),
+        lag=("thrusters.0.time_constant", Range(0.05, 0.1)),
+        damping=("controller.parameters.damping", Range(0.8, 1.2)),
+        start=("models.0.joints.elbow", Range(0.1, 0.2)),
+        sampled=("record", Choices((0.1,))),
+    )
+    variant = study.variant((11.5, 0.005, 0.07, 0.9, 0.15, 0.1), 5)
+    assert variant.parameters == {"vehicle.inertia.mass": 11.5, "vehicle.inertia.com.2": 0.005}
+    assert variant.scenario.thrusters[0].time_constant == 0.07 != variant.scenario.thrusters[1].time_constant
+    assert variant.scenario.controller.parameters["damping"] == 0.9
+    assert dict(variant.scenario.models[0].joints)["elbow"] == 0.15
+    assert (variant.scenario.seed, variant.scenario.record) == (5, 0.1)
+    assert study.compiling == ("lag",)  # all others are data of a run
+
+
+def test_seed_current_start_and_open_parameters_compile_nothing_anew():
+    scenario = hm.load_scenario("station_keeping")
+    study = study_of(
+        scenario,
+        current=("environment.current.velocity.x", Range(-0.5, 0.5)),
+        gusts=("environment.gusts.sigma.0", Range(0.01, 0.1)),
+        number=("seed", Choices((1, 2))),
+        depth=("models.0.position.z", Range(10, 20)),
+        density=("model.world.water_density", Range(1000, 1030)),
+        frequency=("controller.parameters.frequency", Range(0.5, 1.0)),
+        force=("thrusters.thruster_1.time_constant", Range(0.1, 0.2)),
+    )
+    assert study.compiling == ("force",)
+    plants = [study.variant((x, 0.05, 2, 15.0, 1010.0, 0.7, 0.15), None).simulation().plant for x in (0.1, 0.2)]
+    assert plants[0].identity == plants[1].identity and plants[0].parameters == ("world.water_density",)
+
+
+# -- what bad input gets ---------------------------------------------------------------------------------------------------------
+
+BAD = [
+    (
+        "models.0.velocity.0, range",
+        "model.hul.inertia.mass, range",
+        r"line 7: parameters.speed: .*no body 'hul' \(did you mean 'hull'\?\)",
+    ),
+    ("models.0.velocity.0, range", "model.hull.inertia.mas, range", r"no part 'mas' in hull.inertia \(did you mean 'mass'\?\)"),
+    (
+        "models.0.velocity.0, range",
+        "enviroment.current, range",
+        r"a scenario has no part 'enviroment' \(did you mean 'environment'\?\)",
+    ),
+    ("models.0.velocity.0, range", "environment.current.velocity.x, range", "environment.current is not set"),
+    ("models.0.velocity.0, range", "models.0.velocity, range", "is no number; go on with one of 0, 1, 2"),
+    ("range: [-1, 1]", "range: [1, -1]", "from 1 to -1, must end above its beginning"),
+    ("range: [-1, 1]", "range: [1]", "must be 2 numbers"),
+    ("range: [-1, 1]", "log_range: [-1, 1]", "must begin above 0"),
+    ("range: [-1, 1]", "rang: [1, 2]", r"unknown key 'rang'.*did you mean 'range'"),
+    ("range: [998, 1030]", "range: [-998, 1030]", "parameters.density: with -998.0: .*water_density"),
+    ("normal: [30, 1]", "normal: [30, -1]", "standard deviation is -1"),
+    ("normal: [30, 1]", "normal: [-30, 1]", "parameters.mass: with -30.0: .*mass"),
+    ("latin_hypercube", "grid", "runs is given for a grid"),
+    ("latin_hypercube", "latin_square", "sampling is 'latin_square', must be"),
+    ("runs: 200", "runs: 0", "runs is 0, must be 1 or more"),
+    ("position.hull.x", "position.hul.x", r"line 15: results.x: quantity: .*no 'hul.x'"),
+    ("statistic: max}", "statistic: maxi}", "statistic is 'maxi'.*did you mean 'max'"),
+    ("duration: 0.2", "durations: 0.2", "a scenario has no part 'durations'"),
+    ("  sunk:", "  depth:", "results.depth: the store has another variable of this name"),
+    ("./hull.yaml", "./hall.yaml", "line 4: model: .*no model file"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), BAD, ids=[said for _, _, said in BAD])
+def test_a_study_with_a_fault_is_refused_with_its_line(tmp_path, old, new, said):
+    text = (HERE / "drops.yaml").read_text()
+    assert old in text
+    (tmp_path / "hull.yaml").write_text((HERE / "hull.yaml").read_text())
+    (tmp_path / "drops.yaml").write_text(text.replace(old, new))
+    with pytest.raises(StudyError, match=f"(?s){said}"):
+        sweeps.load_study(tmp_path / "drops.yaml")
+
+
+def test_unknown_studies_and_engines(tmp_path, monkeypatch):
+    from hydromechs.cli._run_sweep import sweep
+
+    with pytest.raises(StudyError, match="did you mean 'sinking_chains'"):
+        sweeps.load_study("sinking_chain")
+    options = dict(out="", workers=None, address="", force=False, code=True)
+    with pytest.raises(ValueError, match="engine is 'desk' \\(did you mean 'dask'\\?\\)"):
+        sweep("sinking_chains", None, engine="desk", **options)
+    with pytest.raises(ValueError, match="add --engine dask"):
+        sweep("sinking_chains", None, engine="local", **options | {"address": "tcp://127.0.0.1:1"})
+    with pytest.raises(ValueError, match="workers is 0"):
+        Local(0)
+    with pytest.raises(ValueError, match="beside an address"):
+        Dask("tcp://127.0.0.1:1", 2)
+
+
+def test_an_address_that_nobody_answers(drops, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("hydromechs.sweeps._dask.PATIENCE", 0.3)
+    for address in ("tcp://127.0.0.1:1", "nowhere"):
+        with pytest.raises(ValueError, match="cannot reach a Dask scheduler"):
+            sweeps.run_sweep(small(drops, 2), tmp_path / "a", engine=Dask(address))
+    assert not list(tmp_path.rglob("status/0"))
+
+
+def test_without_dask_the_error_says_what_to_install(drops, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[dask\]'"):
+        sweeps.run_sweep(small(drops, 2), tmp_path / "a", engine=Dask())
+
+
+def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
+    with pytest.raises(ValueError, match="with another scenario, other parameters, sampling, seed"):
+        sweeps.run_sweep(replace(drops, seed=9), calm, engine=Serial())
+    with pytest.raises(ValueError, match="holds the study 'drops', not 'other'"):
+        sweeps.run_sweep(replace(drops, name="other"), calm, engine=Serial())
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds other files \(note.txt\)"):
+        sweeps.run_sweep(drops, tmp_path, engine=Serial())
+    first = small(drops, 3)
+    sweeps.run_sweep(first, tmp_path / "a", engine=Serial())
+    attrs = tmp_path / "a" / "results.zarr" / ".zattrs"
+    attrs.write_text(json.dumps({**json.loads(attrs.read_text()), "source": "another"}))
+    with pytest.raises(ValueError, match="equations may differ"):
+        sweeps.run_sweep(first, tmp_path / "a", engine=Serial())
+    assert sweeps.run_sweep(small(drops, 4), tmp_path / "a", engine=Serial(), replace=True).new == 4
+    with pytest.raises(ValueError, match="not the folder of a sweep"):
+        sweeps.load_sweep(tmp_path)
+
+
+def test_command(tmp_path, capsys, monkeypatch):
+    from hydromechs.cli import main
+
+    text = (HERE / "drops.yaml").read_text().replace("./hull.yaml", str(HERE / "hull.yaml")).replace("runs: 200", "runs: 6")
+    (tmp_path / "drops.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["hydromechs", "sweep", "./drops.yaml", "--engine", "serial"])
+    for said in ("6 runs in", "6 of them from before"):
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        assert said in capsys.readouterr().out
+    assert sweeps.load_sweep("sweeps/drops").sizes["run"] == 6
+
+
+def test_studies_of_the_library_are_good():
+    for name in hm.library.study_names():
+        assert sweeps.load_study(name).runs >= 2
