@@ -547,12 +547,19 @@ def stiffness_factors() -> str:
     return table(("stiffness of a contact, kN/m", *(f"`{method}`" for method in methods)), rows)
 
 
+def _with_more(row: dict[str, Any], channel: str) -> str:
+    """An error, and how much more than that of the first row it is, with the standard error of that."""
+    if not row["uncertain"][channel]:
+        return f"{row['mean'][channel]:.3f}"
+    return f"{row['mean'][channel]:.3f} ({row['more'][channel]:+.3f} ± {row['uncertain'][channel]:.3f})"
+
+
 def variants_errors() -> str:
     """What other models of a real arm cost."""
     data = report("variants")
     rows = []
     for r in data["variants"]:
-        cells = [f"{r['mean'][c]:.2f} ({r['more'][c]:+.2f})" if c in r["mean"] else "–" for c in data["units"]]
+        cells = [_with_more(r, c) if c in r["mean"] else "–" for c in data["units"]]
         rows.append((r["name"] + (" *" if r["not_converged"] else ""), *cells))
     heads = ("model", *(f"{c.split('.')[1]} [{unit}]" for c, unit in data["units"].items()))
     said = (

@@ -77,7 +77,9 @@ def compare_variants(
         told(f"without {', '.join(job)}: {time.perf_counter() - began:.0f} s since the start")
     rows = [_row(study, name, found) for name in (BASE, *study.variants)]
     for row in rows:
-        row["more"] = {c: row["mean"][c] - rows[0]["mean"][c] for c in row["mean"]}
+        differences = {c: _differences(row, rows[0], c) for c in row["mean"]}
+        row["more"] = {c: float(np.nanmean(x)) for c, x in differences.items()}
+        row["uncertain"] = {c: float(np.nanstd(x, ddof=1) / np.sqrt(np.isfinite(x).sum())) for c, x in differences.items()}
     return {
         "study": study.name,
         "title": study.title,
@@ -97,16 +99,31 @@ def _row(study: Study, name: str, found: Sequence[Fold]) -> dict[str, Any]:
     of_model = [f for f in found if f.model == name]
     faults = sorted({f.fault for f in of_model if f.fault})
     if faults:
-        return {"name": name, "mean": {}, "median": {}, "not_converged": len(of_model), "fault": "; ".join(faults)}
-    errors = [e for f in of_model for e in f.errors.values()]
-    columns = {c: unit_of(c)[0] * np.array([e.get(c, np.nan) for e in errors]) for c in study.judged}
+        return {
+            "name": name,
+            "mean": {},
+            "median": {},
+            "trials": {},
+            "not_converged": len(of_model),
+            "fault": "; ".join(faults),
+        }
+    trials = {
+        trial: {c: unit_of(c)[0] * x for c, x in errors.items()} for f in of_model for trial, errors in sorted(f.errors.items())
+    }
+    columns = {c: np.array([e.get(c, np.nan) for e in trials.values()]) for c in study.judged}
     return {
         "name": name,
         "mean": {c: float(np.nanmean(x)) for c, x in columns.items()},
         "median": {c: float(np.nanmedian(x)) for c, x in columns.items()},
         "not_converged": sum(not f.converged for f in of_model),
+        "trials": trials,
         "fault": "",
     }
+
+
+def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.ndarray:
+    """How much larger the errors of each trial are, shape (n,)."""
+    return np.array([row["trials"][t].get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
 
 
 def _fold(study: Study, data: str, left_out: tuple[str, ...], telling: Telling) -> list[Fold]:
