@@ -60,7 +60,23 @@ def six_legs() -> hm.Model:
     return hm.Model(name="six_legs", bodies=bodies)
 
 
+def legs_that_differ_in_water() -> hm.Model:
+    """Legs with the same joints and inertias and other added mass: what an end of a leg carries is constant, but not the same."""
+    inertia = hm.Inertia(mass=2.0, com=(0.1, 0.02, -0.05), tensor=(0.03, 0.04, 0.05, 0.001, 0.002, -0.001))
+    bodies = [hm.Body(name="hull", inertia=hm.Inertia(mass=20.0, com=(0.05, 0, 0.1), tensor=(1.0, 1.2, 1.4, 0, 0, 0)))]
+    for k in range(2):
+        hydro = hm.Hydro(
+            volume=0.001, added_mass=hm.added_mass.Diagonal((1.0 + 0.1 * k, 2.0, 3.0 - 0.2 * k, 0.1, 0.2 + 0.05 * k, 0.3))
+        )
+        hip = hm.joints.Revolute(axis=(1, 0, 0), placement=hm.Origin((0.3, 0.2 * (1 - 2 * k), 0)))
+        knee = hm.joints.Revolute(axis=(0, 1, 0), placement=hm.Origin((0.3, 0, 0)))
+        bodies.append(hm.Body(name=f"hip{k}", parent="hull", joint=hip, inertia=inertia, hydro=hydro))
+        bodies.append(hm.Body(name=f"knee{k}", parent=f"hip{k}", joint=knee, inertia=inertia, hydro=hydro))
+    return hm.Model(name="legs_that_differ_in_water", bodies=bodies)
+
+
 MODELS = {
+    "differ_in_water": legs_that_differ_in_water,
     "star_2x3": lambda: library.star(2, 3),
     "star_6x3": lambda: library.star(6, 3),
     "star_6x3_dry": lambda: library.star(6, 3, wet=False),

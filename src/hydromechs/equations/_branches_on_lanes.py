@@ -167,6 +167,7 @@ class BranchesOnLanes:
     def _inward(self) -> OnLanes:
         """Inertia (21,) and force (6,) at the base, and what the way back needs, of one branch."""
         template: list[Any] = []
+        first: list[Any] = []
         self._template = template
 
         def one(k: int, q: Array, v: Array, tau: Array, V_0: Array, a_fg_0: Array, numbers: Array) -> Any:
@@ -177,7 +178,11 @@ class BranchesOnLanes:
             known = dict(enumerate(inertia)) | {0: None}, dict(enumerate(force)) | {0: np.zeros(6)}  # what body 0 carries only
             got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
             carry: list[Any] = []
-            template[:] = [_packed(part, carry) for part in (got.gains, got.parts, bias)]
+            # water's numbers are constants of each trace that may differ from branch to branch: none of them is the template's
+            template[:] = [_packed(part, carry, constants=not self.model.wet) for part in (got.gains, got.parts, bias)]
+            if k and template != first:
+                raise UnsupportedFeature(f"{self.model.name}: what its branches carry differs in more than numbers")
+            first[:] = template
             return np.array([got.inertia[0][i, j] for i, j in PAIRS]), got.force[0], np.array(carry)
 
         return self._traced(one, {"v": None, "tau": None, "V_0": (6,), "a_fg_0": (3,)}, "inward", ("inertia", "force", "carry"))
@@ -253,16 +258,22 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
     return [tuple(steps) for steps in out], offsets
 
 
-def _packed(thing: Any, carry: list) -> Any:
-    """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape."""
+def _packed(thing: Any, carry: list, constants: bool) -> Any:
+    """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape.
+
+    Zeros stay in the shape; so do other constants, if `constants` says that they are those of all branches.
+    """
     if isinstance(thing, dict):
-        return {k: _packed(part, carry) for k, part in thing.items()}
+        return {k: _packed(part, carry, constants) for k, part in thing.items()}
     if isinstance(thing, tuple | list):
-        return tuple(_packed(part, carry) for part in thing)
+        return tuple(_packed(part, carry, constants) for part in thing)
     if isinstance(thing, np.ndarray):
-        return thing.shape, [_packed(x, carry) for x in thing.ravel()]
-    if thing is None or not isinstance(thing, compiler.Symbol) or thing.constant is not None:
-        return None if thing is None else float(thing)
+        return thing.shape, [_packed(x, carry, constants) for x in thing.ravel()]
+    if thing is None:
+        return None
+    known = float(thing) if not isinstance(thing, compiler.Symbol) or thing.constant is not None else None
+    if known is not None and (constants or known == 0.0):
+        return known
     carry.append(thing)
     return len(carry) - 1
 
