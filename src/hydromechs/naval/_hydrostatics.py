@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,9 +93,8 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
     floats = [i for i in chosen if model.parent[i] < 0]
     if len(floats) != 1 or not isinstance(model.bodies[floats[0]].joint, joints.Free) or not mass:
         return found
-    if not displaced:
-        return replace(found, warnings=tuple(_dry(model)))
-    return _with_warnings(found, model)
+    dry = _dry(model, chosen)
+    return _with_warnings(found, model, dry) if displaced else replace(found, warnings=tuple(dry))
 
 
 def down_in_body(model: Model, roll: float, pitch: float) -> Array:
@@ -116,15 +115,15 @@ def _rest(model: Model, arm_B: Array) -> tuple[float, float]:
     return math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
 
 
-def _with_warnings(h: Hydrostatics, model: Model) -> Hydrostatics:
-    """The same with its warnings."""
+def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrostatics:
+    """The same with its warnings, those about dry bodies last."""
     out = []
     ratio = (h.mass - h.displaced_mass) / h.mass
     litres = f"{abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3:.3g} L"
     force = f"{_three(abs(h.net_weight))} N, {abs(ratio):.0%} of its weight"
     if ratio > STANDS:
         words = f"heavy: it sinks with {force}, as what stands on the bed does; to float it needs {litres} more volume"
-        return replace(h, warnings=(words, *_dry(model)))
+        return replace(h, warnings=(words, *dry))
     if ratio > OUT_OF_BALANCE:
         out.append(f"heavy: it sinks with {force}; it needs {litres} more volume")
     elif ratio < -OUT_OF_BALANCE:
@@ -144,13 +143,13 @@ def _with_warnings(h: Hydrostatics, model: Model) -> Hydrostatics:
             f"out of trim by {math.degrees(h.tilt):.1f}°: it comes to rest with a roll of {roll:.1f}° and a pitch of "
             f"{pitch:.1f}°; hm.ballast finds what levels it"
         )
-    return replace(h, warnings=(*out, *_dry(model)))
+    return replace(h, warnings=(*out, *dry))
 
 
-def _dry(model: Model) -> list[str]:
-    """A warning about bodies that move in no water."""
-    moving = zip(model.bodies, model.moves, strict=True)
-    dry = [body.name for body, moves in moving if moves and body.hydro is None and body.inertia.mass > 0.0]
+def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
+    """A warning about those of the chosen bodies that move in no water."""
+    bodies = [model.bodies[i] for i in chosen if model.moves[i]]
+    dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > 0.0]
     return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it"] if dry else []
 
 
