@@ -6,6 +6,7 @@ In the file they all stand in the body's frame at zero, T_1 T_2 ..., so axes and
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +17,19 @@ from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._mjcf_pose import HERE, Pose
-from ._xml_write import Tag, lost_details, numbers, plain_origin, xml_text
+from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
 
-__all__ = ["mjcf_of", "write_mjcf"]
+__all__ = ["write_mjcf"]
 
 
-def write_mjcf(model: Model) -> str:
+def write_mjcf(model: Model, notes: Iterable[str] = ()) -> RobotText:
     """The text of an MJCF.
 
     Args:
         model: The model; helical joints, those of a user's own class and free joints on a body cannot be written.
+        notes: Further lines of its first comment.
     """
-    return mjcf_of(model)[0]
-
-
-def mjcf_of(model: Model) -> tuple[str, tuple[str, ...]]:
-    """The text of an MJCF, and what it does not carry, a line each.
-
-    Args:
-        model: As of `write_mjcf`.
-    """
-    writer = _Writer(model)
-    return writer.text(), tuple(dict.fromkeys(writer.lost))
+    return _Writer(model).text(notes)
 
 
 class _Writer:
@@ -49,7 +41,7 @@ class _Writer:
         self.lost: list[str] = []
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
 
-    def text(self) -> str:
+    def text(self, notes: Iterable[str]) -> RobotText:
         """The text of the file."""
         model, world = self.model, self.model.world
         self.root.add("compiler", angle="radian", inertiafromgeom="false", autolimits="true")
@@ -77,12 +69,7 @@ class _Writer:
         if world.axes == "NED":
             self.lost.append("axes NED: gravity points along z of this file")
         self.lost.insert(0, f"water of {world.water_density:g} kg/m^3")
-        head = [
-            f"{model.name}, written by HydroMechs",
-            *([model.description.strip()] if model.description.strip() else []),
-            "What an MJCF does not carry:",
-        ]
-        return xml_text(self.root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+        return file_text(model, self.root, "an MJCF", self.lost, notes)
 
     def _walk(self, tag: Tag) -> list[str]:
         """Names of the bodies in the order of the file."""
