@@ -21,6 +21,13 @@ from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_
 
 __all__ = ["write_mjcf"]
 
+DECODED = (".stl", ".obj", ".msh")
+"""Endings of the meshes that MuJoCo can read."""
+LEAST = 1e-14
+"""The least principal moment that MuJoCo takes in `fullinertia` [kg·m²]."""
+CLOSE = 1e-9
+"""How near a moment may come to the sum of the others, relative to it, before MuJoCo's rounding might put it above."""
+
 
 def write_mjcf(model: Model, notes: Iterable[str] = ()) -> RobotText:
     """The text of an MJCF.
@@ -97,7 +104,7 @@ class _Writer:
         self._joint(tag, body)
         inertia = body.inertia
         if inertia.mass > 0.0:
-            tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), fullinertia=numbers(inertia.tensor))
+            tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), **self._moments(body))
         elif body.joint.nv:
             self.lost.append(f"body {body.name!r}: it has no mass, which MuJoCo refuses in a body that moves")
         for k, shape in enumerate(body.shapes):
@@ -111,6 +118,24 @@ class _Writer:
         elif body.hydro is not None:
             self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(body.hydro).__name__})")
         return tag
+
+    def _moments(self, body: Body) -> dict[str, str]:
+        """Attributes of a body's inertia about its centre of mass, as MuJoCo takes them: none near 0, none above the others' sum.
+
+        By principal moments where the way from the tensor to these, which MuJoCo goes itself, might end beyond the bounds.
+        """
+        xx, yy, zz, xy, xz, yz = body.inertia.tensor
+        w, axes = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+        if w[0] > 2.0 * LEAST and w[0] + w[1] - w[2] > CLOSE * w[2]:
+            return {"fullinertia": numbers(body.inertia.tensor)}
+        given = np.maximum(w, LEAST)
+        given[2] = min(given[2], given[0] + given[1])
+        if np.abs(given - w).max() > CLOSE * w[2]:
+            self.lost.append(
+                f"body {body.name!r}: its principal moments ({numbers(w)}) kg m^2, which MuJoCo refuses; here ({numbers(given)})"
+            )
+        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+        return {"quat": numbers(quaternion_from_matrix(axes)), "diaginertia": numbers(given)}
 
     def _joint(self, tag: Tag, body: Body) -> None:
         """Pose of a body and its joints."""
@@ -173,6 +198,9 @@ class _Writer:
             case shapes.Mesh() | visual.Mesh():
                 folder = getattr(thing, "folder", "")
                 file = str(Path(folder) / thing.file) if folder else thing.file
+                if Path(file).suffix.lower() not in DECODED:
+                    self.lost.append(f"body {body.name!r}: {what}, the mesh {file!r}; MuJoCo reads {', '.join(DECODED)} alone")
+                    return
                 name = self.meshes.setdefault((file, thing.scale), f"mesh_{len(self.meshes) + 1}")
                 fields |= {"type": "mesh", "mesh": name}
             case shapes.Box() | visual.Box():
