@@ -120,7 +120,7 @@ class _Writer:
         return tag
 
     def _moments(self, body: Body) -> dict[str, str]:
-        """Attributes of a body's inertia about its centre of mass, as MuJoCo takes them: none near 0, none above the others' sum.
+        """Attributes of a body's inertia about its centre of mass, with moments that MuJoCo takes.
 
         By principal moments where the way from the tensor to these, which MuJoCo goes itself, might end beyond the bounds.
         """
@@ -131,9 +131,8 @@ class _Writer:
         given = np.maximum(w, LEAST)
         given[2] = min(given[2], given[0] + given[1])
         if np.abs(given - w).max() > CLOSE * w[2]:
-            self.lost.append(
-                f"body {body.name!r}: its principal moments ({numbers(w)}) kg m^2, which MuJoCo refuses; here ({numbers(given)})"
-            )
+            moments = f"its principal moments ({numbers(w)}) kg m^2, which MuJoCo refuses: they are ({numbers(given)})"
+            self.lost.append(f"body {body.name!r}: {moments}")
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         return {"quat": numbers(quaternion_from_matrix(axes)), "diaginertia": numbers(given)}
 
