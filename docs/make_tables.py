@@ -547,6 +547,34 @@ def stiffness_factors() -> str:
     return table(("stiffness of a contact, kN/m", *(f"`{method}`" for method in methods)), rows)
 
 
+def _with_more(row: dict[str, Any], channel: str) -> str:
+    """An error, and how much more than that of the first row it is, with the standard error of that."""
+    if not row["uncertain"][channel]:
+        return f"{row['mean'][channel]:.3f}"
+    return f"{row['mean'][channel]:.3f} ({row['more'][channel]:+.3f} ± {row['uncertain'][channel]:.3f})"
+
+
+def variants_errors() -> str:
+    """What other models of a real arm cost."""
+    data = report("variants")
+    rows = []
+    for r in data["variants"]:
+        cells = [_with_more(r, c) if c in r["mean"] else "–" for c in data["units"]]
+        rows.append((r["name"] + (" *" if r["not_converged"] else ""), *cells))
+    heads = ("model", *(f"{c.split('.')[1]} [{unit}]" for c, unit in data["units"].items()))
+    said = (
+        ""
+        if all(not r["not_converged"] for r in data["variants"])
+        else " \\* A fit did not converge; the best so far was taken."
+    )
+    dealt = (
+        "each motion left out once"
+        if data["folds"] == data["motions"]
+        else f"motions dealt into {data['folds']} parts, each left out once"
+    )
+    return table(heads, rows) + f"\n{data['trials']} trials of {data['motions']} motions, {dealt}.{said}\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -559,6 +587,7 @@ TABLES: dict[str, Callable[[], str]] = {
         missions_engines, missions_seeds, missions_speed,
         navigation_errors, navigation_places,
         stiffness_factors,
+        variants_errors,
     )
 }  # fmt: skip
 """What makes each table, by its name in the documents."""

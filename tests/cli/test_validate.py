@@ -1,33 +1,142 @@
-"""The command validate, from logs to the report."""
+"""The command validate, from logs to the report, with a small vehicle whose recordings are made here."""
 
 import json
+import operator
 from pathlib import Path
 
+import numpy as np
+import pytest
 import yaml
 
-TESTS = Path(__file__).parents[1]
-STUDY = TESTS.parent / "examples" / "hinsdale_2023.yaml"
-DATA = TESTS / "verification" / "hinsdale"
+from hydromechs.studies import validation
+from hydromechs.studies.validation._shared_work import in_processes
+from hydromechs.studies.validation._validate import _fold, problem_of
+
+STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
+
+MODEL = """
+hydromechs: 1
+name: float_with_arm
+bodies:
+  - name: hull
+    joint: {type: free}
+    inertia: {mass: 10.0, com: [0, 0, 0.02], tensor: [0.3, 0.3, 0.3, 0, 0, 0]}
+    hydro: {volume: 0.0108, buoyancy_center: [0, 0, -0.03], drag: [{linear: [5, 5, 5, 1, 1, 1]}]}
+  - name: arm
+    parent: hull
+    joint: {type: revolute, axis: [0, 0, 1], origin: {xyz: [0, 0, 0.1]}}
+    inertia: {mass: 1.0, com: [0.1, 0, 0], tensor: [0.01, 0.01, 0.01, 0, 0, 0]}
+    hydro: {volume: 0.0002, drag: [{quadratic: [0, 1, 1, 0, 0, 0]}]}
+"""
+SMALL = """
+hydromechs_study: 1
+name: small
+model: %s
+trials: {names: "t*", find: imu, begins: {file: "begins_{number}.yml", key: start}}
+logs:
+  imu: {file: "{trial}_imu.csv", time: t}
+  joints: {file: "{trial}_joints.csv", time: t}
+joints: {arm: {log: joints, column: arm}}
+instruments:
+  imu:
+    log: imu
+    body: hull
+    channels: {roll: {deviation: 0.1, offset: 0.1}, pitch: {deviation: 0.1, offset: 0.1}, z: {deviation: 0.005}}
+unknowns:
+  - {number: hull.inertia.com, index: [0], value: 0.0, deviation: 0.01}
+  - {number: hull.inertia.com, index: [1], value: 0.0, deviation: 0.01}
+start: {position: 0.05, attitude: 0.05, velocity: 0.03, rates: 0.05}
+window: 1.0
+step: 0.1
+judged: [imu.roll, imu.pitch, imu.z]
+baseline: [imu.roll, imu.pitch]
+variants:
+  the place of the weight is held:
+    unknowns:
+      - {number: hull.inertia.com, index: [0], value: 0.0, deviation: 0.00001}
+      - {number: hull.inertia.com, index: [1], value: 0.0, deviation: 0.00001}
+"""
+TRUTH = np.array([0.004, -0.003])
+"""What the recordings are made with, where the study takes 0 for known before [m]."""
 
 
-def test_two_trials_predict_each_other(run, tmp_path):
-    """Two real trials of two motions and few unknowns: numbers, pictures and page are there, and statics beside them."""
-    study = yaml.safe_load(STUDY.read_text(encoding="utf-8"))
-    study["unknowns"] = [u for u in study["unknowns"] if "number" in u and "com" in u["number"]]
-    study["step"] = 0.1
-    few = tmp_path / "few.yaml"
-    few.write_text(yaml.safe_dump(study), encoding="utf-8")
-    code, out, _ = run("validate", str(few), "--data", str(DATA), "--out", str(tmp_path / "out"), "--workers", "1", "--json")
-    assert code == 0
+def write_logs(folder, name, t, arm, **imu):
+    """Logs of one trial."""
+    for log, columns in {"imu": imu, "joints": {"arm": arm}}.items():
+        np.savetxt(
+            folder / f"{name}_{log}.csv",
+            np.stack([t, *columns.values()], axis=1),
+            delimiter=",",
+            header=f"t,{','.join(columns)}",
+            comments="",
+        )
+    (folder / f"begins_{name[1:]}.yml").write_text("start: 1.0")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The study's file and its data: two motions of the arm, recorded with noise."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "model.yaml").write_text(MODEL, encoding="utf-8")
+    (folder / "study.yaml").write_text(SMALL % (folder / "model.yaml"), encoding="utf-8")
+    data, rng = folder / "data", np.random.default_rng(0)
+    data.mkdir()
+    t = np.arange(0.0, 5.05, 0.1)
+    arms = {f"t{k}-0": sign * 0.8 * np.clip((t - 1.0) / 2.0, 0.0, 1.0) ** 2 for k, sign in ((1, 1.0), (2, -1.3))}
+    for name, arm in arms.items():
+        write_logs(data, name, t, arm, roll=0.0 * t, pitch=0.0 * t, z=0.0 * t)
+    campaign = validation.read_campaign(validation.load_study(folder / "study.yaml"), data)
+    problem = problem_of(campaign, campaign.trials)
+    values, _ = problem.simulate(TRUTH, np.zeros((2, len(problem.own_deviation))))
+    for j, (name, arm) in enumerate(arms.items()):
+        noisy = values[: len(t), j] + rng.normal(size=(len(t), 3)) * [1e-3, 1e-3, 3e-3]
+        write_logs(data, name, t, arm, **dict(zip(("roll", "pitch", "z"), noisy.T, strict=True)))
+    return folder / "study.yaml", data
+
+
+def test_two_trials_predict_each_other(run, tmp_path, small):
+    """Numbers, pictures and page are there; statics, which do not know that the vehicle swings, are worse."""
+    study, data = small
+    code, out, said = run("validate", study, "--data", data, "--out", tmp_path / "out", "--workers", "1", "--json")
+    assert code == 0 and "2 trials of 2 motions" in said and "without t1:" in said
     report = json.loads(out)
-    assert [t["trial"] for t in report["trials"]] == ["traj015-0", "traj026-1"] and not report["not_converged"]
-    roll = report["channels"][0]
-    assert roll["channel"] == "imu.roll" and 0.0 < roll["mean"] < 0.5
-    assert roll["static"] > roll["mean"]  # offsets leave statics of one trial little to be fitted to
-    names = {f["name"] for f in report["found"]}
-    assert names == {"vehicle.inertia.com[0]", "vehicle.inertia.com[1]", "vehicle.inertia.com[2]", "imu.turn"}
+    assert [t["trial"] for t in report["trials"]] == ["t1-0", "t2-0"] and not report["not_converged"]
+    for angle in report["channels"][:2]:
+        assert 0.03 < angle["mean"] < 0.15 and angle["static"] > 1.5 * angle["mean"], angle
+    for row, true in zip(report["found"], TRUTH, strict=True):
+        assert abs(row["value"] - true) < 3.0 * row["deviation"] < 0.002
     written = {f.name for f in (tmp_path / "out").iterdir()}
     assert written == {"report.html", "results.json", "predictions.csv", "attitude.png", "errors.png", "position.png"}
+
+
+def test_variants_cost_what_they_leave_out(run, small):
+    """A model that may not move its weight predicts worse, by the degrees that are told."""
+    study, data = small
+    code, out, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--json")
+    assert code == 0
+    base, held = json.loads(out)["variants"]
+    assert base["more"]["imu.pitch"] == 0.0 and held["name"] == "the place of the weight is held"
+    assert held["more"]["imu.pitch"] == pytest.approx(held["mean"]["imu.pitch"] - base["mean"]["imu.pitch"])
+    assert held["more"]["imu.pitch"] > 0.01 and set(held["trials"]) == {"t1-0", "t2-0"}
+    code, _, error = run("validate", study, "--data", data, "--variants", "--folds", "3")
+    assert code == 1 and "folds is 3, must be 2 to 2" in error
+
+
+def test_each_iteration_is_told(small):
+    """While a fit runs, with its name, its number and a cost that falls."""
+    study, data = small
+    told = []
+    _fold(validation.read_campaign(validation.load_study(study), data), "", told.append)
+    assert [i.number for i in told] == list(range(1, len(told) + 1)) and len(told) > 1
+    assert (np.diff([i.cost for i in told]) < 0.0).all() and {i.fit for i in told} == {"all trials"}
+
+
+def test_other_processes_tell_while_they_work():
+    """What jobs tell comes from their processes, before their results are all there."""
+    told = []
+    jobs = [operator.methodcaller("__call__", (f"fit {k}", 1, 2.0)) for k in range(3)]
+    done = list(in_processes(operator.call, jobs, 2, told.append))
+    assert len(done) == 3 and sorted(told) == [(f"fit {k}", 1, 2.0) for k in range(3)]
 
 
 def test_a_folder_without_trials_is_refused(run, tmp_path):
@@ -35,3 +144,11 @@ def test_a_folder_without_trials_is_refused(run, tmp_path):
     assert code == 1 and "has no trials: no file traj*_imu.csv.gz" in error
     code, _, error = run("validate", str(STUDY), "--data", str(tmp_path / "none"))
     assert code == 1 and "there is no folder" in error
+
+
+def test_a_study_with_an_unknown_variant_is_refused(tmp_path, small):
+    study = yaml.safe_load(small[0].read_text(encoding="utf-8"))
+    study["variants"]["bad"] = {"unknowns": [{"number": "hull.inertia.mass", "value": 1.0, "deviation": 1.0}]}
+    (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
+    with pytest.raises(ValueError, match="variant 'bad' of small: the study has no unknown"):
+        validation.load_study(tmp_path / "bad.yaml")

@@ -19,6 +19,7 @@ from hydromechs.contact import (
     signed_distance,
     terrain,
 )
+from hydromechs.errors import UnsupportedFeature
 from hydromechs.spatial import quaternion_exp, quaternion_matrix
 
 EPS = np.finfo(float).eps
@@ -537,3 +538,23 @@ def test_bad_input_is_named():
 
 def field(**given):
     return terrain.HeightField(name="sea bed", material=SOFT, **(dict(x=(0, 1, 2), y=(0, 1), heights=np.zeros((3, 2))) | given))
+
+
+def test_meshes_hinder_only_where_they_could_touch():
+    """A mesh as a collision shape is refused where there is something to touch, not in open water."""
+    mesh = hm.shapes.Mesh(file="hull.stl", scale=(1.0, 1.0, 1.0))
+    body = hm.Body(name="hull", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(mesh,))
+    ball = hm.Body(name="ball", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(hm.shapes.Sphere(radius=0.1),))
+    model = hm.Model(bodies=[body, ball])
+    assert contact_pairs(model, ()) == ()
+    with pytest.raises(UnsupportedFeature, match="body 'hull': contact with the mesh"):
+        contact_pairs(
+            model,
+            [
+                terrain.Plane(
+                    name="floor", material=Material(law=LinearContact(stiffness=1e4)), point=(0, 0, 9), normal=(0, 0, -1)
+                )
+            ],
+        )
+    with pytest.raises(UnsupportedFeature, match="body 'hull': contact with the mesh"):
+        contact_pairs(model, (), bodies=[("hull", "ball")], material=Material(law=LinearContact(stiffness=1e4)))

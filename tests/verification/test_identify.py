@@ -1,7 +1,9 @@
 """What is unknown of a plant from recordings: exact derivatives, honest error bars, and what the data cannot tell."""
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hydromechs.simulation import Plant
 from hydromechs.studies import fitting
 
 STEP = 0.02
+PAGE = Path(__file__).parents[2] / "docs" / "identification.md"
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +165,10 @@ def test_truth_is_within_the_error_bars(small):
             inside, total = inside + int((off < 1.96).sum()), total + len(off)
     finally:
         small.trials = clean
+    print(f"{inside} of {total} estimates lie within 1.96 of their deviations")
     assert total == 200 and 0.91 < inside / total <= 0.99
+    said = re.search(r"(\d+) of 200 estimates lie within 1.96 of their deviations", PAGE.read_text(encoding="utf-8"))
+    assert said and abs(int(said[1]) - inside) <= 1, f"docs/identification.md is out of date: {inside}"
 
 
 def test_what_the_data_cannot_tell_is_named(plant):

@@ -7,9 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hydromechs as hm
+from hydromechs import library
+from hydromechs.model import added_mass_matrix
 from hydromechs.studies import fitting, validation
 from hydromechs.studies.validation._logs import changed, without_outliers
-from hydromechs.studies.validation._validate import _predictions, _problem
+from hydromechs.studies.validation._validate import predictions, problem_of
+from hydromechs.studies.validation._variants import averaged
 
 HERE = Path(__file__).parent / "hinsdale"
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
@@ -23,7 +27,7 @@ def study():
 @pytest.fixture(scope="module")
 def campaign(study):
     """Two real trials, and few unknowns, for short programs: all else is the library's model, with the tether of its study."""
-    few = [u for u in study.unknowns if "number" in u]
+    few = [u for u in study.unknowns if "com" in u.get("number", "")]
     line = study.line.model_copy(update={"weight": 0.1298, "place": [-0.5037, 0.06197, 0.0]})
     return validation.read_campaign(study.model_copy(update={"unknowns": few, "line": line}), HERE)
 
@@ -138,20 +142,63 @@ def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start)
         return replace(r, trial=replace(r.trial, samples=samples))
 
     known, unseen = campaign.trials[:1], campaign.trials[1]
-    first, second = (_predictions(campaign, known, [r], library_start)[0] for r in (unseen, spoiled(unseen)))
+    first, second = (predictions(campaign, known, [r], library_start)[0] for r in (unseen, spoiled(unseen)))
     for name in first.simulated:
         np.testing.assert_array_equal(first.simulated[name].values, second.simulated[name].values)
     assert np.degrees(first.errors["imu.roll"]) < 0.2 and np.degrees(first.errors["imu.pitch"]) < 0.35  # a sane prediction
+    assert first.static["imu.roll"] > first.errors["imu.roll"]  # offsets leave statics of one trial little to be fitted to
     assert second.errors["imu.roll"] > 10.0 * first.errors["imu.roll"]
     still = {joint: type(m)(pieces=(m.pieces[0],), end=m.pieces[0][0] + 0.01) for joint, m in unseen.trial.motions.items()}
-    third = _predictions(campaign, known, [replace(unseen, trial=replace(unseen.trial, motions=still))], library_start)[0]
+    third = predictions(campaign, known, [replace(unseen, trial=replace(unseen.trial, motions=still))], library_start)[0]
     assert third.errors["imu.roll"] > 5.0 * first.errors["imu.roll"]
 
 
 def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, study):
     """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
-    problem = _problem(campaign, campaign.trials[:1])
+    problem = problem_of(campaign, campaign.trials[:1])
     for u in study.found():
         given = getattr(u, "value", None) if isinstance(u, fitting.Number) else getattr(u, "diagonal", None)
         assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u
     assert problem.guess[0] == -0.01574
+
+
+# -- variants -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_averaged_added_mass_keeps_its_centre_and_its_traces():
+    """Of a cylinder off the origin: as much mass and moment in the mean, the same in all directions about the same point."""
+    cylinder = hm.added_mass.Cylinder.along("x", 0.0, 0.4, radius=0.05)
+    exact = np.array(added_mass_matrix(cylinder, 1000.0))
+    found = averaged(exact)
+    assert np.trace(found[:3, :3]) == pytest.approx(np.trace(exact[:3, :3]))
+    np.testing.assert_allclose(found[:3, :3], found[0, 0] * np.eye(3))
+    np.testing.assert_allclose(found[3:, :3], found[0, 0] * np.array([[0, 0, 0], [0, 0, -0.2], [0, 0.2, 0]]), atol=1e-12)
+    np.testing.assert_allclose(averaged(found), found, atol=1e-12)
+    assert np.linalg.eigvalsh(found)[0] > 0.0
+
+
+def test_variants_of_the_study_change_what_they_say(study):
+    """Drag by strips, no drag, no added mass, no arm; unknowns of joints that are gone go with them."""
+    model = library.load(study.model)
+    found = {name: validation.varied(model, v) for name, v in study.variants.items()}
+    arm = {name: {b.name: b for b in m.bodies} for name, m in found.items()}
+    assert isinstance(arm["drag of the arm by strips, coefficient 1.1"]["wrist"].hydro.drag[0], hm.drag.Cylinder)
+    assert arm["no drag of the arm"]["wrist"].hydro.drag == () and arm["no drag of the arm"]["wrist"].hydro.added_mass
+    assert arm["no added mass of the arm"]["wrist"].hydro.added_mass == ()
+    gone = "decoupled: nothing of the moving arm is felt"
+    assert list(arm[gone]) == ["vehicle", "armbase"] and not study.varied(gone).joints
+    assert len(study.varied(gone).unknowns) == len(study.unknowns) - 3
+    with pytest.raises(ValueError, match="has no body 'wirst'"):
+        validation.varied(model, validation.Variant(no_drag=["wirst"]))
+
+
+def test_only_weight_is_weight_and_buoyancy(study):
+    """At rest the vehicle is held by the same forces as with the whole arm, whatever the pose."""
+    model = library.load(study.model)
+    light = validation.varied(model, study.variants["decoupled: of the arm only weight and buoyancy are felt"])
+    q = np.array(model.neutral()[0], dtype=float)
+    q[3:7] = np.array([0.9, 0.2, -0.3, 0.1]) / np.linalg.norm([0.9, 0.2, -0.3, 0.1])
+    q[7:] = 0.3, -0.4, 1.2, 0.5
+    still = np.zeros(model.nv)
+    whole, felt = (hm.inverse_dynamics(m, q, still, still) for m in (model, light))
+    np.testing.assert_allclose(felt, whole, atol=1e-6)

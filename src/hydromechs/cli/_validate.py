@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,25 +21,85 @@ def validate(
     data: Annotated[str, typer.Option(help="Folder with the logs; that of the study by default.")] = "",
     out: Annotated[str, typer.Option(help="Folder for report.html, pictures and numbers; none by default.")] = "",
     workers: Annotated[int, typer.Option(min=0, help="Processes that share the fits; one for each processor by default.")] = 0,
+    trials: Annotated[str, typer.Option(help="Pattern of the trials' names; that of the study by default.")] = "",
+    variants: Annotated[bool, typer.Option("--variants", help="Compare the models that the study names as variants.")] = False,
+    folds: Annotated[
+        int, typer.Option(min=0, help="With --variants: parts that motions are dealt into; one each by default.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Fit a model to recorded trials and predict others that it has not seen, each motion left out once."""
-    from hydromechs.studies.validation import load_study, report_of, write_validation
-    from hydromechs.studies.validation import validate as run
+    from hydromechs.studies import validation
 
     console = Console(stderr=True)
     try:
-        found = load_study(study)
+        found = validation.load_study(study)
+        if trials:
+            found = found.model_copy(update={"trials": found.trials.model_copy(update={"names": trials})})
         folder = Path(data) if data else study.parent / found.data
         if not data and not found.data:
             raise ValueError(f"{study} names no folder with logs; give one with --data")
-        result = run(found, folder, workers=workers or None, told=lambda text: console.print(Text(text)))
+        if (variants and out) or (folds and not variants):
+            raise ValueError("--out goes without --variants, whose report --json prints; --folds goes with it")
+        with _live(console) as telling:
+            how: dict[str, Any] = {
+                "workers": workers or None,
+                "told": lambda text: console.print(Text(text)),
+                "telling": telling,
+            }
+            if variants:
+                compared = validation.compare_variants(found, folder, folds=folds, **how)
+            else:
+                result = validation.validate(found, folder, **how)
     except (ValueError, KeyError) as error:
         console.print(Text(str(error.args[0] if error.args else error), "red"))
         raise typer.Exit(1) from None
-    print_report(report_of(result), print_validation, as_json)
+    if variants:
+        print_report(compared, print_variants, as_json)
+        return
+    print_report(validation.report_of(result), print_validation, as_json)
     if out:
-        console.print(Text(f"written: {write_validation(result, out)}"))
+        console.print(Text(f"written: {validation.write_validation(result, out)}"))
+
+
+@contextmanager
+def _live(console: Console) -> Iterator[Callable[[Any], None]]:
+    """A line at the foot of a terminal with the iteration that each fit is at; what it yields takes them."""
+    latest: dict[str, str] = {}
+    with console.status(Text("reading logs, compiling")) as status:
+
+        def telling(iteration: Any) -> None:
+            latest.pop(iteration.fit, None)  # the latest come last
+            latest[iteration.fit] = f"{iteration.fit}: iteration {iteration.number}, cost {iteration.cost:.4g}"
+            status.update(Text("; ".join(list(latest.values())[-SHOWN:])))
+
+        yield telling
+
+
+SHOWN = 2
+"""Fits that are shown while they run."""
+
+
+def print_variants(report: dict[str, Any], console: Console) -> None:
+    """Print what other models cost.
+
+    Args:
+        report: What `compare_variants` returns.
+        console: Where to print.
+    """
+    console.print(
+        Text(f"{report['title'] or report['study']}: {report['trials']} trials, {report['folds']} fits of each model", "bold")
+    )
+    console.print(Text("Mean root mean square error of predictions, and how much more than that of the study's model:"))
+    table = table_of("model", *(f">{c} [{unit}]" for c, unit in report["units"].items()))
+    for row in report["variants"]:
+        numbers = [f"{row['mean'][c]:.3f} ({row['more'][c]:+.3f})" if c in row["mean"] else "–" for c in report["units"]]
+        said = f" ({row['not_converged']} fits not converged)" if row["not_converged"] else ""
+        table.add_row(*map(Text, (row["name"] + said, *numbers)))
+    console.print(table)
+    for row in report["variants"]:
+        if row["fault"]:
+            console.print(Text(f"{row['name']}: {row['fault']}", "red"))
 
 
 def print_validation(report: dict[str, Any], console: Console) -> None:

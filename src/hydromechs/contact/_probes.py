@@ -49,7 +49,11 @@ def contact_pairs(
     _check_unique([t.name for t in terrain])
     if bodies and material is None:
         raise ValueError("bodies are to touch each other: give the material with which they meet")
-    touching = [[_checked(body.name, s) for s in body.shapes if s.contact] for body in model.bodies]
+    meeting = {model.body_index(name) for pair in bodies for name in pair}
+    able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # shapes of others may be of any kind
+    touching = [
+        [_checked(body.name, s) for s in body.shapes if s.contact] if able[at] else [] for at, body in enumerate(model.bodies)
+    ]
     pairs: list[Pair] = []
     for solid in terrain:
         rough = solid.material

@@ -73,8 +73,20 @@ def solve(
         total = sum(float(e.residual @ e.residual) for e in found) + prior + float(np.sum((own_weight * local) ** 2))
         return 0.5 * total if np.isfinite(total) else np.inf
 
-    found = problem.evaluate(theta, local, until=until)
-    cost, damping, reason = cost_of(theta, local, found), 1e-3, "the number of iterations is used up"
+    def tried_at(theta: np.ndarray, local: np.ndarray) -> tuple[list[Evaluated], float]:
+        """Residuals and cost, infinite where a trial cannot be simulated to its end."""
+        try:
+            with np.errstate(all="ignore"):
+                found = problem.evaluate(theta, local, until=until)
+        except np.linalg.LinAlgError:
+            return [], np.inf
+        whole = all(np.isfinite(e.by_own).all() and np.isfinite(e.by_shared).all() for e in found)
+        return found, cost_of(theta, local, found) if whole else np.inf
+
+    found, cost = tried_at(theta, local)
+    if not np.isfinite(cost):
+        raise ValueError("trials cannot be simulated to their ends with what is taken for known before; take a smaller step")
+    damping, reason = 1e-3, "the number of iterations is used up"
     converged, i, slow = False, 0, 0
     for i in range(1, most + 1):
         H, b = _normal(found, theta, local, problem.guess, weight, own_weight, g)
@@ -90,8 +102,7 @@ def solve(
             if g:
                 new = np.clip(theta + change[:g], problem.lower, problem.upper)
             new_local = local + change[g:].reshape(n, l)
-            tried = problem.evaluate(new, new_local, until=until)
-            value = cost_of(new, new_local, tried)
+            tried, value = tried_at(new, new_local)
             if value < cost:
                 improved = True
                 break

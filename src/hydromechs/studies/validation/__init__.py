@@ -2,25 +2,32 @@
 
 from ._baseline import StaticBalance
 from ._campaign import Campaign, Recorded, read_campaign
+from ._compare import compare_variants
 from ._logs import Log, euler_angles, read_log
 from ._report import report_of, write_validation
+from ._shared_work import Iteration
 from ._study import Study, load_study
 from ._validate import Fitted, Predicted, Validation, validate
+from ._variants import Variant, varied
 
 __all__ = [
     "Campaign",
     "Fitted",
+    "Iteration",
     "Log",
     "Predicted",
     "Recorded",
     "StaticBalance",
     "Study",
     "Validation",
+    "Variant",
+    "compare_variants",
     "euler_angles",
     "load_study",
     "read_campaign",
     "read_log",
     "report_of",
     "validate",
+    "varied",
     "write_validation",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,9 @@ from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
 from ..fitting import CurrentOf, Samples, Trial
 from ._logs import Log, changed, euler_angles, read_log, without_outliers
+from ._signals import aligned, check_units, resampled
 from ._study import Study
+from ._variants import varied
 
 __all__ = ["Campaign", "Recorded", "read_campaign"]
 
@@ -27,6 +29,8 @@ REPEATED = 0.2
 """Longest time for which a joint may repeat its last position before that counts as a sample [s]."""
 MEDIAN = 2.0
 """Time over which the median is taken that outliers are told by [s]."""
+LONG_AGO, NEAR = 1e6, 100.0
+"""Time from which a clock counts from long ago, and the time before the motion from which it is counted then [s]."""
 FASTEST = 0.1
 """Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
 
@@ -75,6 +79,8 @@ def read_campaign(study: Study, folder: str | Path) -> Campaign:
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}; give that of the logs with --data")
     model = library.load(study.model)
+    if study.variant is not None:
+        model = varied(model, study.variant)
     roots = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
     if len(roots) != 1:
         raise ValueError(f"{model.name} has {len(roots)} free bodies; a study needs one that floats")
@@ -107,13 +113,14 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
 
 def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) -> Recorded:
     """One trial."""
-    logs = {key: read_log(_file(folder, entry.file, name), entry.time) for key, entry in study.logs.items()}
-    notes = [note for log in logs.values() for note in log.notes]
+    logs = _logs(study, folder, name)
     said = _file(folder, study.trials.begins.file, name)
     try:
         begins = float(yaml.safe_load(said.read_text(encoding="utf-8"))[study.trials.begins.key])
     except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
         raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
+    begins, logs = _from_zero(begins, logs)
+    notes = [note for log in logs.values() for note in log.notes]
     start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
     end = min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
     given: dict[str, motions.Motion] = {}
@@ -126,8 +133,6 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
     samples: dict[str, Samples] = {}
     for instrument, entry in study.instruments.items():
         log = logs[entry.log]
-        if entry.quaternion is not None:
-            log = Log(log.name, log.time, log.columns | euler_angles([log.column(c) for c in entry.quaternion]), log.notes)
         cleaned = without_outliers(log, entry.outliers, MEDIAN)
         notes += cleaned.notes[len(log.notes) :]
         for quantity, channel in entry.channels.items():
@@ -136,6 +141,36 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
     q, v = _guess(study, model, base, samples, given, start, begins)
     trial = Trial(name=name, start=start, end=end, q=q, v=v, samples=samples, motions=given)
     return Recorded(trial, name.split(study.trials.group)[0], begins, tuple(notes))
+
+
+def _logs(study: Study, folder: Path, name: str) -> dict[str, Log]:
+    """The logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
+    logs = {}
+    for key, entry in study.logs.items():
+        log = read_log(_file(folder, entry.file, name), entry.time, topic=entry.topic, columns=entry.columns, units=entry.units)
+        check_units(log, {f"joint {j}": how.column for j, how in study.joints.items() if how.log == key and how.scale == 1.0})
+        for i in (i for i in study.instruments.values() if i.log == key):
+            angles = None if i.quaternion is None else euler_angles([log.column(c) for c in i.quaternion])
+            log = replace(log, columns=log.columns | (angles or {}))
+            check_units(log, {q: c.column or q for q, c in i.channels.items()}, angles)
+        logs[key] = log
+    for key, entry in study.logs.items():
+        if entry.align is not None:
+            a, other = entry.align, logs[entry.align.to]
+            logs[key], _ = aligned(logs[key], logs[key].column(a.column), other, other.column(a.reference), a.most)
+        if entry.rate:
+            logs[key] = resampled(logs[key], entry.rate)
+    return logs
+
+
+def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Log]]:
+    """Times of clocks that count from long ago, counted from a whole second before the motion, where floats are dense."""
+    if abs(begins) < LONG_AGO:
+        return begins, logs
+    zero = np.floor(begins) - NEAR
+    note = f"times count from {zero:.0f} s of the clock"
+    moved = {k: replace(x, time=x.time - zero, notes=(*x.notes, f"{x.name}: {note}")) for k, x in logs.items()}
+    return float(begins - zero), moved
 
 
 def _joint_logs(study: Study) -> set[str]:

@@ -1,9 +1,10 @@
-"""Logs of a vehicle: tables of comma-separated values, with what is wrong with them found and told."""
+"""Logs of a vehicle: tables and messages over time, with what is wrong with them found and told."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ import numpy as np
 
 from hydromechs.values import nearest
 
-__all__ = ["Log", "euler_angles", "read_log"]
+from ._messages import is_messages, read_messages
+
+__all__ = ["UNITS", "Log", "euler_angles", "read_log"]
+
+DEGREE = math.radians(1.0)
+UNITS = {"deg": DEGREE, "deg/s": DEGREE, "mm": 1e-3, "cm": 1e-2, "mm/s": 1e-3, "cm/s": 1e-2, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""Units that columns can be in other than m, rad and s, and what they are multiplied by."""
 
 GAP = 10.0
 """Times the usual time between two samples from which a pause is told."""
@@ -43,7 +50,8 @@ class Log:
         """As an `xarray.Dataset` over time."""
         import xarray
 
-        return xarray.Dataset({name: ("time", x) for name, x in self.columns.items()}, coords={"time": self.time})
+        columns = {name: ("time", x) for name, x in self.columns.items() if name != "time"}
+        return xarray.Dataset(columns, coords={"time": self.time})
 
     def keeping(self, good: np.ndarray, note: str) -> Log:
         """The log without some samples, and why."""
@@ -51,17 +59,48 @@ class Log:
         return Log(self.name, self.time[good], kept, (*self.notes, note) if note else self.notes)
 
 
-def read_log(path: str | Path, time: str) -> Log:
-    """A log from a file of comma-separated values, plain or compressed, with the names of its columns in the first line.
+def read_log(
+    path: str | Path,
+    time: str = "",
+    *,
+    topic: str = "",
+    columns: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Log:
+    """A log from a file of comma-separated values, an MCAP file, or a bag of ROS 1 (.bag) or ROS 2 (a folder).
+
+    Tables, plain or compressed, have the names of their columns in the first line.
 
     Rows that are not whole, and samples whose time does not come after all before it, as of a clock that jumps back, are left
     out; pauses of more than ten times the usual time between two samples are told.
 
     Args:
-        path: The file.
-        time: Name of the column with the times [s].
+        path: The file, or the folder of a bag.
+        time: Name of the column with the times [s]; of messages the path of their time, "" for when they were logged.
+        topic: Which messages.
+        columns: Names for columns, and what they are called in the file; of messages their paths, as "orientation.x".
+        units: Units of columns, and of "time", that are not in m, rad and s: those of `UNITS`.
     """
     path = Path(path)
+    if is_messages(path):
+        names, rows = read_messages(path, topic, time, columns or {})
+        time = "time"
+    else:
+        names, rows = _read_table(path, time)
+        for name, there in (columns or {}).items():
+            if there not in names:
+                raise KeyError(f"{path.name}: no column {there!r}{nearest(there, names)}")
+            names[names.index(there)] = name
+    for name, unit in (units or {}).items():
+        column = time if name == "time" else name
+        if column not in names:
+            raise KeyError(f"{path.name}: units: no column {name!r}{nearest(name, names)}")
+        rows[:, names.index(column)] *= UNITS[unit]
+    return _checked(path.name, names, rows, time)
+
+
+def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
+    """Names and rows of comma-separated values."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8") as text:
@@ -73,27 +112,38 @@ def read_log(path: str | Path, time: str) -> Log:
         raise KeyError(f"{path.name}: no column {time!r} with the times{nearest(time, names)}")
     if rows.shape[1] != len(names):
         raise ValueError(f"{path.name}: rows have {rows.shape[1]} numbers, but {len(names)} columns have names")
+    return names, rows
+
+
+def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Log:
+    """The log of a table without samples that are not whole or not in order."""
     t, notes = rows[:, names.index(time)], []
     whole = np.isfinite(rows).all(axis=1)
     if not whole.all():
-        notes.append(f"{path.name}: {int((~whole).sum())} of {len(rows)} rows have no number somewhere; left out")
+        notes.append(f"{file}: {int((~whole).sum())} of {len(rows)} rows have no number somewhere; left out")
         rows, t = rows[whole], t[whole]
+    ahead = np.zeros(len(t), dtype=bool)
+    ahead[1:-1] = (t[1:-1] > t[2:]) & (t[2:] > t[:-2])
+    if ahead.any():
+        notes.append(f"{file}: {int(ahead.sum())} samples are later than the next (a clock that jumps?); left out")
+        rows, t = rows[~ahead], t[~ahead]
     latest = np.maximum.accumulate(t) if len(t) else t
     late = np.concatenate([[True], t[1:] > latest[:-1]]) if len(t) else np.zeros(0, dtype=bool)
     if not late.all():
         notes.append(
-            f"{path.name}: {int((~late).sum())} samples are not later than those before them (a clock that jumps?); left out"
+            f"{file}: {int((~late).sum())} samples are not later than those before them (a clock that jumps?); left out"
         )
         rows, t = rows[late], t[late]
     if len(t) < FEW:
-        raise ValueError(f"{path.name}: {len(t)} samples are left, needed are {FEW}")
+        raise ValueError(f"{file}: {len(t)} samples are left, needed are {FEW}")
     steps = np.diff(t)
     usual = float(np.median(steps))
     if usual > 1.0 and t[-1] > 1e4:
-        notes.append(f"{path.name}: {usual:g} s between two samples; are times in milliseconds?")
+        unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
+        notes.append(f"{file}: {usual:g} s between two samples; are times in {unit}? give units: {{time: {unit}}} for this log")
     for k in np.flatnonzero(steps > GAP * usual):
-        notes.append(f"{path.name}: nothing from {t[k]:.2f} to {t[k + 1]:.2f} s")
-    return Log(path.name, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
+        notes.append(f"{file}: nothing from {t[k]:.2f} to {t[k + 1]:.2f} s")
+    return Log(file, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
 
 
 def without_outliers(log: Log, limits: dict[str, float], span: float) -> Log:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hydromechs.values import nearest
 
 from ..fitting import AddedMass, Channel, CurrentOf, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
+from ._variants import Variant
 
 __all__ = ["Study", "load_study"]
 
@@ -22,13 +23,36 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class AlignEntry(_Entry):
+    """The signal by which a log is put on the clock of another."""
+
+    to: str
+    """Name of the log with the right clock."""
+    column: str
+    """Signal of this log: a column, or roll, pitch or yaw of its instrument."""
+    reference: str
+    """The same of the other."""
+    most: float = Field(1.0, gt=0.0)
+    """Largest difference of the clocks [s]."""
+
+
 class LogEntry(_Entry):
-    """Where a log is."""
+    """Where a log is, what it calls its columns, and what is done to it."""
 
     file: str
     """Name of its file in the data folder; {trial} is the trial's name, {number} that without its letters in front."""
-    time: str
-    """Name of the column with the times [s]."""
+    time: str = ""
+    """Name of the column with the times [s]; of messages its path, as header.stamp, or nothing for when they were logged."""
+    topic: str = ""
+    """Topic of the messages of an MCAP file or a bag."""
+    columns: dict[str, str] = {}
+    """Names used here of columns, and what the file calls them; of messages their paths, as orientation.x."""
+    units: dict[str, Literal["deg", "deg/s", "mm", "cm", "mm/s", "cm/s", "ms", "us", "ns"]] = {}
+    """Units of columns, and of "time", that are not in m, rad and s."""
+    rate: float = Field(0.0, ge=0.0)
+    """Rate to which it is resampled [Hz]; 0 for all samples."""
+    align: AlignEntry | None = None
+    """How its clock is put on that of another log."""
 
 
 class BeginsEntry(_Entry):
@@ -169,6 +193,26 @@ class Study(_Entry):
     """Channels that are judged, as "imu.roll"."""
     baseline: list[str] = []
     """Names of the channels roll and pitch with which a quasi-static balance is compared; none for no baseline."""
+    variant: Variant | None = None
+    """How the model differs from its file."""
+    variants: dict[str, Variant] = {}
+    """Other models whose predictions are compared with this one's, by what they are."""
+
+    def varied(self, name: str) -> Study:
+        """The study with one of its variants, without the quasi-static balance, which is the same for all of them.
+
+        Args:
+            name: That of the variant.
+        """
+        if name not in self.variants:
+            raise ValueError(f"{self.name} has no variant {name!r}{nearest(name, self.variants)}")
+        variant = self.variants[name]
+        named = {_identity(u): u for u in variant.unknowns}
+        kept = [named.pop(_identity(u), u) for u in self.unknowns if u.get("joint_offset") not in variant.without]
+        if named:
+            raise ValueError(f"variant {name!r} of {self.name}: the study has no unknown {next(iter(named.values()))!r}")
+        moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
+        return self.model_copy(update={"variant": variant, "unknowns": kept, "joints": moving, "baseline": []})
 
     def found(self) -> list[Unknown]:
         """What is unknown, as objects."""
@@ -219,6 +263,11 @@ KINDS: dict[str, tuple[Any, str]] = {
 """What can be unknown: the key in a file, the class, and the field that the key's value is."""
 
 
+def _identity(unknown: dict[str, Any]) -> tuple[Any, ...]:
+    """What an entry of the unknowns names."""
+    return tuple((kind, str(unknown[kind])) for kind in KINDS if kind in unknown), tuple(unknown.get("index", ()))
+
+
 def load_study(path: str | Path) -> Study:
     """A study from its file; all faults in one `ValueError`.
 
@@ -238,6 +287,7 @@ def load_study(path: str | Path) -> Study:
         raise ValueError("\n  - ".join([f"{path} has {len(lines)} faults:", *lines])) from None
     named = [(f"instruments.{k}", x.log) for k, x in study.instruments.items()]
     named += [(f"joints.{k}", x.log) for k, x in study.joints.items()] + [("trials.find", study.trials.find)]
+    named += [(f"logs.{k}.align", x.align.to) for k, x in study.logs.items() if x.align is not None]
     for where, log in named:
         if log not in study.logs:
             raise ValueError(f"{path}: {where}: no log {log!r}{nearest(log, study.logs)}")
@@ -247,4 +297,6 @@ def load_study(path: str | Path) -> Study:
             raise ValueError(f"{path}: judged: no channel {name!r}{nearest(name, channels)}")
     study.found()
     study.measuring()
+    for name in study.variants:
+        study.varied(name).found()
     return study

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ import numpy as np
 from ..fitting import Found, Identification, Problem, Samples, solve
 from ._baseline import StaticBalance
 from ._campaign import Campaign, Recorded, read_campaign
+from ._shared_work import Iteration, Telling, in_processes
 from ._study import Study
 
 __all__ = ["Fitted", "Predicted", "Validation", "validate"]
@@ -103,6 +103,7 @@ def validate(
     *,
     workers: int | None = None,
     told: Callable[[str], None] = lambda text: None,
+    telling: Telling = lambda iteration: None,
 ) -> Validation:
     """Fit to all motions but one and predict that, for each of them; then fit to all.
 
@@ -110,7 +111,8 @@ def validate(
         study: What to do.
         data: Folder of the logs.
         workers: Processes that share the fits; as many as there are processors unless given.
-        told: Called with lines that say how far it is.
+        told: Called with lines that say what is done.
+        telling: Called after each iteration of a fit.
     """
     began = time.perf_counter()
     campaign = read_campaign(study, data)
@@ -118,21 +120,15 @@ def validate(
     if len(groups) < 2:
         raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
     told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
-    _problem(campaign, campaign.trials[:1]).compile()  # once, for all workers
+    problem_of(campaign, campaign.trials[:1]).compile()  # once, for all workers
     told(f"compiled after {time.perf_counter() - began:.0f} s")
     jobs = ["", *groups]
     count = min(len(jobs), workers or os.cpu_count() or 1)
     done: dict[str, tuple[Fitted, list[Predicted]]] = {}
-    if count == 1:
-        for group in jobs:
-            done[group] = _fold(campaign, group)
-            told(_line(*done[group]))
-    else:
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-            waiting = {pool.submit(_fold_alone, study, str(data), group): group for group in jobs}
-            for future in as_completed(waiting):
-                done[waiting[future]] = future.result()
-                told(_line(*done[waiting[future]]))
+    work = partial(_fold, campaign) if count == 1 else partial(_fold_alone, study, str(data))
+    for group, result in in_processes(work, jobs, count, telling):
+        done[group] = result
+        told(_line(*result))
     static_all: dict[str, float] = {}
     if study.baseline:
         balance = StaticBalance(campaign)
@@ -162,12 +158,18 @@ def _shown(channel: str, x: float) -> str:
     return f"{np.degrees(x):.2f}°" if angle else f"{x:.3f}"
 
 
-def _fold_alone(study: Study, data: str, group: str) -> tuple[Fitted, list[Predicted]]:
+def _fold_alone(study: Study, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
     """One fit in a process of its own."""
-    return _fold(read_campaign(study, data), group)
+    return _fold(read_campaign(study, data), group, telling)
 
 
-def _problem(campaign: Campaign, recorded: Sequence[Recorded]) -> Problem:
+def problem_of(campaign: Campaign, recorded: Sequence[Recorded]) -> Problem:
+    """What is unknown of some trials.
+
+    Args:
+        campaign: The trials and what they are of.
+        recorded: Some of them.
+    """
     study, nv = campaign.study, campaign.plant.model.nv
     s, at = study.start, campaign.plant.model.joint_part(campaign.base).v
     start = np.zeros(2 * nv)
@@ -177,14 +179,13 @@ def _problem(campaign: Campaign, recorded: Sequence[Recorded]) -> Problem:
     return Problem(campaign.plant, trials, study.measuring(), study.found(), start=start.tolist(), step=study.step)
 
 
-def _fold(campaign: Campaign, group: str) -> tuple[Fitted, list[Predicted]]:
+def _fold(campaign: Campaign, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
     """The fit to all trials but those of a motion, and the predictions of these."""
     began = time.perf_counter()
     known = [r for r in campaign.trials if r.group != group]
     unseen = [r for r in campaign.trials if r.group == group]
-    problem = _problem(campaign, known)
-    first = solve(problem, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2)
-    found = Identification(problem=problem, solution=solve(problem, own=first.own, most=ITERATIONS, gain=GAIN))
+    name = f"without {group}" if group else "all trials"
+    found = fit(campaign, known, telling=lambda i, cost, damping: telling(Iteration(name, i, cost)))
     details: dict[str, Any] = {}
     if not group:
         details = {
@@ -195,7 +196,28 @@ def _fold(campaign: Campaign, group: str) -> tuple[Fitted, list[Predicted]]:
         }
     s = found.solution
     fitted = Fitted(group, found.found, s.iterations, s.reason, s.converged, time.perf_counter() - began, details)
-    return fitted, _predictions(campaign, known, unseen, s.shared) if unseen else []
+    return fitted, predictions(campaign, known, unseen, s.shared) if unseen else []
+
+
+def fit(
+    campaign: Campaign,
+    known: Sequence[Recorded],
+    *,
+    shared: np.ndarray | None = None,
+    telling: Callable[[int, float, float], None] | None = None,
+) -> Identification:
+    """The fit to some trials: first their starts, from before the motion, then all.
+
+    Args:
+        campaign: The trials and what they are of.
+        known: Those that it may see.
+        shared: Where the search begins; at what is taken for known before unless given.
+        telling: Called after each iteration with its number, the cost and the damping.
+    """
+    problem = problem_of(campaign, known)
+    first = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2)
+    solution = solve(problem, shared=shared, own=first.own, most=ITERATIONS, gain=GAIN, told=telling)
+    return Identification(problem=problem, solution=solution)
 
 
 def _correlated(found: Identification) -> list[tuple[str, str, float]]:
@@ -205,11 +227,19 @@ def _correlated(found: Identification) -> list[tuple[str, str, float]]:
     return sorted(pairs, key=lambda p: -abs(p[2]))
 
 
-def _predictions(
+def predictions(
     campaign: Campaign, known: Sequence[Recorded], unseen: Sequence[Recorded], shared: np.ndarray
 ) -> list[Predicted]:
+    """What a fit says of trials that it has not seen.
+
+    Args:
+        campaign: The trials and what they are of.
+        known: Those that were fitted, for the quasi-static balance.
+        unseen: Those to predict.
+        shared: What the fit has found.
+    """
     study = campaign.study
-    problem = _problem(campaign, [_blinded(r) for r in unseen])
+    problem = problem_of(campaign, [_blinded(r) for r in unseen])
     own = solve(problem, shared=shared, fixed=True, most=20, gain=1e-4).own
     values, _ = problem.simulate(shared, own, derivatives=False)
     balance = StaticBalance(campaign) if study.baseline else None

@@ -1,0 +1,66 @@
+"""Fits in processes of their own, which tell how far they are while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from queue import Empty
+from typing import Any, NamedTuple, TypeVar
+
+__all__ = ["Iteration", "Telling", "in_processes"]
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+OFTEN = 0.25
+"""Time between two looks at what processes have told [s]."""
+
+
+class Iteration(NamedTuple):
+    """How far a fit is."""
+
+    fit: str
+    """Which."""
+    number: int
+    """Iterations that are done."""
+    cost: float
+    """Half the sum of squares."""
+
+
+Telling = Callable[[Iteration], None]
+"""Takes how far a fit is."""
+
+
+def in_processes(
+    work: Callable[[Job, Telling], Result], jobs: Sequence[Job], count: int, telling: Telling
+) -> Iterator[tuple[Job, Result]]:
+    """Jobs and their results as they are done.
+
+    Args:
+        work: Does a job and tells how far it is; a function of a module, as other processes need it.
+        jobs: What to do.
+        count: Processes; with one, all is done in this one.
+        telling: Called with what jobs tell.
+    """
+    if count == 1:
+        for job in jobs:
+            yield job, work(job, telling)
+        return
+    context = get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(count, mp_context=context) as pool:
+        told = manager.Queue()
+        waiting = {pool.submit(work, job, told.put): job for job in jobs}
+        while waiting:
+            done, _ = wait(waiting, timeout=OFTEN, return_when=FIRST_COMPLETED)
+            _drain(told, telling)
+            for future in done:
+                yield waiting.pop(future), future.result()
+
+
+def _drain(told: Any, telling: Telling) -> None:
+    while True:
+        try:
+            telling(told.get_nowait())
+        except Empty:
+            return

@@ -1,0 +1,122 @@
+"""What can be wrong with the signals of a log, and clocks that differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ._logs import Log
+
+__all__ = ["aligned", "check_units", "resampled"]
+
+TURNS = 4.0 * math.pi
+"""Largest angle that is believed [rad]."""
+FAST = 10.0
+"""Largest speed that is believed [m/s], of nine of ten samples."""
+NEAR_DEGREES = (30.0, 110.0)
+"""Rates over those of the attitude between which they are taken for degrees a second [-]."""
+MOVES = math.radians(0.5)
+"""Rate of the attitude from which rates are compared with it [rad/s]."""
+ALIKE = 0.7
+"""Least correlation of two signals that show the same motion."""
+
+
+def check_units(log: Log, quantities: Mapping[str, str], attitude: Mapping[str, np.ndarray] | None = None) -> None:
+    """Refuse columns whose numbers cannot be in m, rad, m/s and rad/s, with what they look like.
+
+    Args:
+        log: The log.
+        quantities: Columns by quantity: roll, pitch, yaw, joint; x, y, z; p, q, r.
+        attitude: Roll, pitch and yaw [rad] of the same instrument, to compare rates with, shape (n,) each.
+    """
+    dt = np.diff(log.time)
+    for quantity, name in quantities.items():
+        x = log.column(name)
+        if quantity in ("roll", "pitch", "yaw") or quantity.startswith("joint"):
+            if np.percentile(np.abs(x), 90) > TURNS:
+                raise ValueError(f"{log.name}: {name} is {np.abs(x).max():.4g} rad; is it in degrees? {_remedy(name, 'deg')}")
+        elif quantity in "xyz":
+            speed = float(np.percentile(np.abs(np.diff(x)) / dt, 90))
+            if speed > FAST:
+                raise ValueError(f"{log.name}: {name} moves by {speed:.3g} m/s; is it in millimetres? {_remedy(name, 'mm')}")
+        elif quantity in "pqr" and attitude is not None:
+            angle = attitude[{"p": "roll", "q": "pitch", "r": "yaw"}[quantity]]
+            expected = float(np.std(np.gradient(angle, log.time)))
+            ratio = float(np.std(x)) / expected if expected > MOVES else 1.0
+            if NEAR_DEGREES[0] < ratio < NEAR_DEGREES[1]:
+                raise ValueError(
+                    f"{log.name}: {name} is {ratio:.3g} times the rate of the attitude; is it in degrees per second? "
+                    f"{_remedy(name, 'deg/s')}"
+                )
+
+
+def _remedy(column: str, unit: str) -> str:
+    return f"give units: {{{column}: {unit}}} for this log"
+
+
+def resampled(log: Log, rate: float) -> Log:
+    """The log with one sample for each tick of a regular grid, that nearest to it; ticks without one stay empty.
+
+    Samples stay as they were measured, with their times: nothing is made up in pauses.
+
+    Args:
+        log: The log.
+        rate: Of the grid [Hz].
+    """
+    tick = np.round((log.time - log.time[0]) * rate)
+    off = np.abs(log.time - log.time[0] - tick / rate)
+    order = np.lexsort((off, tick))
+    first = np.concatenate([[True], np.diff(tick[order]) > 0.0])
+    good = np.zeros(len(tick), dtype=bool)
+    good[order[first]] = True
+    had = (len(tick) - 1) / (log.time[-1] - log.time[0])
+    if good.all():
+        return log
+    return log.keeping(
+        good, f"{log.name}: resampled from {had:.3g} to {rate:g} Hz; {int(good.sum())} of {len(good)} samples stay"
+    )
+
+
+def aligned(log: Log, column: np.ndarray, other: Log, reference: np.ndarray, most: float) -> tuple[Log, float]:
+    """The log on the clock of another, and by how much it was moved [s]: the shift with which two signals are most alike.
+
+    Alike up to a constant and a factor; found on a fine grid, between whose ticks a parabola is laid.
+
+    Args:
+        log: What is moved.
+        column: One of its signals, shape (n,).
+        other: What has the right clock.
+        reference: A signal of that which shows the same motion, shape (m,).
+        most: Largest shift that is looked for [s].
+    """
+    h = 0.5 * min(float(np.median(np.diff(log.time))), float(np.median(np.diff(other.time))))
+    k = max(1, int(np.ceil(most / h)))
+    shifts = h * np.arange(-k, k + 1)
+    start, end = max(log.time[0], other.time[0]) + most, min(log.time[-1], other.time[-1]) - most
+    grid = np.arange(start, end, h)
+    if len(grid) < 10:
+        raise ValueError(
+            f"{log.name} and {other.name} share {max(0.0, end - start + 2 * most):.2f} s; too short to align clocks"
+        )
+    r = np.interp(grid, other.time, reference)
+    alike = np.array([_correlation(np.interp(grid - s, log.time, column), r) for s in shifts])
+    if not np.isfinite(alike).any() or np.nanmax(np.abs(alike)) < ALIKE:
+        raise ValueError(f"{log.name} and {other.name} do not show the same motion: correlation {np.nanmax(np.abs(alike)):.2f}")
+    best = int(np.nanargmax(np.abs(alike)))
+    shift = float(shifts[best])
+    if best in (0, 2 * k):
+        raise ValueError(f"the clocks of {log.name} and {other.name} differ by {most:g} s or more; let align look further")
+    a, b, c = alike[best - 1 : best + 2]
+    bend = a - 2.0 * b + c
+    shift += 0.5 * h * float((a - c) / bend) if bend else 0.0
+    note = f"{log.name}: its clock was moved by {shift:+.4f} s to that of {other.name} (correlation {alike[best]:.3f})"
+    return replace(log, time=log.time + shift, notes=(*log.notes, note)), shift
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    size = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / size if size else math.nan

@@ -1,0 +1,137 @@
+"""Models that are simpler, or other, than that of a study: what do their predictions cost?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from hydromechs.model import Body, Hydro, Inertia, Model, added_mass, added_mass_matrix, drag
+from hydromechs.spatial import cross, skew
+from hydromechs.values import nearest
+
+__all__ = ["Strip", "Variant", "averaged", "varied"]
+
+NEXT_TO_NOTHING = 1e-9
+"""Mass [kg] and moment of inertia [kg·m²] of a body of which only weight and buoyancy are felt."""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Strip(_Entry):
+    """A cylinder along an axis of a body, for drag by strips."""
+
+    axis: str = Field(pattern="^[xyz]$")
+    """Axis of the body: x, y or z."""
+    start: float
+    """Where it starts on that [m]."""
+    end: float
+    """Where it ends [m]."""
+    radius: float = Field(gt=0.0)
+    """Radius [m]."""
+    coefficient: float = Field(ge=0.0)
+    """Drag coefficient on the projected area [-]."""
+
+
+class Variant(_Entry):
+    """How a model differs from that of the study: lists name its bodies."""
+
+    strips: dict[str, Strip] = {}
+    """Bodies whose drag is that of a cylinder by strips instead of their own."""
+    no_drag: list[str] = []
+    """Bodies without drag."""
+    no_added_mass: list[str] = []
+    """Bodies without added mass."""
+    averaged_added_mass: list[str] = []
+    """Bodies whose added mass is the same in all directions, see `averaged`."""
+    only_weight: list[str] = []
+    """Bodies of which others feel weight and buoyancy, nothing of their inertia, added mass or drag."""
+    without: list[str] = []
+    """Bodies that are taken away, with all of theirs."""
+    unknowns: list[dict[str, Any]] = []
+    """What is unknown instead of those with the same names and indices."""
+
+    @property
+    def bodies(self) -> list[str]:
+        """All bodies that it names."""
+        lists = (self.strips, self.no_drag, self.no_added_mass, self.averaged_added_mass, self.only_weight, self.without)
+        return [name for names in lists for name in names]
+
+
+def varied(model: Model, variant: Variant) -> Model:
+    """The model with a variant's changes.
+
+    Args:
+        model: That of the study.
+        variant: What is other.
+    """
+    for name in variant.bodies:
+        if name not in model.body_names:
+            raise ValueError(f"{model.name} has no body {name!r}{nearest(name, model.body_names)}")
+    return replace(model, bodies=tuple(_changed(b, variant, model) for b in model.bodies if b.name not in variant.without))
+
+
+def _changed(body: Body, variant: Variant, model: Model) -> Body:
+    if body.name not in variant.bodies:
+        return body
+    water, density = body.hydro if isinstance(body.hydro, Hydro) else Hydro(), model.world.water_density
+    if body.name in variant.strips:
+        strip = variant.strips[body.name]
+        sizes = {"radius": strip.radius, "coefficient": strip.coefficient}
+        water = replace(water, drag=(drag.Cylinder.along(strip.axis, strip.start, strip.end, **sizes),))
+    if body.name in variant.no_drag:
+        water = replace(water, drag=())
+    if body.name in variant.no_added_mass:
+        water = replace(water, added_mass=())
+    if body.name in variant.averaged_added_mass and water.added_mass:
+        total = sum((np.array(added_mass_matrix(e, density), dtype=float) for e in water.added_mass), np.zeros((6, 6)))
+        water = replace(water, added_mass=(added_mass.Matrix(tuple(map(tuple, averaged(total).tolist()))),))
+    if body.name not in variant.only_weight:
+        return replace(body, hydro=water)
+    i = body.inertia
+    felt = OnlyWeight(float(i.mass), tuple(map(float, i.com)), float(water.volume), tuple(map(float, water.buoyancy_center)))
+    tensor = (NEXT_TO_NOTHING, NEXT_TO_NOTHING, NEXT_TO_NOTHING, 0.0, 0.0, 0.0)
+    return replace(body, inertia=Inertia(mass=NEXT_TO_NOTHING, tensor=tensor), hydro=felt, shapes=())
+
+
+@dataclass(frozen=True)
+class OnlyWeight:
+    """Weight and buoyancy of a body, as forces on what carries it."""
+
+    mass: float
+    """[kg]"""
+    com: tuple[float, ...]
+    """Centre of mass [m], shape (3,)."""
+    volume: float
+    """[m³]"""
+    center: tuple[float, ...]
+    """Centre of buoyancy [m], shape (3,)."""
+
+    def added_mass(self, body: Body, motion: Any) -> np.ndarray:
+        """None, shape (6, 6)."""
+        return np.zeros((6, 6))
+
+    def wrench(self, body: Body, motion: Any) -> np.ndarray:
+        """Weight and buoyancy about the body origin [N, N·m], shape (6,)."""
+        weight, lift = -self.mass * motion.a_fg, motion.density * self.volume * motion.a_fg
+        turning = cross(np.array(self.com), weight) + cross(np.array(self.center), lift)
+        return np.concatenate([weight + lift, turning])
+
+
+def averaged(matrix: np.ndarray) -> np.ndarray:
+    """An added mass that is the same in all directions: means of the three of translation and of rotation about its centre.
+
+    The centre is the point about which translation and rotation couple least.
+
+    Args:
+        matrix: The added mass about the body's origin, linear first [kg, kg·m, kg·m²], shape (6, 6).
+    """
+    A, C, J = matrix[:3, :3], matrix[:3, 3:], matrix[3:, 3:]
+    columns = np.stack([-(A @ np.array(skew(e))).ravel() for e in np.eye(3)], axis=1)  # C = −A [c]×, linear in c
+    c = np.array(skew(np.linalg.lstsq(columns, C.ravel(), rcond=1e-9)[0]), dtype=float)
+    m, j = np.trace(A) / 3.0, np.trace(J - c.T @ A @ c) / 3.0
+    return np.block([[m * np.eye(3), -m * c], [m * c, max(j, 0.0) * np.eye(3) + m * c.T @ c]])

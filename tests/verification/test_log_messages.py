@@ -1,0 +1,132 @@
+"""Logs of messages: small MCAP files and bags are read as the same table, and what is wrong with them is named."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from hydromechs.studies import validation
+
+TIMES = 1_700_000_000.0 + 0.05 * np.arange(40)
+COLUMNS = {"x_ori": "orientation.x", "w_ori": "orientation.w", "x_angvel": "angular_velocity.x"}
+
+
+def expected(k):
+    """Half the roll, and its rate, of sample k."""
+    return math.sin(0.1 * k), 0.3 * math.cos(0.2 * k)
+
+
+def check(log):
+    """Times of the messages' own clock, columns by the names of the study."""
+    np.testing.assert_allclose(log.time, TIMES, atol=1e-6)
+    data = log.dataset()
+    np.testing.assert_allclose(data.x_ori.values, [expected(k)[0] for k in range(40)], atol=1e-12)
+    np.testing.assert_allclose(data.x_angvel.values, [expected(k)[1] for k in range(40)], atol=1e-12)
+
+
+def nanoseconds(t):
+    return round(t * 1e9)
+
+
+# -- MCAP ---------------------------------------------------------------------------------------------------------------
+
+
+def write_json(path):
+    """An MCAP file of JSON messages of an IMU and of joints."""
+    writer = pytest.importorskip("mcap.writer").Writer(str(path))
+    writer.start()
+    schema = writer.register_schema("imu", "jsonschema", b"{}")
+    imu, joints = (writer.register_channel(topic, "json", schema) for topic in ("/imu", "/joints"))
+    for k, t in enumerate(TIMES):
+        x, p = expected(k)
+        stamp = {"sec": int(t), "nanosec": nanoseconds(t - int(t))}
+        message = {
+            "header": {"stamp": stamp},
+            "orientation": {"x": x, "w": math.sqrt(1.0 - x * x)},
+            "angular_velocity": {"x": p},
+        }
+        late = nanoseconds(t + 0.2)
+        writer.add_message(imu, late, json.dumps(message).encode(), late)
+        writer.add_message(joints, late, json.dumps({"name": ["base", "elbow"], "position": [0.0, 0.01 * k]}).encode(), late)
+    writer.finish()
+    return path
+
+
+def test_mcap_of_json(tmp_path):
+    path = write_json(tmp_path / "a.mcap")
+    check(validation.read_log(path, "header.stamp", topic="/imu", columns=COLUMNS))
+    logged = validation.read_log(path, topic="/imu", columns=COLUMNS)
+    np.testing.assert_allclose(logged.time, TIMES + 0.2, atol=1e-6)
+
+
+def test_joints_by_name_and_by_number(tmp_path):
+    path = write_json(tmp_path / "a.mcap")
+    log = validation.read_log(path, topic="/joints", columns={"named": "position.elbow", "second": "position.1"})
+    np.testing.assert_allclose(log.column("named"), 0.01 * np.arange(40), atol=1e-12)
+    np.testing.assert_array_equal(log.column("named"), log.column("second"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"topic": "/imv", "columns": COLUMNS}, "a.mcap: no topic '/imv'.*it has /imu, /joints"),
+        ({"topic": "/imu", "columns": {"x": "orientation.q"}}, "no message of /imu has a number at 'orientation.q'"),
+        ({"topic": "/imu"}, "needs its topic and its columns"),
+        ({"topic": "/imu", "columns": COLUMNS, "units": {"y": "deg"}}, "units: no column 'y'"),
+    ],
+)
+def test_what_messages_do_not_have_is_named(tmp_path, asked, said):
+    with pytest.raises((KeyError, ValueError), match=said):
+        validation.read_log(write_json(tmp_path / "a.mcap"), **asked)
+
+
+def test_a_cut_mcap_file_is_refused(tmp_path):
+    path = write_json(tmp_path / "a.mcap")
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(ValueError, match="a.mcap is not a log that can be read"):
+        validation.read_log(path, topic="/imu", columns=COLUMNS)
+
+
+# -- bags ---------------------------------------------------------------------------------------------------------------
+
+
+def imu_messages(store):
+    """IMU messages of ROS 2."""
+    types = store.types
+    time, header = types["builtin_interfaces/msg/Time"], types["std_msgs/msg/Header"]
+    quaternion, vector = types["geometry_msgs/msg/Quaternion"], types["geometry_msgs/msg/Vector3"]
+    nothing, none = np.zeros(9), vector(x=0.0, y=0.0, z=0.0)
+    for k, t in enumerate(TIMES):
+        x, p = expected(k)
+        yield (
+            t,
+            types["sensor_msgs/msg/Imu"](
+                header=header(stamp=time(sec=int(t), nanosec=nanoseconds(t - int(t))), frame_id="imu"),
+                orientation=quaternion(x=x, y=0.0, z=0.0, w=math.sqrt(1.0 - x * x)),
+                orientation_covariance=nothing,
+                angular_velocity=vector(x=p, y=0.0, z=0.0),
+                angular_velocity_covariance=nothing,
+                linear_acceleration=none,
+                linear_acceleration_covariance=nothing,
+            ),
+        )
+
+
+@pytest.mark.parametrize("storage", ["SQLITE3", "MCAP"])
+def test_bags_of_ros_2(tmp_path, storage):
+    """Of both storages; the MCAP file of the second is read by itself, too."""
+    rosbag2, typesys = pytest.importorskip("rosbags.rosbag2"), pytest.importorskip("rosbags.typesys")
+    store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
+    path = tmp_path / "bag"
+    with rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin[storage]) as writer:
+        connection = writer.add_connection("/imu", "sensor_msgs/msg/Imu", typestore=store)
+        for t, message in imu_messages(store):
+            writer.write(connection, nanoseconds(t + 0.2), store.serialize_cdr(message, "sensor_msgs/msg/Imu"))
+    check(validation.read_log(path, "header.stamp", topic="/imu", columns=COLUMNS))
+    with pytest.raises(KeyError, match="no topic '/imv'"):
+        validation.read_log(path, topic="/imv", columns=COLUMNS)
+    if storage == "MCAP":
+        pytest.importorskip("mcap")
+        (file,) = path.glob("*.mcap")
+        check(validation.read_log(file, "header.stamp", topic="/imu", columns=COLUMNS))

@@ -1,0 +1,82 @@
+"""Signals of logs: units that cannot be, clocks that differ, rates that are too high, and what is said of all that."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hydromechs.studies import validation
+from hydromechs.studies.validation._signals import aligned, check_units, resampled
+
+T = np.arange(0.0, 20.0, 0.05)
+ROLL = 0.1 * np.sin(1.3 * T) + 0.03 * np.sin(3.1 * T)
+RATE = np.gradient(ROLL, T)
+
+
+def log_of(name="a.csv", **columns):
+    return validation.Log(name, T, columns)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "values", "said"),
+    [
+        ("roll", np.degrees(ROLL) * 10.0, "a.csv: c is .* rad; is it in degrees\\? give units: {c: deg}"),
+        ("joint elbow", np.full(len(T), 90.0), "is it in degrees"),
+        ("x", 1e3 * 0.2 * np.sin(T), "a.csv: c moves by .* m/s; is it in millimetres\\? give units: {c: mm}"),
+        ("p", np.degrees(RATE), "c is 57.3 times the rate of the attitude; is it in degrees per second"),
+    ],
+)
+def test_columns_of_the_wrong_unit_are_named(quantity, values, said):
+    """And the same columns in the right unit pass."""
+    attitude = {"roll": ROLL}
+    with pytest.raises(ValueError, match=said):
+        check_units(log_of(c=values), {quantity: "c"}, attitude)
+    factor = 1e-3 if quantity == "x" else math.radians(1.0)
+    check_units(log_of(c=factor * values), {quantity: "c"}, attitude)
+
+
+def test_units_are_made_right_when_read(tmp_path):
+    rows = [f"{int(1000 * t)},{x}" for t, x in zip(T, np.degrees(ROLL), strict=True)]
+    (tmp_path / "a.csv").write_text("stamp,c\n" + "\n".join(rows))
+    with_notes = validation.read_log(tmp_path / "a.csv", "stamp")
+    assert "are times in ms? give units: {time: ms} for this log" in "\n".join(with_notes.notes)
+    log = validation.read_log(tmp_path / "a.csv", "stamp", columns={"roll": "c"}, units={"time": "ms", "roll": "deg"})
+    np.testing.assert_allclose(log.column("roll"), ROLL, atol=1e-12)
+    np.testing.assert_allclose(log.time, T, atol=1e-3)
+    assert not log.notes
+
+
+def test_a_time_far_ahead_costs_one_sample(tmp_path):
+    """Not all that come after it."""
+    times = T.copy()
+    times[100] = 1e6
+    (tmp_path / "a.csv").write_text("t,x\n" + "\n".join(f"{t},1" for t in times))
+    log = validation.read_log(tmp_path / "a.csv", "t")
+    assert len(log.time) == len(T) - 1
+    assert log.notes == ("a.csv: 1 samples are later than the next (a clock that jumps?); left out",)
+
+
+@pytest.mark.parametrize("shift", [0.213, -0.4])
+def test_clocks_are_aligned(shift):
+    """To a tenth of a sample, whatever constant and factor lie between the two signals."""
+    slow = np.arange(1.0, 18.0, 0.11)
+    late = validation.Log("b.csv", slow + shift, {"roll": 0.3 + 1.2 * np.interp(slow, T, ROLL)})
+    moved, found = aligned(late, late.column("roll"), log_of(), ROLL, 1.0)
+    assert found == pytest.approx(-shift, abs=0.005)
+    assert f"b.csv: its clock was moved by {found:+.4f} s to that of a.csv" in moved.notes[0]
+    with pytest.raises(ValueError, match="differ by 0.1 s or more; let align look further"):
+        aligned(late, late.column("roll"), log_of(), ROLL, 0.1)
+    noise = replace(late, columns={"roll": np.random.default_rng(0).normal(size=len(slow))})
+    with pytest.raises(ValueError, match="do not show the same motion"):
+        aligned(noise, noise.column("roll"), log_of(), ROLL, 1.0)
+
+
+def test_resampled_logs_make_nothing_up():
+    """A fifth of the samples stay as they were; a pause stays a pause."""
+    whole = log_of(roll=ROLL)
+    log = resampled(whole.keeping((T < 5.0) | (T > 9.0), ""), 4.0)
+    assert np.isin(log.time, T).all() and np.median(np.diff(log.time)) == pytest.approx(0.25)
+    assert not ((log.time > 5.0) & (log.time < 9.0)).any()
+    assert "a.csv: resampled from " in log.notes[0] and f"{len(log.time)} of " in log.notes[0]
+    np.testing.assert_array_equal(log.column("roll"), ROLL[np.isin(T, log.time)])
