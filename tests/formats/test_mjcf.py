@@ -12,7 +12,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.actuation import JointDrive, JointRotor, JointSpring
-from hydromechs.formats import ImportOptions, loads_robot
+from hydromechs.formats import ImportOptions, convert_file, loads_robot
 from hydromechs.spatial import tensor_matrix
 from hydromechs.studies._mujoco_reading import mujoco_difference
 from hydromechs.studies._robot_study import ROBOTS
@@ -368,3 +368,22 @@ def test_what_mujoco_refuses_is_listed_and_the_rest_opens(tmp_path):
     data.qvel[:] = v
     mujoco.mj_forward(there, data)
     np.testing.assert_allclose(data.qacc, hm.forward_dynamics(model, q, v, np.zeros(model.nv)), rtol=1e-9)
+
+
+def test_meshes_of_a_converted_file_are_found_from_its_folder(tmp_path, monkeypatch):
+    mujoco = pytest.importorskip("mujoco")
+    mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    (tmp_path / "m.obj").write_text(mesh)
+    geometry = '<geometry><mesh filename="m.obj"/></geometry>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    link = f"<link name='a'>{inertial}<visual>{geometry}</visual><collision>{geometry}</collision></link>"
+    (tmp_path / "r.urdf").write_text(f"<robot name='r'>{link}</robot>")
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path)
+    convert_file("r.urdf", "out/r.xml")
+    convert_file("r.urdf", "r.yaml")
+    hm.save(replace(hm.load("r.yaml"), name="again"), "out/again.xml")
+    assert mujoco.MjModel.from_xml_path("out/r.xml").ngeom == 2
+    assert str(tmp_path) not in (tmp_path / "out/r.xml").read_text()
+    looks = [t for t in (tmp_path / "out/again.xml").read_text().splitlines() if "<mesh" in t and str(tmp_path) in t]
+    assert len(looks) == 1

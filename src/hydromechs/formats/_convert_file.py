@@ -82,7 +82,7 @@ def with_relative_meshes(model: Model, folder: Path) -> Model:
         if not isinstance(thing, shapes.Mesh | visual.Mesh) or not os.path.isabs(thing.file):
             return thing
         file = Path(os.path.relpath(thing.file, os.path.realpath(folder))).as_posix()
-        return replace(thing, file=file, folder=str(folder)) if isinstance(thing, visual.Mesh) else replace(thing, file=file)
+        return replace(thing, file=file, folder="") if isinstance(thing, visual.Mesh) else replace(thing, file=file)
 
     def of_body(body: Body) -> Body:
         return replace(body, shapes=tuple(map(relative, body.shapes)), visual=tuple(map(relative, body.visual)))

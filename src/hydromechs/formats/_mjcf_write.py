@@ -6,6 +6,7 @@ In the file they all stand in the body's frame at zero, T_1 T_2 ..., so axes and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,7 @@ class _Writer:
         match thing:
             case shapes.Mesh() | visual.Mesh():
                 folder = getattr(thing, "folder", "")
-                file = str(Path(folder) / thing.file) if folder else thing.file
+                file = str(Path(os.path.abspath(folder)) / thing.file) if folder else thing.file
                 if Path(file).suffix.lower() not in DECODED:
                     self.lost.append(f"body {body.name!r}: {what}, the mesh {file!r}; MuJoCo reads {', '.join(DECODED)} alone")
                     return
