@@ -1,5 +1,7 @@
 """`hydromechs convert` and `info` of robot descriptions of other programs."""
 
+import pytest
+
 import hydromechs as hm
 
 ROBOT = """<robot name="r">
@@ -23,3 +25,66 @@ def test_info_lists_the_notes(tmp_path, run):
     status, out, _ = run("info", tmp_path / "r.urdf")
     assert status == 0
     assert "guessed" in out
+
+
+PENDULUM = """<mujoco model="pend"><worldbody><body name="rod">
+<joint name="hinge" type="hinge" axis="0 1 0" armature="2" stiffness="50"/>
+<inertial pos="0 0 -0.5" mass="1" diaginertia="0.1 0.1 0.1"/>
+</body></worldbody><actuator><motor name="m" joint="hinge"/></actuator></mujoco>"""
+
+
+def words(text):
+    """A table of the terminal as plain words."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("suffix", (".xml", ".yaml", ".sdf", ".urdf"))
+def test_convert_lists_actuators_springs_and_armature_that_the_file_does_not_carry(tmp_path, run, suffix):
+    (tmp_path / "pend.xml").write_text(PENDULUM)
+    status, out, _ = run("convert", tmp_path / "pend.xml", tmp_path / f"new{suffix}")
+    assert status == 0
+    written = (tmp_path / f"new{suffix}").read_text()
+    head = written.partition("-->")[0] if suffix != ".yaml" else "\n".join(s for s in written.splitlines() if s[:1] == "#")
+    for kind in ("JointDrive", "JointSpring", "JointRotor"):
+        assert kind in head
+        assert kind in out
+    assert "from pend.xml (MJCF)" in head
+    again = hm.load(tmp_path / f"new{suffix}") if suffix == ".yaml" else hm.import_file(tmp_path / f"new{suffix}").model
+    assert again.nv == 1
+
+
+def test_convert_lists_hydrodynamics_that_the_writer_leaves_out(tmp_path, run):
+    """Of a library model and of a robot description that has them."""
+    status, out, _ = run("convert", "bluerov2_heavy_alpha5", tmp_path / "rov.sdf")
+    assert status == 0
+    status, out, _ = run("convert", "bluerov2_heavy_alpha5", tmp_path / "rov.urdf")
+    assert status == 0
+    assert "its hydrodynamics" in words(out)
+    status, out, _ = run("convert", tmp_path / "rov.sdf", tmp_path / "rov.xml")
+    assert status == 0
+    assert "its hydrodynamics" in words(out)
+    assert "nothing was left out" not in out
+
+
+def test_convert_of_what_the_file_carries_lists_nothing(tmp_path, run):
+    status, out, _ = run("convert", "bluerov2_heavy_alpha5", tmp_path / "rov.yaml")
+    assert status == 0
+    assert "left out" not in out
+
+
+def test_load_of_a_robot_warns_of_the_actuators_that_a_model_does_not_have(tmp_path):
+    (tmp_path / "pend.xml").write_text(PENDULUM)
+    with pytest.warns(UserWarning, match=r"a model has no actuators.* 1 JointSpring, 1 JointRotor, 1 JointDrive; .*components"):
+        hm.load(tmp_path / "pend.xml")
+
+
+@pytest.mark.parametrize("name", ("r.urdf", "link.urdf", "m.yaml"))
+def test_convert_does_not_overwrite_its_source(tmp_path, run, name):
+    (tmp_path / "r.urdf").write_text(ROBOT)
+    (tmp_path / "link.urdf").symlink_to("r.urdf")
+    hm.save(hm.load("puma560"), tmp_path / "m.yaml")
+    before = (tmp_path / name).read_text()
+    status, _, err = run("convert", tmp_path / ("m.yaml" if name == "m.yaml" else "r.urdf"), tmp_path / name)
+    assert status == 1
+    assert "is the source itself" in words(err)
+    assert (tmp_path / name).read_text() == before

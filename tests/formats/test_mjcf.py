@@ -12,7 +12,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.actuation import JointDrive, JointRotor, JointSpring
-from hydromechs.formats import ImportOptions, loads_robot
+from hydromechs.formats import ImportOptions, convert_file, loads_robot
 from hydromechs.spatial import tensor_matrix
 from hydromechs.studies._mujoco_reading import mujoco_difference
 from hydromechs.studies._robot_study import ROBOTS
@@ -340,3 +340,50 @@ def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
     said = "\n".join(map(str, imported.notes))
     assert "a box of 0.1 m stands for it" in said
     assert "denser than any metal" in said
+
+
+def test_what_mujoco_refuses_is_listed_and_the_rest_opens(tmp_path):
+    """Meshes that it cannot read, point masses, rods and plates, on bodies that move and on others."""
+    mujoco = pytest.importorskip("mujoco")
+    moments = {"point": (0.0, 0.0, 0.0), "rod": (0.3, 0.3, 0.0), "plate": (0.1, 0.2, 0.1 + 0.2), "solid": (0.1, 0.2, 0.25)}
+    turn = hm.Origin(rpy=(0.3, -0.7, 1.1)).R
+    bodies, looks = [], (hm.visual.Mesh(file="look.dae", folder=str(tmp_path)), hm.visual.Box(size=(1.0, 1.0, 1.0)))
+    for name, row in moments.items():
+        t = turn @ np.diag(row) @ turn.T
+        tensor = (t[0, 0], t[1, 1], t[2, 2], t[0, 1], t[0, 2], t[1, 2])
+        inertia = hm.Inertia(mass=1.0, com=(0.1, 0.0, 0.0), tensor=tensor)
+        bodies.append(hm.Body(name=name, joint=hm.joints.Revolute(axis=(0.0, 1.0, 0.0)), inertia=inertia, visual=looks))
+        bodies.append(hm.Body(name=f"{name}_fixed", parent=name, joint=hm.joints.Fixed(), inertia=inertia))
+    (tmp_path / "look.dae").write_text("<COLLADA/>")
+    model = hm.Model(name="m", bodies=bodies)
+    lost = "\n".join(hm.save(model, tmp_path / "m.xml"))
+    there = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    assert there.ngeom == len(moments)
+    for name, row in moments.items():
+        np.testing.assert_allclose(np.sort(there.body(name).inertia), sorted(row), atol=1e-13, rtol=1e-12)
+        assert f"body '{name}': look 0, the mesh '{tmp_path / 'look.dae'}'" in lost
+        refused = name == "point"  # what is raised by rounding alone is not worth a word
+        assert (f"body '{name}': its principal moments" in lost) == refused
+    data, (q, v) = mujoco.MjData(there), model.neutral()
+    data.qvel[:] = v
+    mujoco.mj_forward(there, data)
+    np.testing.assert_allclose(data.qacc, hm.forward_dynamics(model, q, v, np.zeros(model.nv)), rtol=1e-9)
+
+
+def test_meshes_of_a_converted_file_are_found_from_its_folder(tmp_path, monkeypatch):
+    mujoco = pytest.importorskip("mujoco")
+    mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    (tmp_path / "m.obj").write_text(mesh)
+    geometry = '<geometry><mesh filename="m.obj"/></geometry>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    link = f"<link name='a'>{inertial}<visual>{geometry}</visual><collision>{geometry}</collision></link>"
+    (tmp_path / "r.urdf").write_text(f"<robot name='r'>{link}</robot>")
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path)
+    convert_file("r.urdf", "out/r.xml")
+    convert_file("r.urdf", "r.yaml")
+    hm.save(replace(hm.load("r.yaml"), name="again"), "out/again.xml")
+    assert mujoco.MjModel.from_xml_path("out/r.xml").ngeom == 2
+    assert str(tmp_path) not in (tmp_path / "out/r.xml").read_text()
+    looks = [t for t in (tmp_path / "out/again.xml").read_text().splitlines() if "<mesh" in t and str(tmp_path) in t]
+    assert len(looks) == 1

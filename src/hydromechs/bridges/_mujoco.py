@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.formats import mjcf_of
+from hydromechs.formats import robot_text
 from hydromechs.hybrid import placement_pose
 from hydromechs.model import Model, joints
 from hydromechs.spatial import quaternion_from_matrix
@@ -34,7 +34,8 @@ def to_mujoco(model: Model) -> InMujoco:
 
     Bodies, joints with their damping, friction and limits, shapes to collide with, looks, frames as sites, gravity and the
     start as the key frame "start" where the order of bodies allows it. The inertia is dry: MuJoCo has no added mass. Joints
-    are named after the body that they carry, as `model.joint_parts` names them.
+    are named after the body that they carry, as `model.joint_parts` names them. Actuators, springs and armature are no part of
+    a model; what a file has of them is in `import_file(...).components`.
 
     MuJoCo has every subtree in a row, and the velocity of a free joint with its linear part in world axes; quaternions are
     (w, x, y, z) as here. `coordinates` turns one into the other.
@@ -47,7 +48,7 @@ def to_mujoco(model: Model) -> InMujoco:
         UnsupportedFeature: The model has something that MuJoCo refuses.
     """
     mujoco = import_extra("mujoco", "mujoco", "to_mujoco")
-    text, lost = mjcf_of(model)
+    text, lost = robot_text(model, ".xml")
     try:
         there = mujoco.MjModel.from_xml_string(text)
     except ValueError as error:

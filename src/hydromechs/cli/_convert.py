@@ -28,8 +28,12 @@ def convert(
     base: Annotated[str, typer.Option(help="How the root moves where the file does not say: auto, free or fixed.")] = "auto",
     placeholders: Annotated[bool, typer.Option("--placeholders", help="Small boxes for meshes that are missing.")] = False,
 ) -> None:
-    """Write a model in another format; what was left out, guessed or mended is listed, and stands in the file."""
-    from hydromechs.formats import convert_file, is_robot_file
+    """Write a model in another format.
+
+    What was left out, guessed or mended, and what the new file does not carry (actuators and springs of a robot description,
+    hydrodynamics in most formats), is listed, and stands in the first comment of the new file.
+    """
+    from hydromechs.formats import convert_file, is_robot_file, refuse_same_file, save
 
     options: dict[str, Any] = {}
     if is_robot_file(source):
@@ -42,10 +46,11 @@ def convert(
         imported = convert_file(source, out, **options)
         print_notes(imported, Console())
     else:
-        from hydromechs.formats import save
         from hydromechs.library import load
 
-        save(load(source), out)
+        refuse_same_file(source, out)
+        for line in save(load(source), out):
+            print(f"left out: {line}")
     print(f"wrote {out}")
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydromechs.model import Body, Model, shapes, visual
 
-from ._imported import Imported
-from ._robots import dumps_robot, import_file, is_robot_file
+from ._imported import Imported, Note
+from ._robots import import_file, is_robot_file, robot_text
 from ._write import check_suffix, dumps, replace_file
 
-__all__ = ["convert_file"]
+if TYPE_CHECKING:
+    from hydromechs.model.component import Component
+
+__all__ = ["convert_file", "refuse_same_file"]
 
 
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: Any) -> Imported:
@@ -21,18 +24,45 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: A
 
     Args:
         source: The file to read.
-        out: The file to write; meshes are named relative to it, and not copied. The notes of the import stand at its top.
+        out: The file to write, another one than the source; meshes are named relative to it, and not copied. In its first
+            comment stand the notes.
         options: Those of `import_file`.
+
+    Returns:
+        What was imported; its notes list also what the new file does not carry: actuators, springs and armature, which no
+        file of a model has, and what the format has no place for.
     """
+    refuse_same_file(source, out)
     imported = import_file(source, **options)
     model = with_relative_meshes(imported.model, Path(out).parent)
+    notes = (*imported.notes, *map(_left_out, imported.components))
+    head = [f"from {Path(source).name} ({imported.format})", *(f"  {note}" for note in notes)]
     if is_robot_file(out):
-        replace_file(dumps_robot(model, Path(out).suffix), Path(out))
-        return imported
+        text, lost = robot_text(model, Path(out).suffix, head)
+        replace_file(text, Path(out))
+        notes += tuple(Note("left out", Path(out).name, line, "the format does not carry it") for line in lost)
+        return replace(imported, notes=notes)
     check_suffix(Path(out), "model")
-    lines = [f"# from {Path(source).name} ({imported.format})", *(f"#   {_one_line(str(note))}" for note in imported.notes)]
-    replace_file("\n".join(lines) + "\n" + dumps(model, Path(out).parent), Path(out))
-    return imported
+    replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
+    return replace(imported, notes=notes)
+
+
+def refuse_same_file(source: str | os.PathLike, out: str | os.PathLike) -> None:
+    """Raise `ValueError` where a file would be written over the one that it is made of.
+
+    Args:
+        source: The file to read; one that is not there is no fault here.
+        out: The file to write.
+    """
+    if os.path.exists(source) and os.path.exists(out) and os.path.samefile(source, out):
+        raise ValueError(f"{os.fspath(out)!r} is the source itself, which would be overwritten; give another name")
+
+
+def _left_out(component: Component) -> Note:
+    """The note on something that acts, which the file of a model does not have."""
+    text = repr(component).removeprefix(f"{type(component).__name__}(").removesuffix(")")
+    value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
+    return Note("left out", f"{type(component).__name__} {component.name!r}", value, "a file of a model has nothing that acts")
 
 
 def _one_line(text: str) -> str:
@@ -52,7 +82,7 @@ def with_relative_meshes(model: Model, folder: Path) -> Model:
         if not isinstance(thing, shapes.Mesh | visual.Mesh) or not os.path.isabs(thing.file):
             return thing
         file = Path(os.path.relpath(thing.file, os.path.realpath(folder))).as_posix()
-        return replace(thing, file=file, folder=str(folder)) if isinstance(thing, visual.Mesh) else replace(thing, file=file)
+        return replace(thing, file=file, folder="") if isinstance(thing, visual.Mesh) else replace(thing, file=file)
 
     def of_body(body: Body) -> Body:
         return replace(body, shapes=tuple(map(relative, body.shapes)), visual=tuple(map(relative, body.visual)))

@@ -6,6 +6,8 @@ In the file they all stand in the body's frame at zero, T_1 T_2 ..., so axes and
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +18,26 @@ from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._mjcf_pose import HERE, Pose
-from ._xml_write import Tag, lost_details, numbers, plain_origin, xml_text
+from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
 
-__all__ = ["mjcf_of", "write_mjcf"]
+__all__ = ["write_mjcf"]
+
+DECODED = (".stl", ".obj", ".msh")
+"""Endings of the meshes that MuJoCo can read."""
+LEAST = 1e-14
+"""The least principal moment that MuJoCo takes in `fullinertia` [kg·m²]."""
+CLOSE = 1e-9
+"""How near a moment may come to the sum of the others, relative to it, before MuJoCo's rounding might put it above."""
 
 
-def write_mjcf(model: Model) -> str:
+def write_mjcf(model: Model, notes: Iterable[str] = ()) -> RobotText:
     """The text of an MJCF.
 
     Args:
         model: The model; helical joints, those of a user's own class and free joints on a body cannot be written.
+        notes: Further lines of its first comment.
     """
-    return mjcf_of(model)[0]
-
-
-def mjcf_of(model: Model) -> tuple[str, tuple[str, ...]]:
-    """The text of an MJCF, and what it does not carry, a line each.
-
-    Args:
-        model: As of `write_mjcf`.
-    """
-    writer = _Writer(model)
-    return writer.text(), tuple(dict.fromkeys(writer.lost))
+    return _Writer(model).text(notes)
 
 
 class _Writer:
@@ -49,7 +49,7 @@ class _Writer:
         self.lost: list[str] = []
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
 
-    def text(self) -> str:
+    def text(self, notes: Iterable[str]) -> RobotText:
         """The text of the file."""
         model, world = self.model, self.model.world
         self.root.add("compiler", angle="radian", inertiafromgeom="false", autolimits="true")
@@ -77,12 +77,7 @@ class _Writer:
         if world.axes == "NED":
             self.lost.append("axes NED: gravity points along z of this file")
         self.lost.insert(0, f"water of {world.water_density:g} kg/m^3")
-        head = [
-            f"{model.name}, written by HydroMechs",
-            *([model.description.strip()] if model.description.strip() else []),
-            "What an MJCF does not carry:",
-        ]
-        return xml_text(self.root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+        return file_text(model, self.root, "an MJCF", self.lost, notes)
 
     def _walk(self, tag: Tag) -> list[str]:
         """Names of the bodies in the order of the file."""
@@ -110,7 +105,7 @@ class _Writer:
         self._joint(tag, body)
         inertia = body.inertia
         if inertia.mass > 0.0:
-            tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), fullinertia=numbers(inertia.tensor))
+            tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), **self._moments(body))
         elif body.joint.nv:
             self.lost.append(f"body {body.name!r}: it has no mass, which MuJoCo refuses in a body that moves")
         for k, shape in enumerate(body.shapes):
@@ -124,6 +119,23 @@ class _Writer:
         elif body.hydro is not None:
             self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(body.hydro).__name__})")
         return tag
+
+    def _moments(self, body: Body) -> dict[str, str]:
+        """Attributes of a body's inertia about its centre of mass, with moments that MuJoCo takes.
+
+        By principal moments where the way from the tensor to these, which MuJoCo goes itself, might end beyond the bounds.
+        """
+        xx, yy, zz, xy, xz, yz = body.inertia.tensor
+        w, axes = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+        if w[0] > 2.0 * LEAST and w[0] + w[1] - w[2] > CLOSE * w[2]:
+            return {"fullinertia": numbers(body.inertia.tensor)}
+        given = np.maximum(w, LEAST)
+        given[2] = min(given[2], given[0] + given[1])
+        if np.abs(given - w).max() > CLOSE * w[2]:
+            moments = f"its principal moments ({numbers(w)}) kg m^2, which MuJoCo refuses: they are ({numbers(given)})"
+            self.lost.append(f"body {body.name!r}: {moments}")
+        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+        return {"quat": numbers(quaternion_from_matrix(axes)), "diaginertia": numbers(given)}
 
     def _joint(self, tag: Tag, body: Body) -> None:
         """Pose of a body and its joints."""
@@ -185,7 +197,10 @@ class _Writer:
         match thing:
             case shapes.Mesh() | visual.Mesh():
                 folder = getattr(thing, "folder", "")
-                file = str(Path(folder) / thing.file) if folder else thing.file
+                file = str(Path(os.path.abspath(folder)) / thing.file) if folder else thing.file
+                if Path(file).suffix.lower() not in DECODED:
+                    self.lost.append(f"body {body.name!r}: {what}, the mesh {file!r}; MuJoCo reads {', '.join(DECODED)} alone")
+                    return
                 name = self.meshes.setdefault((file, thing.scale), f"mesh_{len(self.meshes) + 1}")
                 fields |= {"type": "mesh", "mesh": name}
             case shapes.Box() | visual.Box():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,16 +17,17 @@ from hydromechs.model import Model
 from ._imported import Findings, Imported, ImportOptions
 from ._robot_files import RobotFiles
 from ._xml import Element, parse_xml, read_bytes
+from ._xml_write import RobotText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMATS", "RobotFormat", "dumps_robot", "import_file", "is_robot_file", "loads_robot", "warned"]
+__all__ = ["FORMATS", "RobotFormat", "dumps_robot", "import_file", "is_robot_file", "loads_robot", "robot_text", "warned"]
 
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
 """Reads a document: its first element, where faults and notes go, where its files are."""
-Writer: TypeAlias = Callable[[Model], str]
-"""Writes a model: the text of a file, in whose first comment stands what it does not carry."""
+Writer: TypeAlias = Callable[[Model, Iterable[str]], RobotText]
+"""Writes a model, with further lines of the first comment, in which stands what the file does not carry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +134,17 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
 
 
 def warned(imported: Imported) -> Imported:
-    """What was imported, after a warning that says how much of the file is not as it stands there."""
+    """What was imported, after warnings that say how much of the file is not as it stands there, and what the model lacks."""
+    read = f"hydromechs.import_file({imported.source!r})"
     if imported.notes:
-        more = f"hydromechs.import_file({imported.source!r}).notes and `hydromechs info` list them"
+        more = f"{read}.notes and `hydromechs info` list them"
         warnings.warn(f"{imported.source}: {imported.summary()}; {more}", stacklevel=4)
+    if imported.components:
+        counts = Counter(type(component).__name__ for component in imported.components)
+        parts = ", ".join(f"{n} {kind}" for kind, n in counts.items())
+        words = f"a model has no actuators, springs and armature; the file has {parts}"
+        more = f"{read}.components lists them, and hydromechs.load_plant({imported.source!r}) has them"
+        warnings.warn(f"{imported.source}: {words}; {more}", stacklevel=4)
     return imported
 
 
@@ -146,10 +155,21 @@ def dumps_robot(model: Model, suffix: str) -> str:
         model: The model.
         suffix: Ending of the file, as ".urdf".
     """
+    return robot_text(model, suffix).text
+
+
+def robot_text(model: Model, suffix: str, notes: Iterable[str] = ()) -> RobotText:
+    """The text of a model in the format of a file's ending, and what it does not carry.
+
+    Args:
+        model: The model.
+        suffix: Ending of the file, as ".urdf".
+        notes: Further lines of the first comment of the file.
+    """
     for form in FORMATS:
         if suffix.lower() in form.suffixes and form.writer:
             write: Writer = _named(form.writer)
-            return write(model)
+            return write(model, notes)
     known = ", ".join(s for form in FORMATS if form.writer for s in form.suffixes)
     raise UnsupportedFeature(f"a model cannot be written as {suffix!r}; give a name that ends in .yaml, {known}")
 

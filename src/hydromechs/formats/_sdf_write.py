@@ -7,6 +7,7 @@ written: Gazebo takes it from the collision shapes.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hydromechs.model import Body, Hydro, Model, Origin, added_mass_matrix, drag
 from hydromechs.spatial import quaternion_matrix
 
 from ._robot_parts import origin_of
-from ._xml_write import Tag, lost_details, numbers, origin_after, plain_origin, xml_text
+from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, origin_after, plain_origin
 
 __all__ = ["write_sdf"]
 
@@ -25,14 +26,15 @@ NED = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
 AXES = "xyzpqr"
 
 
-def write_sdf(model: Model) -> str:
+def write_sdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
     """The text of an SDF.
 
     Args:
         model: The model; joints of several parts, other than two turns about one point, and those of a user's own class cannot
             be written.
+        notes: Further lines of its first comment.
     """
-    return _Writer(model).text()
+    return _Writer(model).text(notes)
 
 
 class _Writer:
@@ -47,7 +49,7 @@ class _Writer:
         """Names of links and frames in the file."""
         self.tag = Tag("model", {"name": _plain_name(model.name)})
 
-    def text(self) -> str:
+    def text(self, notes: Iterable[str]) -> RobotText:
         """The text of the file."""
         model = self.model
         for body in model.bodies:
@@ -61,13 +63,10 @@ class _Writer:
         self.tag.children += self.plugins
         self.lost += lost_details(model, shape_colors=False)
         root = Tag("sdf", {"version": "1.9"}, [self.tag])
-        head = [
-            f"{model.name}, written by HydroMechs",
-            *([model.description.strip()] if model.description.strip() else []),
-            "What an SDF does not carry:",
-            f"  gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3: they belong to its world",
-        ]
-        return xml_text(root, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+        world = (
+            f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3: they belong to its world"
+        )
+        return file_text(model, root, "an SDF", [world, *self.lost], notes)
 
     def _new_name(self, name: str) -> str:
         """A name that nothing in the file has: links, joints and frames share their names."""

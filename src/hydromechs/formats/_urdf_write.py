@@ -7,12 +7,13 @@ unless the model has one free root and z up; a URDF's world has z up.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 
-from ._xml_write import Tag, lost_details, numbers, plain_origin, xml_text
+from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
 
 __all__ = ["write_urdf"]
 
@@ -22,13 +23,14 @@ NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
 """Axes north, east, down in axes east, north, up."""
 
 
-def write_urdf(model: Model) -> str:
+def write_urdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
     """The text of a URDF.
 
     Args:
         model: The model; helical joints and those of a user's own class cannot be written.
+        notes: Further lines of its first comment.
     """
-    return _Writer(model).text()
+    return _Writer(model).text(notes)
 
 
 class _Writer:
@@ -40,7 +42,7 @@ class _Writer:
         self.lost: list[str] = []
         self.names = {*model.body_names, *model.frames, "world"}
 
-    def text(self) -> str:
+    def text(self, notes: Iterable[str]) -> RobotText:
         """The text of the file."""
         model = self.model
         roots = [body for body in model.bodies if body.parent is None]
@@ -71,13 +73,8 @@ class _Writer:
             self.lost.append("frames are links without mass")
         self.lost += lost_details(model, shape_colors=False)
         gravity = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3"
-        head = [
-            f"{model.name}, written by HydroMechs",
-            *([model.description.strip()] if model.description.strip() else []),
-            "What a URDF does not carry:",
-            f"  {gravity}, effort and velocity limits of joints ({NONE:g} stands for none)",
-        ]
-        return xml_text(self.robot, [*head, *(f"  {line}" for line in dict.fromkeys(self.lost))])
+        first = f"{gravity}, effort and velocity limits of joints ({NONE:g} stands for none)"
+        return file_text(model, self.robot, "a URDF", [first, *self.lost], notes)
 
     def _free_name(self, name: str) -> str:
         while name in self.names:

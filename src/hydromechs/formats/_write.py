@@ -16,24 +16,29 @@ from hydromechs.model.code import JointSpec
 from . import _model_entries  # noqa: F401 how a file writes the classes of a model
 from ._convert import written
 from ._emit import Block, Rows, emit
-from ._robots import dumps_robot, is_robot_file
+from ._robots import is_robot_file, robot_text
 
 __all__ = ["dumps", "save"]
 
 
-def save(model: Model, path: str | Path) -> None:
+def save(model: Model, path: str | Path) -> tuple[str, ...]:
     """Write a model file; a file that is there is replaced at once or, if anything fails, not at all.
 
     Args:
         model: The model.
         path: The file: YAML, or by its ending the format of another program (".urdf"), in whose first comment stands what it
             does not carry. Meshes are named in it as the model names them, and not copied.
+
+    Returns:
+        What the file does not carry, a line each; nothing where it is YAML.
     """
     if is_robot_file(path):
-        replace_file(dumps_robot(model, Path(path).suffix), path)
-        return
+        text, lost = robot_text(model, Path(path).suffix)
+        replace_file(text, path)
+        return lost
     check_suffix(path, "model")
     replace_file(dumps(model, Path(path).parent), path)
+    return ()
 
 
 def check_suffix(path: str | Path, kind: str) -> None:

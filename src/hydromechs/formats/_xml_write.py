@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -13,7 +13,7 @@ from hydromechs.model import Mdh, Model, Origin
 
 from ._robot_parts import origin_of
 
-__all__ = ["Tag", "lost_details", "numbers", "origin_after", "plain_origin", "xml_text"]
+__all__ = ["RobotText", "Tag", "file_text", "lost_details", "numbers", "origin_after", "plain_origin"]
 
 
 @dataclass(slots=True)
@@ -47,16 +47,36 @@ def numbers(values: Iterable[Any]) -> str:
     return " ".join(repr(float(x) + 0.0) for x in values)
 
 
-def xml_text(root: Tag, comments: Iterable[str]) -> str:
-    """The text of a file.
+class RobotText(NamedTuple):
+    """A model in the format of another program."""
+
+    text: str
+    """The text of the file."""
+    lost: tuple[str, ...]
+    """What the file does not carry of the model, a line each; it stands in the first comment of the file, too."""
+
+
+def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:
+    """The text of a file, with what it does not carry in its first comment.
 
     Args:
-        root: Its first element.
-        comments: Lines of the first comment.
+        model: The model.
+        root: The first element of the file.
+        form: The format with its article, as "a URDF".
+        lost: What the file does not carry of the model.
+        notes: Further lines of the first comment.
     """
-    lines = ['<?xml version="1.0"?>', "<!--", *(f"  {_in_comment(line)}" for line in comments), "-->"]
+    lost = tuple(dict.fromkeys(lost))
+    comment = [
+        f"{model.name}, written by HydroMechs",
+        *([model.description.strip()] if model.description.strip() else []),
+        f"What {form} does not carry:",
+        *(f"  {line}" for line in lost),
+        *notes,
+    ]
+    lines = ['<?xml version="1.0"?>', "<!--", *(f"  {_in_comment(line)}" for line in comment), "-->"]
     _write(root, 0, lines)
-    return "\n".join(lines) + "\n"
+    return RobotText("\n".join(lines) + "\n", lost)
 
 
 def _in_comment(text: str) -> str:
