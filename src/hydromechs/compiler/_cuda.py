@@ -6,7 +6,7 @@ NumPy arrays, which are copied to the GPU. Results are CuPy arrays, which other 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,7 +19,18 @@ from ._program import Argument, Program
 from ._schedule import short_lives
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
-__all__ = ["OPTIONS", "OWN", "REALS", "CudaAttributes", "CudaKernel", "CupyArray", "cuda_text", "definitions", "import_cupy"]
+__all__ = [
+    "OPTIONS",
+    "OWN",
+    "REALS",
+    "CudaAttributes",
+    "CudaKernel",
+    "CupyArray",
+    "cuda_text",
+    "definitions",
+    "import_cupy",
+    "kernel_body",
+]
 
 CupyArray: TypeAlias = Any
 """An array of CuPy, which is imported only where there is a GPU."""
@@ -129,6 +140,24 @@ def definitions(real: str) -> str:
     return f"#undef INFINITY\n#undef NAN\n#define INFINITY {infinity}\n#define NAN {nan}\n\n{roots}{_sincos(real)}\n"
 
 
+def kernel_body(
+    program: Program, real: str, load: Callable[[int, int], str], store: Callable[[int, int, str], str]
+) -> tuple[list[str], CFunctions]:
+    """Lines of a program for one thread, and the functions that it calls.
+
+    Args:
+        program: What to write.
+        real: "float" or "double".
+        load: Expression for an entry of an input.
+        store: Statement that takes an entry of an output.
+    """
+    functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
+    program = fused_sums(program)
+    order = None if program.calls else short_lives(program)
+    body = c_body(program, real, load, store, order=order, sincos="hm_sincos", functions=functions, own=OWN[real])
+    return body, functions
+
+
 def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
     """The CUDA C source of a program: a kernel `world_kernel`.
 
@@ -158,18 +187,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
         terms = [f"{i} * s{k}_{axis}" if i > 1 else f"s{k}_{axis}" for axis, i in enumerate(map(int, index)) if i]
         return f"a{k}[{' + '.join(terms) or '0'}]"
 
-    functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
-    program = fused_sums(program)
-    body = c_body(
-        program,
-        real,
-        address,
-        lambda output, entry, text: f"{address(n + output, entry)} = {text};",
-        order=None if program.calls else short_lives(program),
-        sincos="hm_sincos",
-        functions=functions,
-        own=OWN[real],
-    )
+    body, functions = kernel_body(program, real, address, lambda output, entry, text: f"{address(n + output, entry)} = {text};")
     lines = [
         f"/* {program.name}, one thread per world; written by HydroMechs */",
         definitions(real),

@@ -13,12 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ._c_calls import CFunctions
-from ._c_text import c_body, c_literal
-from ._cuda import OPTIONS, OWN, REALS, CudaAttributes, CupyArray, definitions, import_cupy
-from ._fuse import fused_sums
+from ._c_text import c_literal
+from ._cuda import OPTIONS, REALS, CudaAttributes, CupyArray, definitions, import_cupy, kernel_body
 from ._program import Program
-from ._schedule import short_lives
 
 __all__ = ["CudaMarch", "cuda_march_text"]
 
@@ -61,18 +58,7 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
             return f"state{argument}[{entry}]"
         return f"i{argument}[{f'{entry} * s{argument}_entry' if entry else '0'}]"
 
-    functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
-    program = fused_sums(program)
-    body = c_body(
-        program,
-        real,
-        load,
-        lambda output, entry, text: f"const {real} n{output}_{entry} = {text};",
-        order=None if program.calls else short_lives(program),
-        sincos="hm_sincos",
-        functions=functions,
-        own=OWN[real],
-    )
+    body, functions = kernel_body(program, real, load, lambda output, entry, text: f"const {real} n{output}_{entry} = {text};")
     parts = [(k, j, f"n{k}_{j}") for k in range(n_state) for j in range(sizes[k])]
     f, zero = "f" if real == "float" else "", c_literal(0.0, real)
     # x · 0 is not 0 where x is not finite; four sums side by side
