@@ -6,7 +6,7 @@ import pytest
 import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Recipe, trace
-from hydromechs.compiler._short_waits import FUSED, LATENCY, short_waits, sines_together
+from hydromechs.compiler._short_waits import FUSED, LATENCY, short_waits
 from hydromechs.dynamics import velocity_force
 from hydromechs.spatial import force_cross, skew
 
@@ -57,7 +57,7 @@ def tree():
 def test_sums_in_the_order_of_their_terms():
     """The same numbers to rounding, with no product or sum more, operands before what needs them; calls stay calls."""
     program, rng = trace(sums, {"x": (6,)}), np.random.default_rng(0)
-    ordered = short_waits(program)
+    ordered, _ = short_waits(program)
     assert ordered.count() == program.count() and len(ordered.calls) == len(program.calls) == 1
     for k, op in enumerate(ordered.operations):
         assert all(x < k for x in operands(ordered, op))
@@ -69,35 +69,46 @@ def test_a_sum_waits_for_its_last_term_only():
     """The term that is known last is added last, wherever it stands."""
     program = trace(lambda x: np.sqrt(x[0]) + x[1] * x[2] + x[3] * x[4] + x[5] * x[6] + x[7], {"x": (8,)})
     assert longest_chain(program) >= LATENCY["sqrt"] + 3 * FUSED
-    assert longest_chain(short_waits(program)) == LATENCY["sqrt"] + LATENCY["add"]
+    assert longest_chain(short_waits(program).program) == LATENCY["sqrt"] + LATENCY["add"]
 
 
 def test_forward_dynamics_has_a_shorter_chain(tree):
     """A sixth less of waiting at least in a whole mechanism, the same accelerations."""
-    ordered, rng = short_waits(tree), np.random.default_rng(1)
+    ordered, rng = short_waits(tree).program, np.random.default_rng(1)
     assert longest_chain(ordered) < 5 / 6 * longest_chain(tree)
     assert ordered.count().multiplications == tree.count().multiplications
     given = [rng.normal(size=a.shape) for a in tree.inputs]
     np.testing.assert_allclose(ordered(*given)[0], tree(*given)[0], rtol=1e-11, atol=1e-12)
 
 
-def test_sines_side_by_side(tree):
-    """Angles of joints go together, four at a time; an angle that needs another's sine comes after it."""
-    assert sorted(map(len, sines_together(tree))) == [2, 4]
+def test_sines_and_roots_abreast(tree):
+    """Angles of joints go together, four at a time, and roots of one body; operands come before the first that needs one."""
+    program, abreast = short_waits(tree)
+    rows = {what: sorted(len(row) for row in {r for (w, _), r in abreast.items() if w == what}) for what in ("sine", "root")}
+    assert rows == {"sine": [2, 4], "root": [4] * 6}
+    for k, op in enumerate(program.operations):
+        what = {"sin": "sine", "cos": "sine", "sqrt": "root"}.get(op.kind)
+        assert what is None or max(abreast[what, op.a]) < k
+
+
+def test_what_is_known_later_does_not_hold_up():
+    """An angle that needs another's sine, and a root far behind another, are computed on their own."""
     program = trace(lambda x: np.array([np.sin(np.cos(x[0]) + x[1]), np.cos(x[1]), np.sin(x[2])]), {"x": (3,)})
-    assert [len(group) for group in sines_together(program)] == [3]
+    assert {len(row) for row in short_waits(program).abreast.values()} == {3}
+    far = trace(lambda x: np.array([np.sqrt(x[0]), np.sqrt(1.0 / (1.0 / x[1] + x[0]))]), {"x": (2,)})
+    assert not short_waits(far).abreast
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7])
-def test_sines_on_one_lane(n):
+def test_sines_and_roots_on_one_lane(n):
     """As NumPy's, of any number of angles, nested ones too; NaN and infinity give NaN in their own place alone."""
 
     def function(x):
         inner = np.sin(x) * np.cos(x[::-1] + 0.25)
-        return np.array([np.sin(inner + x), np.cos(x)])
+        return np.array([np.sin(inner + x), np.cos(x), np.sqrt(x * x), np.sqrt(np.sqrt(1.0 + inner * inner))])
 
-    shape = (Argument("x", (n,)),), (Argument("y", (2, n)),)
-    code = Compiled(Recipe("sines", function, *shape, None), 1, 1)
+    shape = (Argument("x", (n,)),), (Argument("y", (4, n)),)
+    code = Compiled(Recipe("functions", function, *shape, None), 1, 1)
     x = np.random.default_rng(n).uniform(-3.0, 3.0, size=(9, n))
     np.testing.assert_allclose(code([x])[0], np.stack([function(row) for row in x]), rtol=0, atol=4 * EPS)
     x[0, 0], x[1, -1] = np.nan, np.inf

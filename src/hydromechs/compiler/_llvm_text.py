@@ -11,7 +11,8 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from ._llvm_solve import solve_text
 from ._operations import FLAGS, KINDS, Intrinsic, Kind, Library, Lines, OfPair
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._rolled import Rolled
-from ._short_waits import short_waits, sines_together
+from ._short_waits import ABREAST, OneLane, short_waits
 
 __all__ = ["Module", "llvm_text"]
 
@@ -61,9 +62,9 @@ class Module:
         self.keep: list[Callee] = []  # so that no two callees share an id
         self.wider: dict[int, Module] = {}
 
-    def ordered(self, program: Program) -> Program:
+    def ordered(self, program: Program) -> OneLane:
         """A program in the order for this number of lanes."""
-        return short_waits(program) if self.lanes == 1 and not self.seldom else program
+        return short_waits(program) if self.lanes == 1 and not self.seldom else OneLane(program, {})
 
     def wide(self, lanes: int) -> Module:
         """The functions for another number of lanes."""
@@ -117,8 +118,8 @@ class Module:
         attributes: str = "noinline nounwind",
     ) -> str:
         """A program as a function of packed arrays."""
-        program = self.ordered(program)
-        e = Emitter(program, self)
+        program, abreast = self.ordered(program)
+        e = Emitter(program, self, abreast)
         n = len(program.inputs)
 
         def load(argument: int, entry: int) -> str:
@@ -175,9 +176,13 @@ class Emitter:
     Args:
         program: The program.
         module: Where the functions go that it calls.
+        abreast: Operations that are computed by one vector operation, see `OneLane`.
     """
 
-    def __init__(self, program: Program, module: Module) -> None:
+    def __init__(
+        self, program: Program, module: Module, abreast: Mapping[tuple[str, int], tuple[int, ...]] = MappingProxyType({})
+    ) -> None:
+        self.abreast = abreast
         self.program, self.module, self.lanes, self.type = program, module, module.lanes, module.type
         self.lines: list[str] = []
         self.allocas: list[str] = []
@@ -340,8 +345,8 @@ class Emitter:
         """
         operations, calls = self.program.operations, self.program.calls
         names: list[str] = [""] * len(operations)
-        pairs: dict[str, tuple[str, str]] = {}
-        together = {x: angles for angles in sines_together(self.program) for x in angles} if self.lanes == 1 else {}
+        pairs: dict[str, str] = {}
+        found: dict[tuple[str, int], str] = {}  # results of operations abreast, by kind and operand
         done = 0
         self.called.clear()
 
@@ -375,12 +380,15 @@ class Emitter:
                     rows = [() if x else [value(p) for p in row] for row, x in zip(places, given, strict=True)]
                     self.called[k] = self.call(callee, rows, given)
                 case kind:
-                    if kind in ("sin", "cos") and value(op.a) not in pairs and op.a in together:
-                        angles = together[op.a]
-                        if all(names[x] or operations[x].kind == "input" for x in angles):
-                            pairs |= self.sines([value(x) for x in angles])
-                    b = value(op.b) if op.b >= 0 else ""
-                    names[k] = self.computed(KINDS[kind], value(op.a), b, pairs)
+                    row = self.abreast.get((ABREAST.get(kind, ""), op.a))
+                    if row is None:
+                        b = value(op.b) if op.b >= 0 else ""
+                        names[k] = self.computed(KINDS[kind], value(op.a), b, pairs)
+                    else:
+                        if (kind, op.a) not in found:
+                            for name, results in self.vectors(kind, [value(x) for x in row]).items():
+                                found |= {(name, x): y for x, y in zip(row, results, strict=True)}
+                        names[k] = found[kind, op.a]
                     done += 1
                     if self.lanes == 1 and done % STRETCH == 0:
                         self.lines.append("  call void @llvm.codeview.annotation(metadata !0)")
@@ -415,17 +423,20 @@ class Emitter:
             begin += n
         return left
 
-    def sines(self, angles: list[str]) -> dict[str, tuple[str, str]]:
-        """Sine and cosine of several angles on one lane, by one vector operation after another."""
-        n = packed_width(len(angles))
+    def vectors(self, kind: str, operands: list[str]) -> dict[str, list[str]]:
+        """Sines and cosines, or square roots, of several numbers on one lane, by one vector operation; names of the results."""
+        n = packed_width(len(operands))
         T = self.module.wide(n).type
-        x = self.vector([*angles, *[angles[-1]] * (n - len(angles))], T, len(angles))
-        both = self.new(f"call {{{T}, {T}}} @sincos{n}({T} {x})")
-        found = [self.new(f"extractvalue {{{T}, {T}}} {both}, {k}") for k in range(2)]
-        rows = [[self.new(f"extractelement {T} {y}, i32 {lane}") for y in found] for lane in range(len(angles))]
-        return {angle: (sine, cosine) for angle, (sine, cosine) in zip(angles, rows, strict=True)}
+        x = self.vector([*operands, *[operands[-1]] * (n - len(operands))], T, len(operands))
+        if kind == "sqrt":
+            found = {kind: self.new(f"call {T} @llvm.sqrt.v{n}f64({T} {x})")}
+        else:
+            both = self.new(f"call {{{T}, {T}}} @sincos{n}({T} {x})")
+            found = {name: self.new(f"extractvalue {{{T}, {T}}} {both}, {k}") for k, name in enumerate(("sin", "cos"))}
+        lanes = range(len(operands))
+        return {name: [self.new(f"extractelement {T} {y}, i32 {lane}") for lane in lanes] for name, y in found.items()}
 
-    def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, tuple[str, str]]) -> str:
+    def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
         """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
         T = self.type
         match kind.llvm:
@@ -438,10 +449,8 @@ class Emitter:
                 return self.new(f"call {T} @llvm.{name}.{self.suffix}({T} {a})")
             case OfPair(place):
                 if a not in pairs:
-                    both = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
-                    sine, cosine = (self.new(f"extractvalue {{{T}, {T}}} {both}, {k}") for k in range(2))
-                    pairs[a] = sine, cosine
-                return pairs[a][place]
+                    pairs[a] = self.new(f"call {{{T}, {T}}} @sincos{self.lanes}({T} {a})")
+                return self.new(f"extractvalue {{{T}, {T}}} {pairs[a]}, {place}")
             case Library(name):
                 return self.library(name, [a, b][: kind.arity])
 
@@ -547,7 +556,8 @@ def llvm_text(program: Program | Rolled, lanes: int, seldom: bool = False) -> st
     names = [f"%p{k}" for k in range(len(arguments))]
     parts: list[str] = []
     if lanes == 1:
-        e = Emitter(module.ordered(program), module)
+        ordered, abreast = module.ordered(program)
+        e = Emitter(ordered, module, abreast)
         e.body([[n] for n in names])
         # results may overwrite arguments: all loads come before the first store
         signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])

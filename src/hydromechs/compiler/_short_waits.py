@@ -11,11 +11,12 @@ from __future__ import annotations
 import heapq
 from bisect import insort
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ._program import Operation, Program
 
-__all__ = ["on_time", "short_waits", "sines_together"]
+__all__ = ["ABREAST", "OneLane", "on_time", "short_waits"]
 
 SUMS = ("add", "sub", "neg")
 LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "abs": 1, "div": 13, "sqrt": 20, "sin": 45, "cos": 45, "call": 100} | {
@@ -36,33 +37,44 @@ REGISTERS = 28
 """Values alive at once above which operations that need no further register come first."""
 
 
-def short_waits(program: Program) -> Program:
+ABREAST = {"sin": "sine", "cos": "sine", "sqrt": "root"}
+"""Operations that take long, of which a vector operation computes several in the time of one."""
+APART = 12
+"""Cycles by which the operands of such operations may be known one after another; less than any of them takes."""
+
+
+class OneLane(NamedTuple):
+    """A program for one world at a time."""
+
+    program: Program
+    """The program in its order."""
+    abreast: dict[tuple[str, int], tuple[int, ...]]
+    """Of operations that are computed by one vector operation, by what it computes, as "sine", and by the place of the operand:
+    the places of all its operands, two to four. All of them come before the first of the operations."""
+
+
+def short_waits(program: Program) -> OneLane:
     """The same program with sums and operations in an order in which a core waits little.
 
     Args:
         program: The program; it may have calls.
     """
-    return _ordered(on_time(program))
+    return _ordered(*on_time(program))
 
 
-def sines_together(program: Program) -> list[list[int]]:
-    """Angles whose sines and cosines can be computed side by side, the places of as many as a vector holds in each group.
-
-    Angles in a group depend on no sine or cosine of the same group.
-    """
-    level: dict[int, int] = {}
-    groups: dict[int, dict[int, None]] = {}
-    for k, op in enumerate(program.operations):
-        at = max((level.get(x, 0) for x in _operands(program, k)), default=0)
-        if op.kind in ("sin", "cos"):
-            groups.setdefault(at, {})[op.a] = None
-            at += 1
-        if at:
-            level[k] = at
-    out = []
-    for angles in map(list, groups.values()):
-        out += [angles[i : i + 4] for i in range(0, len(angles), 4)]
-    return [group for group in out if len(group) > 1]
+def _abreast(operations: Sequence[Operation], known: Sequence[int]) -> dict[tuple[str, int], tuple[int, ...]]:
+    """Operations that are computed side by side: up to four whose operands are known at about the same time."""
+    groups: dict[str, list[list[int]]] = {what: [[]] for what in ABREAST.values()}
+    taken: set[tuple[str, int]] = set()  # the sine and the cosine of an angle are one
+    for op in sorted((op for op in operations if op.kind in ABREAST), key=lambda op: known[op.a]):
+        what = ABREAST[op.kind]
+        if (what, op.a) not in taken:
+            taken.add((what, op.a))
+            rows = groups[what]
+            if len(rows[-1]) == 4 or (rows[-1] and known[op.a] - known[rows[-1][0]] > APART):
+                rows.append([])
+            rows[-1].append(op.a)
+    return {(what, x): tuple(row) for what, rows in groups.items() for row in rows if len(row) > 1 for x in row}
 
 
 def _operands(program: Program, k: int) -> list[int]:
@@ -125,11 +137,14 @@ class _Builder:
         return _Term(self.known[place], rank, sign, place, -1)
 
 
-def on_time(program: Program) -> Program:
+def on_time(program: Program) -> tuple[Program, list[int]]:
     """The same program with the terms of every sum added in the order in which they are known.
 
     Terms that nothing else needs are flattened into their sum first. Then the two that are known first are added, a product
     and a sum in one operation, until one is left (as Huffman's codes are made).
+
+    Returns:
+        The program, and when each of its operations is known [cycles].
     """
     operations = program.operations
     uses: Counter[int] = Counter(x for k in range(len(operations)) for x in _operands(program, k))
@@ -175,7 +190,7 @@ def on_time(program: Program) -> Program:
             if op.kind == "call":
                 arguments = (made.known[place[x]] for x in _operands(program, k))
                 made.known[place[k]] = LATENCY["call"] + max(arguments, default=0)
-    return _moved(program, made.operations, place)
+    return _moved(program, made.operations, place), made.known
 
 
 def _moved(program: Program, operations: list[Operation], place: dict[int, int]) -> Program:
@@ -187,7 +202,7 @@ def _moved(program: Program, operations: list[Operation], place: dict[int, int])
     return Program(program.name, program.inputs, program.outputs, tuple(operations), results, None, calls)
 
 
-def _ordered(program: Program) -> Program:
+def _ordered(program: Program, when: Sequence[int]) -> OneLane:
     """The same operations in another order, made from the end: in each cycle before, what must begin then at the latest.
 
     Of all that could, the operation with the longest chain before it is taken, as many as the core can begin in a cycle. Where
@@ -211,10 +226,10 @@ def _ordered(program: Program) -> Program:
         if k in product:
             found = [x for x in found if x != product[k]] + _operands(program, product[k])
         needs[k] = tuple({x for x in found if x not in known})
-    together = {x: angles for angles in sines_together(program) for x in angles}
+    abreast = _abreast(operations, when)
     for k in computed:
-        if operations[k].kind in ("sin", "cos"):
-            needs[k] = tuple(x for x in together.get(operations[k].a, needs[k]) if x not in known)
+        operands = abreast.get((ABREAST.get(operations[k].kind, ""), operations[k].a), needs[k])
+        needs[k] = tuple(x for x in operands if x not in known)
     latency = [FUSED if k in product else LATENCY.get(op.kind, 20) for k, op in enumerate(operations)]
     depth, left = [0] * len(operations), [0] * len(operations)
     for k in computed:
@@ -264,4 +279,5 @@ def _ordered(program: Program) -> Program:
         order += (product[k], k) if k in product else (k,)
     place = {-1: -1, **{k: i for i, k in enumerate(order)}}
     moved = [operations[k]._replace(a=place[operations[k].a], b=place[operations[k].b]) for k in order]
-    return _moved(program, moved, place)
+    rows = {(what, place[x]): tuple(place[y] for y in row) for (what, x), row in abreast.items()}
+    return OneLane(_moved(program, moved, place), rows)
