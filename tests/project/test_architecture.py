@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
     "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
-    "sweeps": {*SCENARIO, "formats", "library"},
+    "sweeps": {*SCENARIO, "formats", "library", "worlds"},
     "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station"},
     "cli": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "sweeps", "studies", "naval"},
 }

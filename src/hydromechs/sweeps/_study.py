@@ -20,6 +20,7 @@ from hydromechs.values import Pair, nearest, whole
 
 from ._paths import changed, first_part, numbered, parts_of, value_at
 from ._sampling import Grid, Sampling, Spread
+from ._together import OF_MODEL, fits_lanes
 
 if TYPE_CHECKING:
     import xarray
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Parameter", "Result", "Study", "Variant"]
 
-OF_MODEL = "model."
-"""What paths to numbers of the whole model begin with; these stay open when it is compiled."""
 OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value"}
 """Names that every store has."""
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario that change nothing that is simulated."""
+FEWEST, MOST = 32, 64
+"""Runs in a block of a study on lanes, whose runs go together, at least; and in any block, at most."""
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
 """Errors of a scenario or model that cannot be simulated."""
 
@@ -76,8 +77,12 @@ class Result:
         Args:
             recording: The recording.
         """
-        how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
-        return statistic_of(recording, self.quantity, self.statistic, **how)[0]
+        return statistic_of(recording, self.quantity, self.statistic, **self.how)[0]
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What of the samples the statistic is of, as `statistic_of` takes it."""
+        return {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +153,13 @@ class Study:
 
     @property
     def block_size(self) -> int:
-        """Runs in a block: a share of all of them, that a thousand workers have something to do, and at most 64."""
-        return self.block or min(max(math.ceil(self.runs / 256), 1), 64)
+        """Runs in a block: a share of all of them, that a thousand workers have something to do; enough to fill lanes."""
+        return self.block or min(max(math.ceil(self.runs / 256), FEWEST if self.on_lanes else 1), MOST)
+
+    @cached_property
+    def on_lanes(self) -> bool:
+        """Whether its runs are worlds of one plant, of which many are simulated at once on the lanes of a processor."""
+        return fits_lanes(self)
 
     @cached_property
     def own_seeds(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from hydromechs.simulation import (
     TracedController,
     closed,
     runaway,
+    schema,
     switched_off,
 )
 from hydromechs.values import nearest, whole
@@ -182,6 +184,45 @@ class PlantRun(Run):
         n, values = self.target.worlds, self.target.get(self.target.inputs[0])[:, self.plant.layout.size - self._parameters :]
         for k in {0, n // 2, n - 1} if n else ():
             self.source.programs.checks.look(self.step, q[k], np.ascontiguousarray(values[k]))
+
+    def too_stiff(self, q: np.ndarray) -> list[str]:
+        """What of each world is too stiff for the step, in words; nothing where all is well.
+
+        Args:
+            q: Configurations, shape (worlds, nq).
+        """
+        return self.source.programs.checks.faults(self.step, q, self.target.get(self.target.inputs[0]))
+
+    def observe(self, names: Collection[str]) -> dict[str, Any]:
+        """Variables of the recording at the present instant of each world, by name, shape (worlds, ...).
+
+        Args:
+            names: Which ones.
+        """
+        target, nv, x = self.target, self.plant.model.nv, self.target.x
+        for name in names:
+            if name not in self._recorded:
+                known = ", ".join(sorted(self._recorded))
+                raise KeyError(f"no variable {name!r}{nearest(name, self._recorded)}; there are {known}")
+        now = self.offset + self.step * self._clock
+        self._renew(now, slack(float(now.max(initial=0.0)), self.step))
+        U = target.inputs[0]
+        out = {"q": target.q, "v": x[:, :nv], "internal_state": x[:, nv:], "command": U[:, : self.na]}
+        out |= {"held_input": U[:, self.na : self.nu], "work": x[:, x.shape[1] - len(self.plant.layout.causes) :]}
+        out = {name: array.copy() for name, array in out.items() if name in names}
+        computed = {"R_WB" if name == "orientation" else name for name in names if name not in out}
+        if computed:
+            code = self.source.programs.observing(computed)
+            found = target.law(code, [target.array(now), target.q, x, U])
+            out |= {a.name: value for a, value in zip(code.recipe.outputs, found, strict=True)}
+        if "orientation" in names:
+            out["orientation"] = self.plant.orientations(*(target.get(a) for a in (out["R_WB"], target.q)))
+        return {name: out[name] for name in names}
+
+    @cached_property
+    def _recorded(self) -> set[str]:
+        """Names of the variables of a recording that an instant has."""
+        return {v.name for v in schema(self.plant)} - {"energy_residual"}
 
     def check_given(self, commands: np.ndarray, held: np.ndarray) -> None:
         """Refuse held inputs outside of their ranges, and warn of commands.

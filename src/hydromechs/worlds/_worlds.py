@@ -92,6 +92,7 @@ class Worlds:
             _check_scenario(what)
             commands, start = dict(what.commands), what.start if start is None else start
             step, method, what = what.step if step is None else step, method or what.integrator, what.plant
+            start = what.on_motions(start)
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
@@ -242,6 +243,20 @@ class Worlds:
         """What to say of each frozen world: when it stopped, and why."""
         at = self.target.get(self.t)
         return [f"world {k}: t = {at[k]:.6g} s: {self._run.why(int(k))}" for k in np.flatnonzero(self.target.frozen)]
+
+    def observe(self, *names: str) -> dict[str, Any]:
+        """Variables of a recording at the present instant of each world of a plant, by name, shape (worlds, ...).
+
+        They are those of `Simulation.observe`, as "position", "force_drag", "contact_force"; work is since the start.
+
+        Args:
+            names: Which ones; only they are computed.
+        """
+        return self._plant_run("observe").observe(names)
+
+    def step_faults(self) -> list[str]:
+        """What of each world of a plant is too stiff for the step at its start, in words; nothing where all is well."""
+        return self._plant_run("step_faults").too_stiff(self.start_q)
 
     # -- the start ------------------------------------------------------------------------------------------------------------
 
