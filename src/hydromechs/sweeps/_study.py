@@ -54,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A statistic of a recorded quantity that is kept of each run."""
+    """A statistic of a recorded quantity that is kept of each run. For a number that is none, derive and write `of`."""
 
     name: str
     """Name of its variable in the store."""
@@ -159,7 +159,8 @@ class Study:
     @cached_property
     def on_lanes(self) -> bool:
         """Whether its runs are worlds of one plant, of which many are simulated at once on the lanes of a processor."""
-        return fits_lanes(self)
+        plain = all(type(result).of is Result.of for result in self.results)  # others want a whole recording
+        return plain and fits_lanes(self)
 
     @cached_property
     def own_seeds(self) -> bool:
