@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from hydromechs import compiler
 from hydromechs.compiler import Compiled
+from hydromechs.contact.terrain import Terrain
+from hydromechs.gnc.sensors import InstrumentArray, Sensor
 from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
 from hydromechs.integrators import Integrator, Point, rounding, slack, whole_steps
 from hydromechs.simulation import (
@@ -42,10 +44,19 @@ class PlantSource(Source):
         lanes: Worlds per vector operation, 1, 4 or 8; what the machine has if None.
         threads: Threads that share the worlds.
         controller: Gives commands every period; None if they come from outside.
+        sensors: What measures.
+        ground: Terrain that sensors see besides what the plant can touch.
     """
 
     def __init__(
-        self, plant: Plant, method: Integrator, lanes: int | None, threads: int, controller: TracedController | None
+        self,
+        plant: Plant,
+        method: Integrator,
+        lanes: int | None,
+        threads: int,
+        controller: TracedController | None,
+        sensors: Sequence[Sensor] = (),
+        ground: Sequence[Terrain] = (),
     ) -> None:
         self.plant, self.model, self.method = plant, plant.model, method
         self.lanes = compiler.native_lanes() if lanes is None else lanes
@@ -56,7 +67,7 @@ class PlantSource(Source):
             raise TypeError(
                 f"controller is {controller!r}; a rollout takes a TracedController, whose law is written in NumPy operations"
             )
-        self.controller = controller
+        self.controller, self.sensors, self.ground = controller, tuple(sensors), tuple(ground)
         key = (method, self.lanes, self.threads)
         if key not in plant.compiled:
             plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
@@ -118,6 +129,10 @@ class PlantRun(Run):
         self.ranges, self.held_ranges = CommandRanges(layout), HeldRanges(self.plant)
         first = () if source.controller is None else source.controller.first_memory
         self.memory = target.zeros(len(first))
+        self.sensing: InstrumentArray | None = None
+        if source.sensors:
+            how = {"lanes": source.lanes, "threads": source.threads}
+            self.sensing = InstrumentArray(self.plant, source.sensors, step, n, source.ground, **how)
         self.period, self._law = 0, None
         if source.controller is not None:
             self.period = whole_steps(source.controller.period, step, "the controller's period")
@@ -151,6 +166,8 @@ class PlantRun(Run):
         target.put(target.x[:, plant.model.nv :], which, z)
         target.put(target.inputs[0][:, : self.nu], which, u)
         self._applied[which] = np.nan if resumed else switched_off(plant, np.concatenate([u, U[:, self.nu :]], axis=1))
+        if self.sensing is not None:
+            self.sensing.begin(which, self.seeds[which])
         if self.source.controller is not None:
             first = np.array(self.source.controller.first_memory, dtype=float)
             target.put(self.memory, which, np.broadcast_to(first, (len(which), len(first))))
@@ -192,6 +209,15 @@ class PlantRun(Run):
             q: Configurations, shape (worlds, nq).
         """
         return self.source.programs.checks.faults(self.step, q, self.target.get(self.target.inputs[0]))
+
+    def measure(self) -> None:
+        """Let the sensors that are due at the present instant measure, those that have not done so yet."""
+        if self.sensing is None:
+            return
+        target, now = self.target, self.offset + self.step * self._clock
+        self._renew(now, slack(float(now.max(initial=0.0)), self.step))
+        arrays = (target.get(a) for a in (target.q, target.x, target.inputs[0]))
+        self.sensing.look(self._clock, self.offset, target.frozen, *arrays)
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
         """Variables of the recording at the present instant of each world, by name, shape (worlds, ...).
@@ -238,12 +264,15 @@ class PlantRun(Run):
     # -- between steps --------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """See `Run.ready`: the run's data, constraints that close, then the law, which sees what has closed."""
+        """See `Run.ready`: the run's data, constraints that close, then sensors and the law, which see what has closed."""
         if self._first_until < np.inf:
             steps = min(steps, self._steps_alike(steps))
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
+        if self.sensing is not None:
+            self.measure()
+            steps = min(steps, int((self.sensing.every - self._clock % self.sensing.every).min(initial=steps)))
         return steps if self._law is None else min(steps, self._controlled(self._law))
 
     def _steps_alike(self, steps: int) -> int:
