@@ -214,10 +214,15 @@ class PlantRun(Run):
         """Let the sensors that are due at the present instant measure, those that have not done so yet."""
         if self.sensing is None:
             return
+        if self.plant.constrained:
+            self._switch({}, 0, 1)  # what is closed has closed
+        self._measure(self.sensing)
+
+    def _measure(self, sensing: InstrumentArray) -> None:
         target, now = self.target, self.offset + self.step * self._clock
         self._renew(now, slack(float(now.max(initial=0.0)), self.step))
         arrays = (target.get(a) for a in (target.q, target.x, target.inputs[0]))
-        self.sensing.look(self._clock, self.offset, target.frozen, *arrays)
+        sensing.look(self._clock, self.offset, target.frozen, *arrays)
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
         """Variables of the recording at the present instant of each world, by name, shape (worlds, ...).
@@ -271,7 +276,7 @@ class PlantRun(Run):
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
         if self.sensing is not None:
-            self.measure()
+            self._measure(self.sensing)
             steps = min(steps, int((self.sensing.every - self._clock % self.sensing.every).min(initial=steps)))
         return steps if self._law is None else min(steps, self._controlled(self._law))
 

@@ -60,6 +60,7 @@ class Worlds:
         method: The integrator, a method or its name; a scenario's own, or rk4, unless given.
         controller: Gives commands of a plant every period, compiled; they come from the caller unless given.
         sensors: What measures in a plant, see `readings`; a scenario's own unless given.
+        ground: Terrain that sensors see besides what the plant can touch; a scenario's own unless given.
         inputs: Of a model: inputs besides tau that are compiled in, of fluid_velocity, fluid_acceleration and wrench.
         parameters: Open parameters: of a model, names of numbers that stay open, or their values by name; of a plant or a
             compiled model, values of those that it has open. Values are of one world, or of each, shape (worlds, ...).
@@ -81,6 +82,7 @@ class Worlds:
         method: str | Integrator | None = None,
         controller: TracedController | None = None,
         sensors: Iterable[Sensor] | None = None,
+        ground: Iterable[Terrain] | None = None,
         inputs: Iterable[str] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
         start: State | None = None,
@@ -94,11 +96,11 @@ class Worlds:
         if target not in TARGETS:
             raise ValueError(f"target is {target!r}, must be one of {', '.join(TARGETS)}")
         commands: dict[str, float] = {}
-        measuring, ground = tuple(sensors or ()), tuple[Terrain, ...]()
+        measuring, seen = tuple(sensors or ()), tuple(ground or ())
         if isinstance(what, Scenario):
             law = law_of(what)
             controller = law if controller is None else controller
-            measuring, ground = what.sensors if sensors is None else measuring, what.terrain
+            measuring, seen = what.sensors if sensors is None else measuring, what.terrain if ground is None else seen
             commands, start = dict(what.commands), what.start if start is None else start
             step, method, what = what.step if step is None else step, method or what.integrator, what.plant
             start = what.on_motions(start)
@@ -108,7 +110,7 @@ class Worlds:
             raise ValueError(f"worlds take steps of one length; {RATE}")
         if target == "cuda" and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # of no use there, and what this machine has need not be known
-        self.source = _source(what, self.method, controller, (measuring, ground), inputs, parameters, lanes, threads)
+        self.source = _source(what, self.method, controller, (measuring, seen), inputs, parameters, lanes, threads)
         if target == "cuda":
             check_cuda(self.source)
         self.target: Target = _target(self.source, self.worlds, target, precision)
