@@ -236,6 +236,21 @@ def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp
     assert differences(calm / "results.zarr", tmp_path / "drops" / "results.zarr") == []
 
 
+def test_without_a_gpu_the_study_says_so_and_runs_on_the_cpu(drops, calm, tmp_path, monkeypatch):
+    def nowhere():
+        raise ModuleNotFoundError("no CuPy")
+
+    monkeypatch.setattr("hydromechs.sweeps._lanes.import_cupy", nowhere)
+    dataset = sweeps.run_sweep(replace(small(drops, 4), target="cuda"), tmp_path / "a", engine=Serial()).dataset
+    assert not dataset.on_gpu.any() and (dataset.status == 1).all()
+    plain = sweeps.run_sweep(small(drops, 4), tmp_path / "b", engine=Serial()).dataset
+    np.testing.assert_array_equal(dataset.x, plain.x)
+    assert "on_gpu" not in plain
+    event = hm.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
+    with pytest.raises(StudyError, match="target is cuda, but each run of this study is a simulation of its own"):
+        replace(drops, scenario=replace(drops.scenario, events=(event,)), target="cuda")
+
+
 DEADLY = """
 import os
 

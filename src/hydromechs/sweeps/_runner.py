@@ -58,6 +58,8 @@ class Row(NamedTuple):
     """Whether each of the scenario's checks passed."""
     values: tuple[float, ...]
     """Values of the checks."""
+    on_gpu: bool = False
+    """Whether it was on a GPU."""
 
 
 def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
