@@ -13,6 +13,7 @@ from hydromechs.errors import SimulationDiverged, words_of
 from hydromechs.model import State
 from hydromechs.scenario import assemble
 
+from ._fingerprint import fingerprint_of
 from ._study import Study
 from ._together import is_model_or_start, stands_free
 
@@ -108,6 +109,11 @@ class Runner:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Runner, (self.study,)
+
+    @property
+    def identity(self) -> str:
+        """See `Work.identity`."""
+        return fingerprint_of(self.study)
 
     def __call__(self, task: Task) -> list[Row]:
         """The rows of some runs, in their order: all at once on lanes, or one after the other.
