@@ -72,6 +72,7 @@ class LaneRunner:
     def compile(self, values: Sequence[Any]) -> None:
         """See `Runner.compile`."""
         worlds = self._worlds([self._start(values)], [0])
+        worlds.step_faults()
         worlds.step()
         self._seen(worlds)
 
