@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs import __version__
-from hydromechs.errors import SimulationDiverged
+from hydromechs.errors import SimulationDiverged, SimulationInterrupted
 from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
@@ -89,7 +89,8 @@ def run_scenario(
     """Run a scenario and leave recording.zarr, state.json and summary.json in a folder.
 
     While the run goes on, state.json is its last checkpoint: a run that is killed can be resumed from there. A run that
-    diverges leaves last_finite_state.json instead. Ctrl-C raises `RunInterrupted` when everything is saved.
+    diverges leaves last_finite_state.json instead. Ctrl-C ends it at the next sample and raises `RunInterrupted` when all is
+    saved; a second one does not wait, and leaves the state of the last samples that were written.
 
     Args:
         scenario: What to simulate.
@@ -168,13 +169,13 @@ def _simulate(
             )
         except SimulationDiverged as error:
             diverged = error
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             if not folder.has_run():
                 raise  # before the first sample
-            save_state(saved.state, folder.state, saved.layout)
+            state = stop.state if isinstance(stop, SimulationInterrupted) else saved.state
+            save_state(state, folder.state, saved.layout)
             samples = load_recording(folder.recording).sizes["time"]
-            remaining = t_start + duration - saved.state.t
-            raise RunInterrupted(folder, saved.state, samples, remaining) from None
+            raise RunInterrupted(folder, state, samples, t_start + duration - state.t) from None
     result = conclude_run(
         scenario,
         sim,

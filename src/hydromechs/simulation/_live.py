@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.errors import SimulationDiverged
-from hydromechs.integrators import Point, is_multiple, slack
+from hydromechs.errors import SimulationDiverged, SimulationInterrupted
+from hydromechs.integrators import Point, is_multiple, next_multiple, slack
 from hydromechs.model import State
 from hydromechs.recording import real_time_factor
 
 from ._clock import Clock
 from ._events import Watched, first_crossings
+from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
 from ._soft_stops import SoftStops
@@ -76,6 +77,8 @@ class LiveRun:
     def advance(self, until: float) -> str | None:
         """Run up to a time; why it stopped before, or None. Errors close the recording and are raised.
 
+        Ctrl-C in the main thread lets it go on to the next sample and raises `SimulationInterrupted` there.
+
         Args:
             until: Where to stop [s].
         """
@@ -84,24 +87,36 @@ class LiveRun:
         if self.stopped:
             return self.stopped
         try:
-            self.stopped = self._advance(until)
+            with Interrupt() as interrupt:
+                self.stopped = self._advance(until, interrupt)
+            if interrupt.asked:
+                raise self._interrupted()
         except BaseException as error:
-            if isinstance(error, SimulationDiverged):
+            if isinstance(error, SimulationDiverged | SimulationInterrupted):
                 self.log.say(str(error))
             else:
                 self.log.say(f"t = {self.t:g} s: the run was broken off by {type(error).__name__}: {error}")
             self._finish(finished=0)
-            if isinstance(error, SimulationDiverged) and self.recorder.in_memory:
+            if isinstance(error, SimulationDiverged | SimulationInterrupted) and self.recorder.in_memory:
                 error.recording = self.recorder.sink.dataset()
             raise
         return self.stopped
 
-    def _advance(self, until: float) -> str | None:
-        """The loop of a run; why it stopped before its time, or None."""
+    def _interrupted(self) -> SimulationInterrupted:
+        """What to say of a run that Ctrl-C has ended here; the sample here is its last."""
+        self.recorder.sample(self.simulation._at, self._inputs)
+        error = SimulationInterrupted(f"interrupted at t = {self.t:.12g} s")
+        error.state = self.simulation.state
+        return error
+
+    def _advance(self, until: float, interrupt: Interrupt) -> str | None:
+        """The loop of a run; why it stopped before its time, or None. An interrupt ends it at the next sample."""
         sim, recording, watch = self.simulation, self.recorder, self._watch
         while True:
             self._ask()
             before = sim._at
+            if interrupt.asked:
+                until = min(until, next_multiple(before.t, sim.record, sim.step_size))
             sim._at = sim._advance(before, self.clock.next(before.t, until), None if watch else recording)
             self.clock.look(sim._at.t)
             for text in self._stops.look(sim._at.q):

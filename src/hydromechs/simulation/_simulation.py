@@ -27,9 +27,10 @@ from hydromechs.integrators import (
 )
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import find_quantity
+from hydromechs.recording import STORED_ENERGIES, find_quantity
 from hydromechs.values import floats, instances, nearest, positive
 
+from . import _books
 from ._beginning import Beginning
 from ._build import components_of
 from ._clock import size_faults
@@ -182,6 +183,7 @@ class Simulation:
         self._quantities = quantities(self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
+        self._books = np.zeros(0)
         self.reset()
         check_events(self.events, self.plant, self.signals, self._at.t)
 
@@ -259,6 +261,7 @@ class Simulation:
             held=held,
             memory=self._first_memory,
             signal=np.full(len(self.signals), np.nan),
+            **({"books": np.zeros(_books.size(layout))} if np.size(given.books) else {}),
         )
         if np.size(given.internal) == 0:
             plant.check_start(now)
@@ -276,7 +279,7 @@ class Simulation:
             self._at, self._command, self._held, self.parameters = old
             raise
         self._programs.checks.begin(self._at.q)
-        self._controlled = bool(given.control)
+        self._controlled, self._books = bool(given.control), np.array(values.get("books", ()), dtype=float)
         if self.controller is not None:
             self.controller.memory = np.array(values["memory"])
             self._signal = np.array(values["signal"])
@@ -299,6 +302,7 @@ class Simulation:
             parameters=self.plant.parameter_values(self.parameters),
             signal=self._signal.copy(),
             control=float(self._controlled),
+            books=self._books.copy(),
         )
 
     @state.setter
@@ -463,8 +467,10 @@ class Simulation:
         self._ranges.counts.clear()
         self._programs.checks.begin(self._at.q)  # the mechanism may have another inertia here
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
+        if not self._books.size:
+            self._books = _books.begun(self.plant.layout, self._at.x, self._observed(self._at, tuple(STORED_ENERGIES)))
         own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
-        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals, self._books)
         return LiveRun(self, recording, progress, saved or (lambda state: None), real_time)
 
     def run(
@@ -525,7 +531,7 @@ class Simulation:
         return error
 
     def observe(self) -> dict[str, np.ndarray]:
-        """All variables of the recording now, by name; work and internal states since the state was set up."""
+        """All variables of the recording now, by name; before the first run work is that since the start."""
         return self._observed(self._at, [name for name in self._quantities if name != "time"])
 
     def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -539,10 +545,10 @@ class Simulation:
             "command": self._command.copy(),
             "internal_state": at.x[nv:].copy(),
             "held_input": self._held.copy(),
-            "work": at.x[len(at.x) - len(layout.causes) :].copy(),
-            "energy_residual": np.asarray(np.nan),
             "signal": self._signal.copy(),
         }
+        books = self._books if self._books.size else _books.unknown(layout)
+        got["work"], got["energy_residual"] = _books.audited(layout, books, at.x, got)
         if "orientation" in names:  # takes longer than all the rest
             got["orientation"] = self.plant.orientations(got["R_WB"][None], at.q[None])[0]
         return {name: got[name] for name in names}
