@@ -155,6 +155,31 @@ def test_what_cannot_be_resumed_from_is_said_plainly(run, scenario, tmp_path, wh
     assert not (tmp_path / "out").exists()
 
 
+def test_a_resumed_run_keeps_the_seed_of_the_first(run, scenario, tmp_path):
+    """That of `--seed`, where it had one; another is refused by name, and what else is another is said."""
+    whole, first, second, third = (tmp_path / name for name in ("whole", "first", "second", "third"))
+    run("run", scenario(duration=2.0), "--out", whole, "--no-pictures", "--seed", 9)
+    run("run", scenario(duration=1.0), "--out", first, "--no-pictures", "--seed", 9)
+    code, text, _ = run("run", scenario(duration=1.0), "--out", second, "--no-pictures", "--resume", first)
+    assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
+    assert "goes on from t = 1 s for 1 s, with seed 9 as before (the scenario has 3)" in text
+    code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--seed", 4)
+    assert code == 1 and "has seed 9, this run 4" in err and "leave --seed out" in err and not third.exists()
+    code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--engine", "mujoco")
+    assert code == 1 and "engine" in err and "--engine hydromechs" in err and not third.exists()
+    path = scenario(duration=1.0)
+    path.write_text(path.read_text().replace("step: 0.01", "step: 0.005"))
+    code, text, _ = run("run", path, "--out", third, "--no-pictures", "--resume", first)
+    assert code == 0 and "warning: step is 0.005 s from here on; it was 0.01 s" in text
+
+
+def test_a_state_without_its_run_resumes_as_the_scenario_says(scenario, tmp_path):
+    """A file of `save_state`, or of an earlier version."""
+    made = load_scenario(scenario(duration=1.0))
+    hm.save_state(run_scenario(made, tmp_path / "first").state, tmp_path / "state.json")
+    assert run_scenario(made, tmp_path / "second", resume=tmp_path / "state.json").state.t == pytest.approx(2.0)
+
+
 KILLED = """
 import sys
 from hydromechs.library import load_scenario

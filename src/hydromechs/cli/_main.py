@@ -77,9 +77,13 @@ def run(
         typer.Option(help="Folder for recording, plots and report; by default runs/NAME, or runs/NAME-2, ..."),
     ] = "",
     duration: Annotated[
-        float | None, typer.Option(help="How long to simulate, instead of the scenario's duration [s].")
+        float | None,
+        typer.Option(help="How long to simulate, instead of the scenario's duration; with --resume, from there on [s]."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of gusts, waves and sensors, instead of the scenario's.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of gusts, waves and sensors, instead of the scenario's; a resumed run keeps its own."),
+    ] = None,
     engine: Annotated[
         str, typer.Option(help="Engine instead of the scenario's: mujoco, dart, bullet, or hydromechs for our own.")
     ] = "",

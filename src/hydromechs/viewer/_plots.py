@@ -378,7 +378,7 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
         return False
     time = ds["time"].values
     if len(stored) > 1:
-        stored["total"] = sum(stored.values())
+        stored["total"] = np.sum(list(stored.values()), axis=0)
     parts = [("Energy stored, change since the start", stored), ("Work done on the mechanism, by cause", work)]
     if _has(ds, "energy_residual"):
         parts.append(("Audit: energy not accounted for", {"residual": _change(ds["energy_residual"])}))
