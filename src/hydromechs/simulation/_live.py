@@ -18,6 +18,7 @@ from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
 from ._soft_stops import SoftStops
+from ._water import idle_current
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
@@ -59,7 +60,8 @@ class LiveRun:
         self.stopped: str | None = None
         """Why it ended before its time, or None."""
         sim = simulation
-        for text in (note for c in sim.plant.components for note in c.notes):
+        notes = [note for c in sim.plant.components for note in c.notes]
+        for text in (*notes, *idle_current(sim.model, sim.plant.environment, sim._at.q)):
             self.log.say(text)
         self._watch = [Watched(event, sim._value_of(event.quantity), sim._at) for event in sim.events]
         often = self._watch or sim.method.starts_anew  # so that a run can be resumed at every sample
