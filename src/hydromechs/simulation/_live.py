@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
 from ._soft_stops import SoftStops
-from ._water import idle_current
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
@@ -44,6 +43,7 @@ class LiveRun:
         progress: Called now and then with the time reached [s]; None for no one.
         saved: Called with the state when the samples up to it are recorded.
         real_time: Pace of a run in real time; None for as fast as possible.
+        notes: What it has to say from the beginning.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class LiveRun:
         progress: Callable[[float], None] | None,
         saved: Callable[[State], None],
         real_time: float | None,
+        notes: Iterable[str] = (),
     ) -> None:
         self.simulation, self.recorder, self._saved = simulation, recorder, saved
         self.log = Log()
@@ -60,8 +61,7 @@ class LiveRun:
         self.stopped: str | None = None
         """Why it ended before its time, or None."""
         sim = simulation
-        notes = [note for c in sim.plant.components for note in c.notes]
-        for text in (*notes, *idle_current(sim.model, sim.plant.environment, sim._at.q)):
+        for text in notes:
             self.log.say(text)
         self._watch = [Watched(event, sim._value_of(event.quantity), sim._at) for event in sim.events]
         often = self._watch or sim.method.starts_anew  # so that a run can be resumed at every sample

@@ -47,6 +47,8 @@ from ._recorder import Recorder
 from ._results import Run
 from ._start import check_start
 from ._stiffness import runaway
+from ._water import idle_current
+from ._whole_step import unstable_together
 
 __all__ = ["Simulation"]
 
@@ -167,6 +169,7 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
+        self._together: dict[tuple[float, bytes], list[str]] = {}
         self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
@@ -471,7 +474,17 @@ class Simulation:
             self._books = _books.begun(self.plant.layout, self._at.x, self._observed(self._at, tuple(STORED_ENERGIES)))
         own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
         recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals, self._books)
-        return LiveRun(self, recording, progress, saved or (lambda state: None), real_time)
+        return LiveRun(self, recording, progress, saved or (lambda state: None), real_time, notes=self._notes())
+
+    def _notes(self) -> list[str]:
+        """What to say of what is simulated before it starts from here."""
+        parts = [note for c in self.plant.components for note in c.notes]
+        water = idle_current(self.model, self.plant.environment, self._at.q)
+        key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
+        if key not in self._together:
+            arguments = self.plant, self.method, self._propagator, self._at, self.inputs
+            self._together[key] = unstable_together(*arguments, self.step_size)
+        return [*parts, *water, *self._together[key]]
 
     def run(
         self,
