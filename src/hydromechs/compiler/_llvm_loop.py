@@ -45,7 +45,6 @@ def loop_text(e: Emitter, n: int) -> str:
             offset = e.new(f"mul i64 {world}, %s{k}")
             pointers[k].append(e.new(f"getelementptr inbounds double, ptr %b{k}, i64 {offset}"))
     if lanes == 1:
-        e.lines += _prefetches(e, pointers)
         e.lines.append(f"  call void @eval({', '.join(f'ptr {p[0]}' for p in pointers)})")
     else:
         ahead = _prefetches(e, pointers)
@@ -66,10 +65,10 @@ def loop_text(e: Emitter, n: int) -> str:
 
 
 def _prefetches(e: Emitter, pointers: list[list[str]]) -> list[str]:
-    """Lines that ask for the rows of the next block, or of the world after next: large batches do not fit into caches."""
+    """Lines that ask for the rows of the next block: a batch of large mechanisms does not fit into the caches."""
     lines = []
     for k, argument in enumerate([*e.program.inputs, *e.program.outputs]):
-        step = e.new(f"mul i64 %s{k}, {max(2, e.lanes)}")
+        step = e.new(f"mul i64 %s{k}, {e.lanes}")
         for pointer in pointers[k]:
             row = e.new(f"getelementptr double, ptr {pointer}, i64 {step}")
             for entry in range(0, argument.size, 8):
