@@ -109,8 +109,8 @@ def test_two_trials_predict_each_other(run, tmp_path, small):
     assert written == {"report.html", "results.json", "predictions.csv", "attitude.png", "errors.png", "position.png"}
 
 
-def test_variants_cost_what_they_leave_out(run, small):
-    """A model that may not move its weight predicts worse, by the degrees that are told."""
+def test_variants_cost_what_they_leave_out(run, small, tmp_path):
+    """A model that may not move its weight predicts worse, by the degrees that are told; fits that are done are kept."""
     study, data = small
     code, out, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--json")
     assert code == 0
@@ -118,6 +118,13 @@ def test_variants_cost_what_they_leave_out(run, small):
     assert base["more"]["imu.pitch"] == 0.0 and held["name"] == "the place of the weight is held"
     assert held["more"]["imu.pitch"] == pytest.approx(held["mean"]["imu.pitch"] - base["mean"]["imu.pitch"])
     assert held["more"]["imu.pitch"] > 0.01 and set(held["trials"]) == {"t1-0", "t2-0"}
+    code, _, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--out", tmp_path)
+    kept = sorted((tmp_path / "fits").iterdir())
+    assert code == 0 and len(kept) == 4 and json.loads((tmp_path / "variants.json").read_text())["variants"][1] == held
+    kept[0].unlink()  # as of a run that was stopped
+    before = [f.stat().st_mtime_ns for f in kept[1:]]
+    code, _, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--out", tmp_path)
+    assert code == 0 and kept[0].exists() and [f.stat().st_mtime_ns for f in kept[1:]] == before
     code, _, error = run("validate", study, "--data", data, "--variants", "--folds", "3")
     assert code == 1 and "folds is 3, must be 2 to 2" in error
 

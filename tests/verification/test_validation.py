@@ -9,6 +9,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import library
+from hydromechs.hydro import drag_matrix
 from hydromechs.model import added_mass_matrix
 from hydromechs.studies import fitting, validation
 from hydromechs.studies.validation._logs import changed, without_outliers
@@ -182,7 +183,7 @@ def test_variants_of_the_study_change_what_they_say(study):
     model = library.load(study.model)
     found = {name: validation.varied(model, v) for name, v in study.variants.items()}
     arm = {name: {b.name: b for b in m.bodies} for name, m in found.items()}
-    assert isinstance(arm["drag of the arm by strips, coefficient 1.1"]["wrist"].hydro.drag[0], hm.drag.Cylinder)
+    assert isinstance(arm["drag of the arm by strips, 2.2 times as much"]["wrist"].hydro.drag[0], hm.drag.Cylinder)
     assert arm["no drag of the arm"]["wrist"].hydro.drag == () and arm["no drag of the arm"]["wrist"].hydro.added_mass
     assert arm["no added mass of the arm"]["wrist"].hydro.added_mass == ()
     gone = "decoupled: nothing of the moving arm is felt"
@@ -190,6 +191,17 @@ def test_variants_of_the_study_change_what_they_say(study):
     assert len(study.varied(gone).unknowns) == len(study.unknowns) - 3
     with pytest.raises(ValueError, match="has no body 'wirst'"):
         validation.varied(model, validation.Variant(no_drag=["wirst"]))
+
+
+def test_strips_have_the_drag_of_lumped_numbers_in_one_flow(study):
+    """Along each axis of each link: only the place where it acts, and flows that differ along the link, tell them apart."""
+    model = library.load(study.model)
+    strips = validation.varied(model, study.variants["drag of the arm by strips, as much as lumped"])
+    for body in ("armbase", "shoulder", "upper_arm", "elbow", "wrist"):
+        lumped, cylinder = (m.bodies[m.body_index(body)].hydro.drag[0] for m in (model, strips))
+        for k, much in enumerate(lumped.quadratic[:3]):
+            flow = np.eye(6)[k] * 0.3
+            assert float(drag_matrix(cylinder, flow, 997.0)[k, k]) == pytest.approx(much * 0.3, rel=1e-3), (body, k)
 
 
 def test_only_weight_is_weight_and_buoyancy(study):

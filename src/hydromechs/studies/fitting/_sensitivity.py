@@ -9,7 +9,7 @@ the chart, as in `integrators`, with the derivative of each of them:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +93,29 @@ class Sensitivities:
             return here, S
         there, centre = self._turn([here, u])
         return here, centre @ np.linalg.solve(there, S)
+
+    def between(self, q: np.ndarray, other: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Chart coordinates u of other configurations around q, shape (n, nv), and their derivatives.
+
+        Args:
+            q: Configurations, shape (n, nq).
+            other: The others, shape (n, nq).
+            S: Derivatives of the chart around the others, shape (n, nv, k).
+
+        Returns:
+            u, ∂u/∂θ, shape (n, nv, k), and ∂u by the chart around q, shape (n, nv, nv).
+        """
+        (u,) = self._difference([q, other])
+        there, centre = self._turn([other, u])
+        here, own_centre = self._turn([q, -u])  # q = other ⊕ −u
+        return u, there @ np.linalg.solve(centre, S), -here @ np.linalg.inv(own_centre)
+
+    @cached_property
+    def _difference(self) -> Compiled:
+        model = self.plant.model
+        inputs = (Argument("q", (model.nq,)), Argument("q_other", (model.nq,)))
+        u = (Argument("u", (self.nv,)),)
+        return Compiled(Recipe("difference", partial(dynamics.difference, model), inputs, u, None), compiler.native_lanes(), 1)
 
     @cached_property
     def _retract(self) -> Compiled:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hydromechs.values import nearest
 
-from ..fitting import AddedMass, Channel, CurrentOf, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
+from ..fitting import AddedMass, Channel, CurrentOf, Factor, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
 from ._variants import Variant
 
 __all__ = ["Study", "load_study"]
@@ -210,7 +210,9 @@ class Study(_Entry):
         named = {_identity(u): u for u in variant.unknowns}
         kept = [named.pop(_identity(u), u) for u in self.unknowns if u.get("joint_offset") not in variant.without]
         if named:
-            raise ValueError(f"variant {name!r} of {self.name}: the study has no unknown {next(iter(named.values()))!r}")
+            absent = next(iter(named.values()))
+            raise ValueError(f"variant {name!r} of {self.name}: the study has no unknown {absent!r}; new ones go under more")
+        kept += variant.more
         moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
         return self.model_copy(update={"variant": variant, "unknowns": kept, "joints": moving, "baseline": []})
 
@@ -255,6 +257,7 @@ class Study(_Entry):
 KINDS: dict[str, tuple[Any, str]] = {
     "number": (Number, "name"),
     "positive": (Positive, "name"),
+    "factor": (Factor, "name"),
     "inertia": (InertiaOf, "body"),
     "added_mass": (AddedMass, "name"),
     "joint_offset": (JointOffset, "joint"),

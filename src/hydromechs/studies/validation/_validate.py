@@ -204,6 +204,7 @@ def fit(
     known: Sequence[Recorded],
     *,
     shared: np.ndarray | None = None,
+    own: np.ndarray | None = None,
     telling: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
     """The fit to some trials: first their starts, from before the motion, then all.
@@ -212,11 +213,13 @@ def fit(
         campaign: The trials and what they are of.
         known: Those that it may see.
         shared: Where the search begins; at what is taken for known before unless given.
+        own: The same of what trials have of their own; found from before the motion unless given.
         telling: Called after each iteration with its number, the cost and the damping.
     """
     problem = problem_of(campaign, known)
-    first = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2)
-    solution = solve(problem, shared=shared, own=first.own, most=ITERATIONS, gain=GAIN, told=telling)
+    if own is None:
+        own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2).own
+    solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, told=telling)
     return Identification(problem=problem, solution=solution)
 
 
@@ -240,7 +243,7 @@ def predictions(
     """
     study = campaign.study
     problem = problem_of(campaign, [_blinded(r) for r in unseen])
-    own = solve(problem, shared=shared, fixed=True, most=20, gain=1e-4).own
+    own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).own
     values, _ = problem.simulate(shared, own, derivatives=False)
     balance = StaticBalance(campaign) if study.baseline else None
     fixed = np.zeros(3) if balance is None else balance.fit(known, offsets=True)
