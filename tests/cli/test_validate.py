@@ -10,7 +10,7 @@ import yaml
 
 from hydromechs.studies import validation
 from hydromechs.studies.validation._shared_work import in_processes
-from hydromechs.studies.validation._validate import _fold, problem_of
+from hydromechs.studies.validation._validate import _fold
 
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 
@@ -86,7 +86,7 @@ def small(tmp_path_factory):
     for name, arm in arms.items():
         write_logs(data, name, t, arm, roll=0.0 * t, pitch=0.0 * t, z=0.0 * t)
     campaign = validation.read_campaign(validation.load_study(folder / "study.yaml"), data)
-    problem = problem_of(campaign, campaign.trials)
+    problem = campaign.problem_of(campaign.trials)
     values, _ = problem.simulate(TRUTH, np.zeros((2, len(problem.own_deviation))))
     for j, (name, arm) in enumerate(arms.items()):
         noisy = values[: len(t), j] + rng.normal(size=(len(t), 3)) * [1e-3, 1e-3, 3e-3]

@@ -13,7 +13,7 @@ from hydromechs.hydro import drag_matrix
 from hydromechs.model import added_mass_matrix
 from hydromechs.studies import fitting, validation
 from hydromechs.studies.validation._logs import changed, without_outliers
-from hydromechs.studies.validation._validate import predictions, problem_of
+from hydromechs.studies.validation._validate import predictions
 from hydromechs.studies.validation._variants import averaged
 
 HERE = Path(__file__).parent / "hinsdale"
@@ -156,7 +156,7 @@ def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start)
 
 def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, study):
     """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
-    problem = problem_of(campaign, campaign.trials[:1])
+    problem = campaign.problem_of(campaign.trials[:1])
     for u in study.found():
         given = getattr(u, "value", None) if isinstance(u, fitting.Number) else getattr(u, "diagonal", None)
         assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -98,7 +99,10 @@ class Problem:
         step: float,
         shooting_interval: float | None = None,
     ) -> None:
-        self.plant, self.trials, self.h = opened(plant, unknowns), list(trials), step
+        if shooting_interval is not None and not shooting_interval >= step:
+            raise ValueError(f"shooting_interval is {shooting_interval!r} s, must be at least the step, {step:g} s")
+        self.plant, self.h = opened(plant, unknowns), step
+        self.every = None if shooting_interval is None else round(shooting_interval / step)
         self.unknowns = [u.on(plant) for u in unknowns]
         model = self.plant.model
         self.start_deviation = np.array(floats(start, 2 * model.nv, "start"))
@@ -106,12 +110,29 @@ class Problem:
         self.columns = dict.fromkeys(places)
         self.dynamics = Sensitivities(self.plant, list(self.columns))
         self.outputs = Outputs(model, instruments, self.dynamics.nx)
-        self._layout()
-        self._inputs = self._given()
-        if shooting_interval is not None and not shooting_interval >= step:
-            raise ValueError(f"shooting_interval is {shooting_interval!r} s, must be at least the step, {step:g} s")
-        self.pieces = cut(self.steps, None if shooting_interval is None else round(shooting_interval / step))
         self.wide = model.nv + self.dynamics.nx
+        self._layout()
+        self.take(trials)
+
+    def of(self, trials: Sequence[Trial]) -> Problem:
+        """The same problem of other trials, which shares what is compiled.
+
+        Args:
+            trials: The recordings.
+        """
+        other = copy(self)
+        other.take(trials)
+        return other
+
+    def take(self, trials: Sequence[Trial]) -> None:
+        """Have other trials.
+
+        Args:
+            trials: The recordings.
+        """
+        self.trials = list(trials)
+        self._inputs = self._given()
+        self.pieces = cut(self.steps, self.every)
         self.node_trials = np.array([p.trial for p in self.pieces if p.node >= 0], dtype=int)
 
     def compile(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from hydromechs.model import Model, joints
 from hydromechs.simulation import Plant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
-from ..fitting import CurrentOf, Samples, Trial
+from ..fitting import CurrentOf, Problem, Samples, Trial
 from ._logs import Log, changed, euler_angles, read_log, without_outliers
 from ._signals import aligned, check_units, resampled
 from ._study import Study
@@ -66,6 +68,25 @@ class Campaign:
     def groups(self) -> list[str]:
         """Motions, in order."""
         return sorted({r.group for r in self.trials})
+
+    def problem_of(self, recorded: Sequence[Recorded]) -> Problem:
+        """What is unknown of some trials.
+
+        Args:
+            recorded: Some of the trials.
+        """
+        return self._problem.of([r.trial for r in recorded])
+
+    @cached_property
+    def _problem(self) -> Problem:
+        """That of the first trial, which shares what is compiled with those of others."""
+        study, nv = self.study, self.plant.model.nv
+        s, at = study.start, self.plant.model.joint_part(self.base).v
+        start = np.zeros(2 * nv)
+        start[at] = [s.position] * 3 + [s.attitude] * 3
+        start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
+        first = [self.trials[0].trial]
+        return Problem(self.plant, first, study.measuring(), study.found(), start=start.tolist(), step=study.step)
 
 
 def read_campaign(study: Study, folder: str | Path) -> Campaign:

@@ -18,7 +18,7 @@ from ._campaign import Campaign, read_campaign
 from ._report import unit_of
 from ._shared_work import Iteration, Telling, in_processes
 from ._study import Study
-from ._validate import fit, predictions, problem_of
+from ._validate import fit, predictions
 
 __all__ = ["compare_variants"]
 
@@ -166,7 +166,7 @@ def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dic
     """One model fitted and judged; its search begins where another one ended, for all that both have."""
     known = [r for r in campaign.trials if r.group not in left_out]
     unseen = [r for r in campaign.trials if r.group in left_out]
-    empty = problem_of(campaign, known[:1])
+    empty = campaign.problem_of(known[:1])
     guess, deviations = empty.guess.tolist(), empty.deviation.tolist()
     names = [f"{n}, {x!r} ± {d!r}" for n, x, d in zip(empty.labels, guess, deviations, strict=True)]
     shared = np.array([start.get("shared", {}).get(n, x) for n, x in zip(names, guess, strict=True)])

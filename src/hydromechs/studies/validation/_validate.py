@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..fitting import Found, Identification, Problem, Samples, solve
+from ..fitting import Found, Identification, Samples, solve
 from ._baseline import StaticBalance
 from ._campaign import Campaign, Recorded, read_campaign
 from ._shared_work import Iteration, Telling, in_processes
@@ -120,7 +120,7 @@ def validate(
     if len(groups) < 2:
         raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
     told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
-    problem_of(campaign, campaign.trials[:1]).compile()  # once, for all workers
+    campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
     told(f"compiled after {time.perf_counter() - began:.0f} s")
     jobs = ["", *groups]
     count = min(len(jobs), workers or os.cpu_count() or 1)
@@ -163,22 +163,6 @@ def _fold_alone(study: Study, data: str, group: str, telling: Telling) -> tuple[
     return _fold(read_campaign(study, data), group, telling)
 
 
-def problem_of(campaign: Campaign, recorded: Sequence[Recorded]) -> Problem:
-    """What is unknown of some trials.
-
-    Args:
-        campaign: The trials and what they are of.
-        recorded: Some of them.
-    """
-    study, nv = campaign.study, campaign.plant.model.nv
-    s, at = study.start, campaign.plant.model.joint_part(campaign.base).v
-    start = np.zeros(2 * nv)
-    start[at] = [s.position] * 3 + [s.attitude] * 3
-    start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
-    trials = [r.trial for r in recorded]
-    return Problem(campaign.plant, trials, study.measuring(), study.found(), start=start.tolist(), step=study.step)
-
-
 def _fold(campaign: Campaign, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
     """The fit to all trials but those of a motion, and the predictions of these."""
     began = time.perf_counter()
@@ -216,7 +200,7 @@ def fit(
         own: The same of what trials have of their own; found from before the motion unless given.
         telling: Called after each iteration with its number, the cost and the damping.
     """
-    problem = problem_of(campaign, known)
+    problem = campaign.problem_of(known)
     if own is None:
         own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2).own
     solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, told=telling)
@@ -242,7 +226,7 @@ def predictions(
         shared: What the fit has found.
     """
     study = campaign.study
-    problem = problem_of(campaign, [_blinded(r) for r in unseen])
+    problem = campaign.problem_of([_blinded(r) for r in unseen])
     own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).own
     values, _ = problem.simulate(shared, own, derivatives=False)
     balance = StaticBalance(campaign) if study.baseline else None
