@@ -2,6 +2,8 @@
 
 import json
 import operator
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +161,52 @@ def test_a_study_with_an_unknown_variant_is_refused(tmp_path, small):
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
     with pytest.raises(ValueError, match="variant 'bad' of small: the study has no unknown"):
         validation.load_study(tmp_path / "bad.yaml")
+
+
+def spoiled(small, folder, log, change):
+    """A copy of the data in which one log of the first trial is other."""
+    shutil.copytree(small[1], folder)
+    file = folder / f"t1-0_{log}.csv"
+    head, rows = file.read_text().split("\n")[0], np.loadtxt(file, delimiter=",", skiprows=1)
+    np.savetxt(file, change(rows), delimiter=",", header=head, comments="")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("log", "change", "said"),
+    [
+        (
+            "imu",
+            lambda x: np.add(x, [100, 0, 0, 0]),
+            "its motion begins at 1.00 s, which is not within all of its logs: t1-0_imu.csv from",
+        ),
+        (
+            "imu",
+            lambda x: x * [1000, 1, 1, 1],
+            r"100 s between two samples is no record of a motion; are times in ms\? give units",
+        ),
+        ("imu", lambda x: x * [1, 57.3, 57.3, 1], r"roll is 4.3\d* rad; is it in degrees\? give units: {roll: deg}"),
+        ("joints", lambda x: x[x[:, 0] < 0.95], "not within all of its logs.*joints.csv from 0.00 to 0.90 s; is a clock off"),
+    ],
+)
+def test_clocks_and_units_that_cannot_be_are_refused_by_the_command(run, small, tmp_path, log, change, said):
+    code, _, error = run("validate", small[0], "--data", spoiled(small, tmp_path / "data", log, change))
+    assert code == 1 and re.search(said, error.replace("\n", " ")), error
+
+
+def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
+    """A spike of a joint is left out where the study says so; a log that ends early ends the trial, and that is told."""
+    study = validation.load_study(small[0])
+
+    def spiked(rows):
+        rows[20, 1] += 2.0
+        return rows[rows[:, 0] < 4.05]
+
+    data = spoiled(small, tmp_path / "data", "joints", spiked)
+    notes = "\n".join(validation.read_campaign(study, data).trials[0].notes)
+    assert "t1-0_joints.csv: ends at 4.00 s, and the trial with it; other logs go on to 5.00 s" in notes
+    assert "1 samples of arm are far off those around them, most at 2.00 s" in notes and "give joint arm outliers" in notes
+    joints = {"arm": study.joints["arm"].model_copy(update={"outliers": 0.5})}
+    first = validation.read_campaign(study.model_copy(update={"joints": joints}), data).trials[0]
+    assert "t1-0_joints.csv: 1 of 41 samples are outliers; left out" in first.notes
+    assert abs(first.trial.motions["arm"].now(2.0).position) < 1.0

@@ -24,6 +24,8 @@ __all__ = ["Direction", "Found", "Identification", "States", "Whiteness", "ident
 
 WEAK = 1.0
 """Information of the data along a direction, relative to that before them, below which they cannot tell."""
+UNTOLD = 1e10
+"""Times the variance that an unknown would have if all others were known, from which nothing is known of it."""
 NAMED = 0.3
 """Part that an unknown must have of a direction to be named with it."""
 LAGS = 20
@@ -134,12 +136,15 @@ class Identification:
         """All numbers, in their own units."""
         out = []
         problem, shared = self.problem, self.solution.shared
+        told = np.diag(self.solution.normal.H)[: len(shared)]
+        untold = (told == 0.0) | (np.diag(self.covariance) * told > UNTOLD)
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
             slopes, first = derived(u.shown, shared[at]), derived(u.shown, problem.guess[at])
             now, before = u.shown(shared[at]), u.shown(problem.guess[at])
             spread, between = (
                 np.sqrt(np.diag(slopes @ c[at, at] @ slopes.T)) for c in (self.covariance, self.clustered_covariance)
             )
+            spread[(slopes[:, untold[at]] != 0.0).any(axis=1)] = math.inf
             known = np.sqrt(np.sum((np.where(first == 0.0, 0.0, first * problem.deviation[at])) ** 2, axis=1))
             for k, name in u.reported():
                 out.append(Found(name, now[k], spread[k], between[k], before[k], known[k]))
@@ -153,7 +158,11 @@ class Identification:
         """Directions along which the data say less than was known before, the least first."""
         problem, g = self.problem, len(self.problem.guess)
         known = np.isfinite(problem.deviation)
-        scale = np.where(known, problem.deviation, np.maximum(np.abs(self.solution.shared), 1.0))
+        shared = self.solution.shared
+        large = np.ones(g)
+        for u, at in zip(problem.unknowns, problem.slices, strict=True):
+            large[at] = u.sizes(shared[at])
+        scale = np.where(known, problem.deviation, large)
         information = np.linalg.inv(self.covariance) - np.diag(np.where(known, problem.deviation, np.inf) ** -2.0)
         values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
         out = []
@@ -196,6 +205,18 @@ class Identification:
             parts = (np.concatenate([q[j : j + 1], s.nodes.q[later]]), np.concatenate([x[j : j + 1], s.nodes.x[later]]))
             out.append(States(trial.name, times, *parts))
         return tuple(out)
+
+    def summary(self) -> str:
+        """What was found, whether the search ended, and what the data cannot tell, as lines of text."""
+        s = self.solution
+        ended = "converged" if s.converged else "NOT converged, the best so far"
+        lines = [f"{ended} after {s.iterations} iterations: {s.reason}"]
+        width = max((len(row.name) for row in self.found), default=0)
+        lines += [
+            f"{row.name:<{width}}  {row.value:12.6g} ± {row.deviation:.2g}  (before {row.before:.6g})" for row in self.found
+        ]
+        lines += [f"not told by the data: {d.text}" for d in self.directions]
+        return "\n".join(lines)
 
     def values(self) -> dict[str, Any]:
         """What the plant's open parameters and held inputs are then, by name; as arrays."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.actuation import motions
 from hydromechs.hydro import UniformFlow
 from hydromechs.simulation import Beginning, Plant
 from hydromechs.values import floats
 
 from ._instruments import OWN, Instrument, Outputs
 from ._pieces import Gaps, Nodes, cut
+from ._samples import Samples, Trial, check_trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._unknowns import JointOffset, Unknown, opened
 
@@ -24,35 +23,6 @@ __all__ = ["Problem", "Samples", "Trial"]
 
 BLOCK = 32
 """Steps whose channels are found at once."""
-
-
-class Samples(NamedTuple):
-    """What a channel measured in a trial."""
-
-    times: np.ndarray
-    """Times [s], shape (m,), rising."""
-    values: np.ndarray
-    """Values in the channel's unit, shape (m,)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """A recording of the plant, and where it begins."""
-
-    name: str
-    """Name, for tables."""
-    start: float
-    """Time at which the simulation of it begins [s]."""
-    end: float
-    """Time at which it ends [s]."""
-    q: np.ndarray
-    """Guess of the configuration at the start, shape (nq,)."""
-    v: np.ndarray
-    """Guess of the velocity at the start, shape (nv,)."""
-    samples: Mapping[str, Samples]
-    """What was measured, by channel, as "imu.roll"."""
-    motions: Mapping[str, motions.Motion] = field(default_factory=dict)
-    """Motion of joints that the plant has given, by name."""
 
 
 class Evaluated(NamedTuple):
@@ -106,8 +76,14 @@ class Problem:
         self.unknowns = [u.on(plant) for u in unknowns]
         model = self.plant.model
         self.start_deviation = np.array(floats(start, 2 * model.nv, "start"))
-        places = [k for u in self.unknowns for k in u.places(self.plant)]
-        self.columns = dict.fromkeys(places)
+        owners: dict[int, Unknown] = {}
+        for u in self.unknowns:
+            for k in u.places(self.plant):
+                if k in owners:
+                    names = f"{u.labels()[0]!r} and {owners[k].labels()[0]!r}"
+                    raise ValueError(f"one number is unknown twice, as {names}; leave out one of them")
+                owners[k] = u
+        self.columns = dict.fromkeys(owners)
         self.dynamics = Sensitivities(self.plant, list(self.columns))
         self.outputs = Outputs(model, instruments, self.dynamics.nx)
         self.wide = model.nv + self.dynamics.nx
@@ -131,6 +107,8 @@ class Problem:
             trials: The recordings.
         """
         self.trials = list(trials)
+        for trial in self.trials:
+            check_trial(trial, self.outputs.names)
         self._inputs = self._given()
         self.pieces = cut(self.steps, self.every)
         self.node_trials = np.array([p.trial for p in self.pieces if p.node >= 0], dtype=int)

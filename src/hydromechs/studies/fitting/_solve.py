@@ -103,8 +103,12 @@ def solve(
         raise ValueError(f"{len(start.nodes.q)} nodes are given, but the trials have {len(problem.node_trials)}")
     now = _tried(problem, start, until, fixed)
     if not np.isfinite(now.cost):
-        raise ValueError("trials cannot be simulated to their ends with what is taken for known before; take a smaller step")
-    damping, reason = 1e-3, "the number of iterations is used up"
+        names = [t.name for t, e in zip(problem.trials, now.found, strict=False) if not np.isfinite(e.residual).all()]
+        raise ValueError(
+            f"trials cannot be simulated to their ends with what is taken for known before: {', '.join(names) or 'all'}; take "
+            "a smaller step, other values to begin with, or pieces (shooting_interval)"
+        )
+    damping, reason = 1e-3, ""
     converged, i, slow = False, 0, 0
     price = np.zeros(0 if now.gaps is None else now.gaps.size.size)
     for i in range(1, most + 1):
@@ -134,9 +138,12 @@ def solve(
         if slow == SLOW:
             reason, converged = f"the last {SLOW} steps gained less than {0.1 * gain:.1e} of the cost", True
             break
+    linear = normal(problem, now.at, now.found, now.gaps, fixed=fixed)
+    if not reason:
+        left = linear.promised(linear.step(0.0)[0]) / max(now.cost, 1e-300)
+        reason = f"all {most} iterations are used up, and another one promises {left:.1e} of the cost"
     if not converged and now.gap > JOINED:
         reason += f"; pieces of trials do not join, the largest gap is {now.gap:.1e}"
-    linear = normal(problem, now.at, now.found, now.gaps, fixed=fixed)
     return Solution(*now.at, now.cost, now.found, linear, now.gap, i, reason, converged)
 
 

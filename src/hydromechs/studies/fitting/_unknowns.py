@@ -63,6 +63,10 @@ class Unknown(abc.ABC):
         none = np.full(len(self.labels()), math.inf)
         return -none, none
 
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        """Changes of the free coordinates that are large where nothing is known before: 1, as of logarithms, shape (k,)."""
+        return np.ones(len(theta))
+
     def shown(self, theta: np.ndarray) -> np.ndarray:
         """What tables are about, of complex numbers, too; its values unless overridden, shape (r,)."""
         return self.values(theta)
@@ -155,6 +159,10 @@ class Number(Unknown):
         """θ itself."""
         return theta
 
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        """As large as it is."""
+        return np.where(theta == 0.0, 1.0, np.abs(theta))
+
     def labels(self) -> list[str]:
         """The name, and which."""
         return [self.name + "".join(f"[{k}]" for k in self.index)]
@@ -182,6 +190,10 @@ class Positive(Number):
     def values(self, theta: np.ndarray) -> np.ndarray:
         """exp θ."""
         return np.exp(theta)
+
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        """1: θ is a logarithm."""
+        return np.ones(1)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Of the logarithm."""

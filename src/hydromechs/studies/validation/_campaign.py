@@ -21,7 +21,7 @@ from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
 from ..fitting import CurrentOf, Problem, Samples, Trial
 from ._logs import Log, changed, euler_angles, read_log, without_outliers
-from ._signals import aligned, check_units, resampled
+from ._signals import aligned, check_units, far_off, hanging, resampled
 from ._study import Study
 from ._variants import varied
 
@@ -33,6 +33,10 @@ MEDIAN = 2.0
 """Time over which the median is taken that outliers are told by [s]."""
 LONG_AGO, NEAR = 1e6, 100.0
 """Time from which a clock counts from long ago, and the time before the motion from which it is counted then [s]."""
+SLOW = 5.0
+"""Time between two samples beyond which a log is no record of a motion [s]."""
+CUT = 0.1
+"""Part of a trial that may be lost to a log that ends early before that is told."""
 FASTEST = 0.1
 """Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
 
@@ -142,11 +146,15 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
         raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
     begins, logs = _from_zero(begins, logs)
     notes = [note for log in logs.values() for note in log.notes]
-    start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
-    end = min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+    start, end = _span(study, name, logs, begins)
+    notes += _cut_short(logs, start, end)
     given: dict[str, motions.Motion] = {}
     for joint, how in study.joints.items():
         log = logs[how.log]
+        if how.outliers:
+            log = without_outliers(log, {how.column: how.outliers}, MEDIAN)
+            notes += log.notes[len(logs[how.log].notes) :]
+        notes += far_off(log, {how.column: f"give joint {joint} outliers, the largest distance that is believed"}, MEDIAN)
         at = changed(log, how.column, REPEATED)
         given[joint] = motions.Recorded.of(
             log.time[at], how.scale * log.column(how.column)[at] + how.offset, smoothing=study.smoothing
@@ -156,6 +164,9 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
         log = logs[entry.log]
         cleaned = without_outliers(log, entry.outliers, MEDIAN)
         notes += cleaned.notes[len(log.notes) :]
+        named = sorted({channel.column or quantity for quantity, channel in entry.channels.items()})
+        notes += far_off(cleaned, {c: f"give outliers: {{{c}: largest distance that is believed}}" for c in named}, MEDIAN)
+        notes += hanging(cleaned, named)
         for quantity, channel in entry.channels.items():
             values = cleaned.column(channel.column or quantity)
             samples[f"{instrument}.{quantity}"] = Samples(cleaned.time[:: entry.every], values[:: entry.every])
@@ -192,6 +203,36 @@ def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Lo
     note = f"times count from {zero:.0f} s of the clock"
     moved = {k: replace(x, time=x.time - zero, notes=(*x.notes, f"{x.name}: {note}")) for k, x in logs.items()}
     return float(begins - zero), moved
+
+
+def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple[float, float]:
+    """When a trial starts and ends [s]; clocks that do not fit together are refused."""
+    for log in logs.values():
+        usual = float(np.median(np.diff(log.time)))
+        if usual > SLOW:
+            unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
+            raise ValueError(
+                f"{log.name}: {usual:g} s between two samples is no record of a motion; are times in {unit}? give "
+                f"units: {{time: {unit}}} for this log"
+            )
+    start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
+    end = min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+    if not start <= begins < end:
+        spans = ", ".join(f"{log.name} from {log.time[0]:.2f} to {log.time[-1]:.2f} s" for log in logs.values())
+        raise ValueError(
+            f"{name}: its motion begins at {begins:.2f} s, which is not within all of its logs: {spans}; is a clock off? "
+            "align puts a log on the clock of another"
+        )
+    return start, end
+
+
+def _cut_short(logs: dict[str, Log], start: float, end: float) -> list[str]:
+    """What is said of logs that go on long after the trial has to end."""
+    longest = max(float(log.time[-1]) for log in logs.values())
+    if longest - end < CUT * (longest - start):
+        return []
+    first = min(logs.values(), key=lambda log: float(log.time[-1]))
+    return [f"{first.name}: ends at {end:.2f} s, and the trial with it; other logs go on to {longest:.2f} s"]
 
 
 def _joint_logs(study: Study) -> set[str]:

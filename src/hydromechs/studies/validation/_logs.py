@@ -23,6 +23,8 @@ UNITS = {"deg": DEGREE, "deg/s": DEGREE, "mm": 1e-3, "cm": 1e-2, "mm/s": 1e-3, "
 
 GAP = 10.0
 """Times the usual time between two samples from which a pause is told."""
+JUMPED, LONG = 0.05, 100.0
+"""Part of all samples that may come too early, and times the usual time between two that a pause may have."""
 FEW = 10
 """Least number of samples of a log."""
 
@@ -129,6 +131,7 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
         rows, t = rows[~ahead], t[~ahead]
     latest = np.maximum.accumulate(t) if len(t) else t
     late = np.concatenate([[True], t[1:] > latest[:-1]]) if len(t) else np.zeros(0, dtype=bool)
+    _refuse_jumps(file, t, latest)
     if not late.all():
         notes.append(
             f"{file}: {int((~late).sum())} samples are not later than those before them (a clock that jumps?); left out"
@@ -144,6 +147,33 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
     for k in np.flatnonzero(steps > GAP * usual):
         notes.append(f"{file}: nothing from {t[k]:.2f} to {t[k + 1]:.2f} s")
     return Log(file, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
+
+
+def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
+    """Refuse a clock that jumps and does not come back: what is left of the log would be another one.
+
+    Args:
+        file: Name of the log.
+        t: Times [s], shape (n,).
+        latest: The latest up to each, shape (n,).
+    """
+    remedy, behind = "cut the log there, or take another clock for its times", t < latest
+    if len(t) >= FEW and np.mean(behind) > JUMPED:
+        k = int(np.argmax(behind))
+        raise ValueError(
+            f"{file}: the clock jumps back from {t[k - 1]:.2f} to {t[k]:.2f} s at sample {k} and stays behind: "
+            f"{int(behind.sum())} of {len(t)} samples are earlier than others before them; {remedy}"
+        )
+    steps = np.diff(latest[latest > np.concatenate([[-np.inf], latest[:-1]])])
+    if len(steps) < FEW:
+        return
+    k = int(np.argmax(steps))
+    if steps[k] > max(LONG * float(np.median(steps)), 2.0 * float(steps.sum() - steps[k])):
+        first = latest[0] + float(steps[:k].sum())
+        raise ValueError(
+            f"{file}: the clock jumps ahead from {first:.2f} to {first + steps[k]:.2f} s, longer than all the rest of the log; "
+            f"{remedy}"
+        )
 
 
 def without_outliers(log: Log, limits: dict[str, float], span: float) -> Log:

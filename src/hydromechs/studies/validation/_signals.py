@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from ._logs import Log
 
-__all__ = ["aligned", "check_units", "resampled"]
+__all__ = ["aligned", "check_units", "far_off", "hanging", "resampled"]
 
-TURNS = 4.0 * math.pi
-"""Largest angle that is believed [rad]."""
+TURNS = {"roll": 3.3, "pitch": 1.7}
+"""Largest angles that are believed [rad], of nine of ten samples; others may turn twice."""
+FAR, RARE = 20.0, 0.05
+"""Times the usual distance from the median around it from which a sample is suspect, and part of all that can be."""
+HANGS = 0.2
+"""Part of a log over which a signal may have the same value to the last digit."""
 FAST = 10.0
 """Largest speed that is believed [m/s], of nine of ten samples."""
 NEAR_DEGREES = (30.0, 110.0)
@@ -36,7 +40,7 @@ def check_units(log: Log, quantities: Mapping[str, str], attitude: Mapping[str, 
     for quantity, name in quantities.items():
         x = log.column(name)
         if quantity in ("roll", "pitch", "yaw") or quantity.startswith("joint"):
-            if np.percentile(np.abs(x), 90) > TURNS:
+            if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
                 raise ValueError(f"{log.name}: {name} is {np.abs(x).max():.4g} rad; is it in degrees? {_remedy(name, 'deg')}")
         elif quantity in "xyz":
             speed = float(np.percentile(np.abs(np.diff(x)) / dt, 90))
@@ -51,6 +55,59 @@ def check_units(log: Log, quantities: Mapping[str, str], attitude: Mapping[str, 
                     f"{log.name}: {name} is {ratio:.3g} times the rate of the attitude; is it in degrees per second? "
                     f"{_remedy(name, 'deg/s')}"
                 )
+
+
+def far_off(log: Log, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
+    """What is said of samples far off those around them.
+
+    Args:
+        log: The log.
+        columns: Remedy by column.
+        span: Time over which the median is taken [s].
+    """
+    from scipy.ndimage import median_filter
+
+    notes = []
+    n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(log.time))))) + 1
+    for name, remedy in columns.items():
+        x = log.column(name)
+        off = np.abs(x - median_filter(x, n, mode="nearest"))
+        low, high = np.percentile(x, [1.0, 99.0])
+        far = (off > FAR * float(np.median(off))) & (off > 0.5 * (high - low))
+        if 0 < far.sum() <= RARE * len(x):
+            k = int(np.argmax(off))
+            notes.append(
+                f"{log.name}: {int(far.sum())} samples of {name} are far off those around them, most at {log.time[k]:.2f} s by "
+                f"{off[k]:.3g}; are they outliers? {remedy}"
+            )
+    return tuple(notes)
+
+
+def hanging(log: Log, columns: Iterable[str]) -> tuple[str, ...]:
+    """What is said of signals that have one value to the last digit for long, but not always.
+
+    Args:
+        log: The log.
+        columns: Names of the signals.
+    """
+    notes = []
+    for name in columns:
+        x = log.column(name)
+        first, last = _longest_hold(x)
+        if last - first + 1 < len(x) and log.time[last] - log.time[first] > HANGS * (log.time[-1] - log.time[0]):
+            notes.append(
+                f"{log.name}: {name} is {x[first]:.6g} to the last digit from {log.time[first]:.2f} to {log.time[last]:.2f} s; "
+                "did the sensor hang?"
+            )
+    return tuple(notes)
+
+
+def _longest_hold(x: np.ndarray) -> tuple[int, int]:
+    """First and last place of the longest run of equal values."""
+    ends = np.concatenate([np.flatnonzero(np.diff(x) != 0.0), [len(x) - 1]])
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    k = int(np.argmax(ends - starts))
+    return int(starts[k]), int(ends[k])
 
 
 def _remedy(column: str, unit: str) -> str:

@@ -88,6 +88,8 @@ class JointEntry(_Entry):
     """What they are multiplied by [-]."""
     offset: float = 0.0
     """What is added to them [rad]."""
+    outliers: float = Field(0.0, ge=0.0)
+    """Largest distance of a position from the median around it; samples beyond are left out. 0 to keep all."""
 
 
 class ChannelEntry(_Entry):

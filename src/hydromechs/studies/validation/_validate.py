@@ -256,9 +256,10 @@ def predictions(
 
 def _blinded(r: Recorded) -> Recorded:
     """The trial without what was measured after its motion begins; its joint angles stay."""
-    samples = {
-        name: Samples(s.times[s.times <= r.begins], s.values[s.times <= r.begins]) for name, s in r.trial.samples.items()
-    }
+    samples = {}
+    for name, (times, values) in r.trial.samples.items():
+        before = (times >= r.trial.start) & (times <= r.begins)
+        samples[name] = Samples(times[before], values[before])
     kept = {name: s for name, s in samples.items() if len(s.times)}
     return replace(r, trial=replace(r.trial, samples=kept))
 
