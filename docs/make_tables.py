@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from math import degrees
 from pathlib import Path
 from typing import Any
 
@@ -575,6 +576,26 @@ def variants_errors() -> str:
     return table(heads, rows) + f"\n{data['trials']} trials of {data['motions']} motions, {dealt}.{said}\n"
 
 
+def published_vehicles() -> str:
+    """Single vehicles, published and found."""
+    rows = [
+        (r.vehicle, r.quantity, f"{r.published:.4g} {r.unit}".rstrip(" –"), f"{r.found:.4g}", f"{r.kind}: {r.source}")
+        for r in studies.published_vehicles()
+    ]
+    return table(("vehicle", "quantity", "published", "found here", "where from"), rows)
+
+
+def free_decays() -> str:
+    """Swings of a real vehicle after its arm has stopped, measured and predicted."""
+    rows = []
+    for d in sorted(report("decays")["decays"], key=lambda d: (d["channel"], d["trial"])):
+        numbers = (f"{d[x][k]:.{n}f}" for k, n in (("frequency", 2), ("ratio", 3)) for x in ("measured", "predicted"))
+        amplitude = f"{degrees(d['measured']['amplitude']):.2f}"
+        rows.append((d["trial"], d["channel"].split(".")[1], *numbers, amplitude))
+    heads = ("trial", "angle", "frequency [rad/s]", "predicted", "damping ratio", "predicted", "amplitude [°]")
+    return table(heads, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -587,7 +608,7 @@ TABLES: dict[str, Callable[[], str]] = {
         missions_engines, missions_seeds, missions_speed,
         navigation_errors, navigation_places,
         stiffness_factors,
-        variants_errors,
+        variants_errors, free_decays, published_vehicles,
     )
 }  # fmt: skip
 """What makes each table, by its name in the documents."""

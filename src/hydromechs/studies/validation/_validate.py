@@ -19,6 +19,7 @@ import numpy as np
 from ..fitting import Found, Identification, Samples, solve
 from ._baseline import StaticBalance
 from ._campaign import Campaign, Recorded, read_campaign
+from ._decay import Decay, decay_of, still_from
 from ._shared_work import Iteration, Telling, in_processes
 from ._study import Study
 
@@ -47,6 +48,20 @@ class Predicted(NamedTuple):
     """What was predicted, by channel, with the offsets of the instruments."""
     measured: dict[str, Samples]
     """What was measured."""
+    still: float
+    """When the last joint has stopped [s]."""
+    end: float
+    """When it ends [s]."""
+
+    def decays(self, channel: str) -> tuple[Decay, Decay] | None:
+        """The swing of a channel after the joints have stopped, measured and predicted; None where there is none to be told.
+
+        Args:
+            channel: Its name.
+        """
+        measured = decay_of(self.measured[channel], self.still, self.end)
+        predicted = decay_of(self.simulated[channel], self.still, self.end)
+        return (measured, predicted) if measured and predicted and measured.told else None
 
 
 class Fitted(NamedTuple):
@@ -250,7 +265,10 @@ def predictions(
             t = r.trial.samples[study.baseline[0]].times
             rows = balance.errors(r, fixed, offsets=True)[:, (t >= r.begins) & (t <= r.trial.end)]
             static = dict(zip(study.baseline, map(_rms, rows), strict=True))
-        out.append(Predicted(r.trial.name, r.group, r.begins, errors, whole, static, simulated, dict(r.trial.samples)))
+        end = r.trial.end
+        still = still_from(r.trial.motions, r.trial.start, end)
+        about = (r.trial.name, r.group, r.begins)
+        out.append(Predicted(*about, errors, whole, static, simulated, dict(r.trial.samples), still, end))
     return out
 
 
