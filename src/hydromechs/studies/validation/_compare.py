@@ -81,11 +81,7 @@ def compare_variants(
     for job, results in in_processes(work, jobs, min(count, processes), telling):
         found += results
         told(f"without {', '.join(job)}: {time.perf_counter() - began:.0f} s since the start")
-    rows = [_row(study, name, found) for name in (BASE, *study.variants)]
-    for row in rows:
-        differences = {c: _differences(row, rows[0], c) for c in row["mean"]}
-        row["more"] = {c: float(np.nanmean(x)) for c, x in differences.items()}
-        row["uncertain"] = {c: float(np.nanstd(x, ddof=1) / np.sqrt(np.isfinite(x).sum())) for c, x in differences.items()}
+    rows = _rows(study, found)
     return {
         "study": study.name,
         "title": study.title,
@@ -100,36 +96,36 @@ def compare_variants(
     }
 
 
+def _rows(study: Study, found: Sequence[Fold]) -> list[dict[str, Any]]:
+    """What each model gave, and how much more than that of the study."""
+    rows = [_row(study, name, found) for name in (BASE, *study.variants)]
+    for row in rows:
+        differences = {c: _differences(row, rows[0], c) for c in row["mean"]}
+        row["more"] = {c: float(np.nanmean(x)) for c, x in differences.items()}
+        row["uncertain"] = {c: float(np.nanstd(x, ddof=1) / np.sqrt(np.isfinite(x).sum())) for c, x in differences.items()}
+    return rows
+
+
 def _row(study: Study, name: str, found: Sequence[Fold]) -> dict[str, Any]:
-    """Means and medians of a model over all trials, in degrees and metres."""
+    """Means and medians of a model over all trials that it could predict, in degrees and metres."""
     of_model = [f for f in found if f.model == name]
-    faults = sorted({f.fault for f in of_model if f.fault})
-    if faults:
-        return {
-            "name": name,
-            "mean": {},
-            "median": {},
-            "trials": {},
-            "not_converged": len(of_model),
-            "fault": "; ".join(faults),
-        }
     trials = {
         trial: {c: unit_of(c)[0] * x for c, x in errors.items()} for f in of_model for trial, errors in sorted(f.errors.items())
     }
-    columns = {c: np.array([e.get(c, np.nan) for e in trials.values()]) for c in study.judged}
+    columns = {c: np.array([e.get(c, np.nan) for e in trials.values()]) for c in study.judged} if trials else {}
     return {
         "name": name,
         "mean": {c: float(np.nanmean(x)) for c, x in columns.items()},
         "median": {c: float(np.nanmedian(x)) for c, x in columns.items()},
         "not_converged": sum(not f.converged for f in of_model),
         "trials": trials,
-        "fault": "",
+        "fault": "; ".join(sorted({f.fault for f in of_model if f.fault})),
     }
 
 
 def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.ndarray:
-    """How much larger the errors of each trial are, shape (n,)."""
-    return np.array([row["trials"][t].get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
+    """How much larger the errors of each trial are, nan for those that it could not predict, shape (n,)."""
+    return np.array([row["trials"].get(t, {}).get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
 
 
 def _fold(study: Study, data: str, kept: Path | None, left_out: tuple[str, ...], telling: Telling) -> list[Fold]:
@@ -174,11 +170,11 @@ def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dic
     what = f"{name}, without {', '.join(left_out)}"
     try:
         s = fit(campaign, known, shared=shared, own=own, telling=_telling(telling, what)).solution
+        errors = {p.trial: p.errors for p in predictions(campaign, known, unseen, s.shared)}
     except ValueError as error:
         if name == BASE:
             raise
-        return Fold(name, {}, False, 0, str(error))
-    errors = {p.trial: p.errors for p in predictions(campaign, known, unseen, s.shared)}
+        return Fold(name, {}, False, 0, f"without {', '.join(left_out)}: {error}")
     found = dict(zip(names, s.shared.tolist(), strict=True))
     return Fold(name, errors, s.converged, s.iterations, "", {"shared": found, "own": s.own.tolist()})
 
