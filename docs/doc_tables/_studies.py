@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import degrees
+from statistics import fmean, stdev
 from typing import Any
 
 from hydromechs import studies
@@ -231,12 +232,23 @@ def published_vehicles() -> str:
 
 def free_decays() -> str:
     """Swings of a real vehicle after its arm has stopped, measured and predicted."""
+    found = sorted(report("decays")["decays"], key=lambda d: (d["channel"], d["trial"]))
     rows = []
-    for d in sorted(report("decays")["decays"], key=lambda d: (d["channel"], d["trial"])):
-        numbers = (f"{d[x][k]:.{n}f}" for k, n in (("frequency", 2), ("ratio", 3)) for x in ("measured", "predicted"))
-        rows.append((d["trial"], d["channel"].split(".")[1], *numbers, f"{degrees(d['measured']['amplitude']):.2f}"))
-    heads = ("trial", "angle", "frequency [rad/s]", "predicted", "damping ratio", "predicted", "amplitude [°]")
-    return table(heads, rows)
+    for d in found:
+        both = [d["measured"], d["predicted"]]
+        numbers = (f"{x[k]:.{n}f}" for k, n in (("frequency", 2), ("ratio", 3)) for x in both)
+        rows.append((d["trial"], d["channel"].split(".")[1], *numbers, *(f"{degrees(x['amplitude']):.2f}" for x in both)))
+    heads = ("trial", "angle", "frequency [rad/s]", "predicted", "damping ratio", "predicted", "amplitude [°]", "predicted")
+    said = []
+    for channel in dict.fromkeys(d["channel"] for d in found):
+        mine = [d for d in found if d["channel"] == channel]
+        faster = [d["predicted"]["frequency"] / d["measured"]["frequency"] for d in mine]
+        measured, predicted = (fmean(d[x]["ratio"] for d in mine) for x in ("measured", "predicted"))
+        said.append(
+            f"{channel.split('.')[1]}, {len(mine)} swings: predicted over measured frequency {fmean(faster):.2f} ± "
+            f"{stdev(faster):.2f}, mean damping ratio {measured:.3f} measured and {predicted:.3f} predicted"
+        )
+    return table(heads, rows) + f"\nIn the mean (± scatter), {'; '.join(said)}.\n"
 
 
 TABLES = (
