@@ -57,7 +57,7 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
         raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and ends at {trial.end:g} s; it must end later")
     for name, (times, values) in trial.samples.items():
         what = f"trial {trial.name!r}: {name}"
-        if name not in channels:
+        if not set(channels) & set(trial.samples):
             raise ValueError(f"{what} is no channel of an instrument{nearest(name, channels)}")
         t, x = np.asarray(times), np.asarray(values)
         if t.shape != x.shape or t.ndim != 1:
