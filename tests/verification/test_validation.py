@@ -12,6 +12,8 @@ from hydromechs import library
 from hydromechs.hydro import drag_matrix
 from hydromechs.model import added_mass_matrix
 from hydromechs.studies import fitting, validation
+from hydromechs.studies.validation._compare import BASE, Fold
+from hydromechs.studies.validation._compare import _rows as compared_rows
 from hydromechs.studies.validation._logs import changed, without_outliers
 from hydromechs.studies.validation._validate import predictions
 from hydromechs.studies.validation._variants import averaged
@@ -214,3 +216,15 @@ def test_only_weight_is_weight_and_buoyancy(study):
     still = np.zeros(model.nv)
     whole, felt = (hm.inverse_dynamics(m, q, still, still) for m in (model, light))
     np.testing.assert_allclose(felt, whole, atol=1e-6)
+
+
+def test_a_model_that_cannot_predict_a_motion_loses_its_trials(study):
+    """The others count, the difference is over the same trials, and why is said."""
+    roll, name = study.model_copy(update={"judged": ["imu.roll"]}), next(iter(study.variants))
+    folds = [Fold(BASE, {trial: {"imu.roll": x}}, True, 5) for trial, x in (("a-0", 0.01), ("a-1", 0.02), ("b-0", 0.09))]
+    folds.append(Fold(name, {"a-0": {"imu.roll": 0.02}, "a-1": {"imu.roll": 0.05}}, True, 5))
+    folds.append(Fold(name, {}, False, 0, "without b: it runs away"))
+    base, other = compared_rows(roll, folds)[:2]
+    assert list(base["trials"]) == ["a-0", "a-1", "b-0"] and list(other["trials"]) == ["a-0", "a-1"]
+    assert other["more"]["imu.roll"] == pytest.approx(np.degrees(0.02)) and other["not_converged"] == 1
+    assert other["uncertain"]["imu.roll"] == pytest.approx(np.degrees(0.01)) and other["fault"] == "without b: it runs away"
