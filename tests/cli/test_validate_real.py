@@ -12,8 +12,8 @@ import yaml
 REAL = Path(__file__).parents[1] / "verification" / "hinsdale"
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 LOGS = {"imu": "imu", "joints": "joint_states", "mocap": "mocap"}
-END = 5.4
-"""Time up to which logs are used, 3 s after the arms start [s]."""
+END = 4.9
+"""Time up to which logs are used, 2.5 s after the arms start [s]."""
 
 
 def rows_of(trial, log):

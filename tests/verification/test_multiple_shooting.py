@@ -69,14 +69,14 @@ def identified(plant, trial, **how):
 def test_a_chaotic_record_is_fitted_where_a_single_simulation_fails(plant, angles):
     """From the same start: pieces land within their error bars in 95 % of cases, the whole nowhere near the noise."""
     off = []
-    for seed in range(5):
+    for seed in range(4):
         found = identified(plant, recorded(angles, 4.0, seed), shooting_interval=0.5)
         assert found.converged and found.solution.gap < 1e-7 and found.solution.iterations < 12
         off += [abs(row.value - TRUTH[row.name]) / row.deviation for row in found.found]
         assert found.solution.cost == pytest.approx(201, rel=0.2)  # that of the noise, half of 402 samples
     print(f"{sum(x < 1.96 for x in off)} of {len(off)} estimates lie within 1.96 of their deviations")
     assert sum(x < 1.96 for x in off) >= len(off) - 2 and 0.5 < np.sqrt(np.mean(np.square(off))) < 1.5
-    whole = identified(plant, recorded(angles, 4.0, 0), most=5)
+    whole = identified(plant, recorded(angles, 4.0, 0), most=4)
     assert whole.solution.cost > 1000.0 * 201 and not whole.converged
     (states,) = found.states
     np.testing.assert_allclose(states.times, np.arange(0.0, 3.6, 0.5))
