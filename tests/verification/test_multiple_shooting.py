@@ -85,15 +85,23 @@ def test_a_chaotic_record_is_fitted_where_a_single_simulation_fails(plant, angle
 
 
 def test_pieces_give_what_the_whole_gives_where_that_works(plant, angles):
-    """Values, deviations and cost of a short record, with as many digits as the searches have."""
-    trial = recorded(angles, 1.0, 3)
-    whole, pieces = identified(plant, trial, gain=1e-12), identified(plant, trial, gain=1e-12, shooting_interval=0.3)
-    assert whole.converged and pieces.converged and len(pieces.states[0].times) == 3
+    """Values, deviations and cost of short records of other lengths, one with a pause longer than a piece."""
+    trials = [recorded(angles, 1.0, 3), replace(recorded(angles, 0.7, 4), name="short")]
+    paused = {
+        name: fitting.Samples(*(np.concatenate([x[:10], x[34:]]) for x in both)) for name, both in trials[0].samples.items()
+    }
+    trials[0] = replace(trials[0], samples=paused)
+    how = {"start": [0.2, 0.2, 0.5, 0.5], "step": STEP, "gain": 1e-12}
+    whole, pieces = (hm.identify(plant, trials, IMUS, UNKNOWNS, **how, shooting_interval=interval) for interval in (None, 0.2))
+    assert whole.converged and pieces.converged and [len(s.times) for s in pieces.states] == [5, 4]
     assert pieces.solution.cost == pytest.approx(whole.solution.cost, rel=1e-9)
     np.testing.assert_allclose(pieces.solution.own, whole.solution.own, rtol=1e-4, atol=1e-6)
     for a, b in zip(pieces.found, whole.found, strict=True):
         assert a.value == pytest.approx(b.value, rel=1e-5) and a.deviation == pytest.approx(b.deviation, rel=1e-4)
+        assert a.clustered == pytest.approx(b.clustered, rel=1e-3)
     np.testing.assert_allclose(pieces.covariance, whole.covariance, rtol=1e-3, atol=1e-12)
+    alone = [hm.identify(plant, trials[:1], IMUS, UNKNOWNS, **how, shooting_interval=interval) for interval in (None, 0.2)]
+    assert alone[1].converged and alone[1].solution.cost == pytest.approx(alone[0].solution.cost, rel=1e-6)
 
 
 def test_derivatives_of_gaps_agree_with_differences():

@@ -48,9 +48,10 @@ class Normal:
         """The change, shape (size,), and what the conditions push with, shape (gaps,).
 
         Args:
-            damping: Of Levenberg and Marquardt, relative to the diagonal of H.
+            damping: Of Levenberg and Marquardt, relative to the diagonal of H; gaps are closed by as much less, so that steps
+                get as short as it takes.
         """
-        change, push = self._solved(-self.b[:, None], -self.d[:, None], damping)
+        change, push = self._solved(-self.b[:, None], -self.d[:, None] / (1.0 + damping), damping)
         return change[:, 0], push[:, 0]
 
     def promised(self, change: np.ndarray) -> float:

@@ -447,7 +447,7 @@ class Problem:
                 dl[:, ns + self.offsets.index(c)] = 1.0
             by_shared.append(ds * factor)
             by_own.append(dl * factor)
-            by_nodes.append(dn.reshape(len(times), -1) * factor)
+            by_nodes.append(dn.reshape(len(times), nodes * self.wide) * factor)
         if not rows:
             raise ValueError(f"trial {trial.name!r} has no samples of {', '.join(self.outputs.names)}")
         none = np.zeros((sum(map(len, rows)), 0))
