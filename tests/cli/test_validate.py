@@ -185,6 +185,16 @@ def spoiled(small, folder, log, change):
             lambda x: x * [1000, 1, 1, 1],
             r"100 s between two samples is no record of a motion; are times in ms\? give units",
         ),
+        (
+            "imu",
+            lambda x: np.stack([np.interp(np.linspace(0, 50, 2001), np.arange(51), c) for c in x.T]).T * [200, 1, 1, 1],
+            r"it is 1000 s long, and t1-0_joints.csv 5 s; are its times in another unit\? give units: {time: ms}",
+        ),
+        (
+            "imu",
+            lambda x: x * [30, 1, 1, 1],
+            r"2 samples between the start of the trial, 0.00 s, and its end, 5.00 s; are its times",
+        ),
         ("imu", lambda x: x * [1, 57.3, 57.3, 1], r"roll is 4.3\d* rad; is it in degrees\? give units: {roll: deg}"),
         ("joints", lambda x: x[x[:, 0] < 0.95], "not within all of its logs.*joints.csv from 0.00 to 0.90 s; is a clock off"),
     ],
@@ -192,6 +202,24 @@ def spoiled(small, folder, log, change):
 def test_clocks_and_units_that_cannot_be_are_refused_by_the_command(run, small, tmp_path, log, change, said):
     code, _, error = run("validate", small[0], "--data", spoiled(small, tmp_path / "data", log, change))
     assert code == 1 and re.search(said, error.replace("\n", " ")), error
+
+
+def test_paths_and_files_are_those_of_the_study(small, tmp_path, monkeypatch):
+    """The model beside the study is meant, wherever the command runs; a file that is missing is named."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "study.yaml").write_text(SMALL % "./model.yaml", encoding="utf-8")
+    (tmp_path / "model.yaml").write_text(MODEL, encoding="utf-8")
+    (tmp_path / "here" / "model.yaml").write_text(MODEL.replace("mass: 10.0", "mass: 99.0"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "here")
+    study = validation.load_study("../study.yaml")
+    assert validation.read_campaign(study, small[1]).plant.model.bodies[0].inertia.mass == 10.0
+    data = shutil.copytree(small[1], tmp_path / "data")
+    (data / "begins_1-0.yml").unlink()
+    with pytest.raises(ValueError, match=r"t1-0: there is no file .*begins_1-0.yml, which says when the motion begins"):
+        validation.read_campaign(study, data)
+    (data / "t2-0_imu.csv").write_text("t,roll,pitch,z\n")
+    with pytest.raises(ValueError, match=r"t2-0_imu.csv: no samples, only the names of 4 columns"):
+        validation.read_log(data / "t2-0_imu.csv", "t")
 
 
 def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):

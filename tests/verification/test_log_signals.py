@@ -22,7 +22,14 @@ def log_of(name="a.csv", **columns):
     ("quantity", "values", "said"),
     [
         ("roll", np.degrees(ROLL) * 10.0, "a.csv: c is .* rad; is it in degrees\\? give units: {c: deg}"),
+        ("roll", 5.0 + np.degrees(ROLL), "c is .* rad; is it in degrees"),
         ("joint elbow", np.full(len(T), 90.0), "is it in degrees"),
+        (
+            "joint elbow",
+            5.0 * np.sin(T),
+            r"c turns by 4.9\d rad/s; is it in degrees\? give units: {c: deg} .*{c: rad} if it is not",
+        ),
+        ("joint hand", 3.0 * np.sin(0.5 * T), r"c goes from -3 to 3 rad, and its joint from -1.5 to 1.5 rad; is it in degrees"),
         ("x", 1e3 * 0.2 * np.sin(T), "a.csv: c moves by .* m/s; is it in millimetres\\? give units: {c: mm}"),
         ("p", np.degrees(RATE), "c is 57.3 times the rate of the attitude; is it in degrees per second"),
     ],
@@ -31,9 +38,15 @@ def test_columns_of_the_wrong_unit_are_named(quantity, values, said):
     """And the same columns in the right unit pass."""
     attitude = {"roll": ROLL}
     with pytest.raises(ValueError, match=said):
-        check_units(log_of(c=values), {quantity: "c"}, attitude)
+        check_units(log_of(c=values), {quantity: "c"}, attitude, {"joint hand": (-1.5, 1.5)})
     factor = 1e-3 if quantity == "x" else math.radians(1.0)
     check_units(log_of(c=factor * values), {quantity: "c"}, attitude)
+
+
+def test_angles_in_degrees_are_seen_by_their_rates():
+    with pytest.raises(ValueError, match=r"a.csv: c turns 57.3 times as fast as gyro; is it in degrees\? give units: {c: deg}"):
+        check_units(log_of(c=0.1 * np.degrees(ROLL), gyro=0.1 * RATE), {"roll": "c", "p": "gyro"})
+    check_units(log_of(c=0.1 * ROLL, gyro=0.1 * RATE), {"roll": "c", "p": "gyro"})
 
 
 def test_units_are_made_right_when_read(tmp_path):

@@ -101,7 +101,10 @@ def test_faults_of_a_study_are_told_together(tmp_path):
     bad.write_text(text)
     with pytest.raises(ValueError, match="has 2 faults") as error:
         validation.load_study(bad)
-    assert "window" in str(error.value) and "stpe" in str(error.value)
+    assert "window" in str(error.value) and "stpe: no such key (did you mean 'step'?" in str(error.value)
+    bad.write_text(STUDY.read_text().replace("pitch: {", "pich: {", 1))
+    with pytest.raises(ValueError, match="channels: no quantity 'pich' .did you mean 'pitch'"):
+        validation.load_study(bad)
     bad.write_text(STUDY.read_text().replace("judged: [imu.roll", "judged: [imu.rol"))
     with pytest.raises(ValueError, match="no channel 'imu.rol'"):
         validation.load_study(bad)

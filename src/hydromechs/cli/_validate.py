@@ -19,7 +19,7 @@ __all__ = ["validate"]
 
 def validate(
     study: Annotated[Path, typer.Argument(help="File of the study, as examples/hinsdale_2023.yaml.")],
-    data: Annotated[str, typer.Option(help="Folder with the logs; that of the study by default.")] = "",
+    data: Annotated[str, typer.Option(help="Folder with the logs; that which the study names under data by default.")] = "",
     out: Annotated[
         str,
         typer.Option(help="Folder for the report, and for fits of --variants, which a later run takes up; none by default."),

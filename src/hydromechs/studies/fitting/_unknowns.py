@@ -146,6 +146,10 @@ class Number(Unknown):
         first, shape = _slots(plant, self.name)
         if len(self.index) != len(shape):
             raise ValueError(f"{self.name!r} has the shape {shape}; name one number of it by index, which is {self.index}")
+        if not all(0 <= k < n for k, n in zip(self.index, shape, strict=True)):
+            raise ValueError(
+                f"{self.name!r} has the shape {shape}; its index is {list(self.index)}, must be from 0 and within it"
+            )
         return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
 
     def start(self, plant: Plant) -> np.ndarray:

@@ -20,7 +20,7 @@ from hydromechs.simulation import Plant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
 from ..fitting import CurrentOf, Problem, Samples, Trial
-from ._logs import Log, changed, euler_angles, read_log, without_outliers
+from ._logs import FEW, Log, changed, euler_angles, read_log, without_outliers
 from ._signals import aligned, check_units, far_off, hanging, resampled
 from ._study import Study
 from ._variants import varied
@@ -37,6 +37,8 @@ SLOW = 5.0
 """Time between two samples beyond which a log is no record of a motion [s]."""
 CUT = 0.1
 """Part of a trial that may be lost to a log that ends early before that is told."""
+LONGER = 100.0
+"""How much longer than another log of the same trial a log may be."""
 FASTEST = 0.1
 """Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
 
@@ -138,8 +140,10 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
 
 def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) -> Recorded:
     """One trial."""
-    logs = _logs(study, folder, name)
+    logs = _logs(study, model, folder, name)
     said = _file(folder, study.trials.begins.file, name)
+    if not said.is_file():
+        raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
     try:
         begins = float(yaml.safe_load(said.read_text(encoding="utf-8"))[study.trials.begins.key])
     except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
@@ -147,6 +151,7 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
     begins, logs = _from_zero(begins, logs)
     notes = [note for log in logs.values() for note in log.notes]
     start, end = _span(study, name, logs, begins)
+    _refuse_sparse(logs, start, end)
     notes += _cut_short(logs, start, end)
     given: dict[str, motions.Motion] = {}
     for joint, how in study.joints.items():
@@ -175,16 +180,22 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
     return Recorded(trial, name.split(study.trials.group)[0], begins, tuple(notes))
 
 
-def _logs(study: Study, folder: Path, name: str) -> dict[str, Log]:
+def _logs(study: Study, model: Model, folder: Path, name: str) -> dict[str, Log]:
     """The logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
     logs = {}
     for key, entry in study.logs.items():
         log = read_log(_file(folder, entry.file, name), entry.time, topic=entry.topic, columns=entry.columns, units=entry.units)
-        check_units(log, {f"joint {j}": how.column for j, how in study.joints.items() if how.log == key and how.scale == 1.0})
+        moving = {j: how for j, how in study.joints.items() if how.log == key and how.scale == 1.0}
+        check_units(
+            log,
+            {f"joint {j}": how.column for j, how in moving.items() if how.column not in entry.units},
+            limits={f"joint {j}": ends for j, how in moving.items() if (ends := _limits(model, j, how.offset)) is not None},
+        )
         for i in (i for i in study.instruments.values() if i.log == key):
             angles = None if i.quaternion is None else euler_angles([log.column(c) for c in i.quaternion])
             log = replace(log, columns=log.columns | (angles or {}))
-            check_units(log, {q: c.column or q for q, c in i.channels.items()}, angles)
+            named = {q: c.column or q for q, c in i.channels.items()}
+            check_units(log, {q: c for q, c in named.items() if c not in entry.units}, angles)
         logs[key] = log
     for key, entry in study.logs.items():
         if entry.align is not None:
@@ -193,6 +204,13 @@ def _logs(study: Study, folder: Path, name: str) -> dict[str, Log]:
         if entry.rate:
             logs[key] = resampled(logs[key], entry.rate)
     return logs
+
+
+def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | None:
+    """Least and largest position of a joint with limits as its log has them [rad]."""
+    body = next((b for b in model.bodies if b.name == joint), None)
+    ends = getattr(body.joint, "limits", None) if body is not None and isinstance(body.joint, joints.Revolute) else None
+    return None if ends is None else (ends[0] - offset, ends[1] - offset)
 
 
 def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Log]]:
@@ -224,6 +242,26 @@ def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple
             "align puts a log on the clock of another"
         )
     return start, end
+
+
+def _refuse_sparse(logs: dict[str, Log], start: float, end: float) -> None:
+    """Refuse logs that have next to nothing of a trial, or that are far longer than others: their times are in another unit."""
+    shortest = min(logs.values(), key=_length)
+    for log in logs.values():
+        there = int(np.sum((log.time >= start) & (log.time <= end)))
+        why = ""
+        if there < FEW:
+            why = f"{there} samples between the start of the trial, {start:.2f} s, and its end, {end:.2f} s"
+        elif _length(log) > LONGER * _length(shortest):
+            why = f"it is {_length(log):.4g} s long, and {shortest.name} {_length(shortest):.4g} s"
+        if why:
+            raise ValueError(
+                f"{log.name}: {why}; are its times in another unit? give units: {{time: ms}}, us or ns for this log"
+            )
+
+
+def _length(log: Log) -> float:
+    return float(log.time[-1] - log.time[0])
 
 
 def _cut_short(logs: dict[str, Log], start: float, end: float) -> list[str]:

@@ -29,6 +29,10 @@ ITERATIONS, GAIN = 30, 1e-3
 """Most iterations of a fit, and the part of the cost that another step must promise."""
 
 
+TOLD = 20
+"""Notes on logs that are told before the fits."""
+
+
 class Predicted(NamedTuple):
     """A trial that was predicted."""
 
@@ -135,6 +139,9 @@ def validate(
     if len(groups) < 2:
         raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
     told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
+    notes = [note for recorded in campaign.trials for note in recorded.notes]
+    for note in (*notes[:TOLD], *([f"and {len(notes) - TOLD} more notes on logs, in the report"] if len(notes) > TOLD else [])):
+        told(note)
     campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
     told(f"compiled after {time.perf_counter() - began:.0f} s")
     jobs = ["", *groups]
