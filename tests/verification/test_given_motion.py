@@ -235,6 +235,18 @@ def test_a_start_off_the_motion_is_refused(vehicle):
         sim.reset(hm.State(q=q, v=v))
 
 
+def test_a_start_with_another_velocity_is_refused(vehicle):
+    """A sine begins fastest: at rest there, it would lag behind without a word."""
+    sim = hm.Simulation(vehicle, motions={"elbow": ELBOW})
+    q, v = sim.state.q, 0.0 * sim.state.v
+    with pytest.raises(
+        ValueError,
+        match=r"joint 'elbow' begins with the velocity 0, but that of its motion is 1.25664 at t = 0 s; start it there",
+    ):
+        sim.reset(hm.State(q=q, v=v))
+    sim.reset(sim.plant.on_motions(hm.State(q=q, v=v)))
+
+
 def test_parts_of_a_composite_are_given_together():
     """A ship on given heave and roll; one of the two alone is refused."""
     ship = hm.Body(

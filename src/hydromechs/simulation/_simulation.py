@@ -169,7 +169,7 @@ class Simulation:
         self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
-        self._first = self.plant.on_motions(self.model.initial()) if state is None else state
+        self._first = self.plant.start if state is None else state
         self._first_commands = by_name(commands or {}, "commands")
         for text in self._ranges.faults(self._first_commands).values():
             raise ValueError(f"commands: {text}")

@@ -103,7 +103,8 @@ class Worlds:
             measuring, seen = what.sensors if sensors is None else measuring, what.terrain if ground is None else seen
             commands, start = dict(what.commands), what.start if start is None else start
             step, method, what = what.step if step is None else step, method or what.integrator, what.plant
-            start = what.on_motions(start)
+        elif isinstance(what, Plant) and start is None:
+            start = what.start
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
