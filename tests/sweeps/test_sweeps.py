@@ -15,7 +15,7 @@ import hydromechs as hm
 from hydromechs import sweeps
 from hydromechs.actuation import Thruster, linear_curve
 from hydromechs.errors import StudyError
-from hydromechs.hydro import Current, Gusts
+from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.sweeps import (
     Choices,
     Dask,
@@ -174,6 +174,21 @@ def test_studies_that_do_not_go_on_lanes(drops, gusty):
     assert not replace(gusty, parameters=(lag,)).on_lanes
     assert not replace(gusty, scenario=replace(gusty.scenario, integrator="dormand_prince")).on_lanes
     assert replace(drops, block=3).block_size == 3
+
+
+def test_numbers_that_cannot_stay_open_build_the_model_anew(gusty):
+    """Axes of a thruster's frame, gravity in waves: runs are of models that have them."""
+    sea = replace(gusty.scenario.environment, waves=(RegularWave(height=0.1, period=3.0),))
+    paths = {"turn": "model.hull.frames.keel.origin.rpy.2", "gravity": "model.world.gravity", "mass": "model.hull.inertia.mass"}
+    low = {"turn": 0.5, "gravity": 9.5, "mass": 29.0}
+    changed = tuple(Parameter(name=k, paths=(path,), spread=Range(low[k], low[k] + 0.3)) for k, path in paths.items())
+    study = replace(gusty, scenario=replace(gusty.scenario, environment=sea), parameters=changed)
+    assert study.built_anew == {paths["turn"], paths["gravity"]} and not study.on_lanes
+    assert set(study.compiling) == {"turn", "gravity"}
+    variant = study.variant((0.6, 9.7, 29.0), 0)
+    model = variant.simulation().model
+    assert (model.bodies[0].frames[0].origin.rpy[2], model.world.gravity) == (0.6, 9.7)
+    assert variant.parameters == {"hull.inertia.mass": 29.0}
 
 
 def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):

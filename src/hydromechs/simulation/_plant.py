@@ -105,6 +105,11 @@ class Plant:
         _ = self.first_actions
         _ = self.given_motion
         _ = self.rolled
+        if named:
+            from ._opened import opened_faults  # looks at whole plants
+
+            for text in opened_faults(self).values():
+                raise ValueError(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -154,6 +159,11 @@ class Plant:
             for part, q_joint, v_joint in c.initial(self.model, float(state.t)):
                 q[part.q], v[part.v] = q_joint, v_joint
         return replace(state, q=q, v=v)
+
+    @property
+    def start(self) -> State:
+        """The model's start, joints whose motion is given on it."""
+        return self.on_motions(self.model.initial())
 
     def check_start(self, now: Now) -> None:
         """Raise `ValueError` if a run cannot begin at an instant, as with a tether that is too short.
@@ -323,6 +333,12 @@ class Plant:
         if not self.parameters:
             return self.model
         return with_parameters(self.model, {name: self.layout.array(f"parameter.{name}", u) for name in self.parameters})
+
+    @property
+    def current_places(self) -> tuple[slice, ...]:
+        """Where a steady current is among the inputs, three numbers each: in the flow, and in what carries the waves."""
+        places = [self.layout.data[name][0].start for name in ("flow", "carried") if name in self.layout.data]
+        return tuple(slice(at, at + 3) for at in places) if self.streams else ()
 
     def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
         """The waves from their rows among the inputs, shape (7, n); none if None.

@@ -31,6 +31,8 @@ def fits_lanes(study: Study) -> bool:
         study: The study.
     """
     scenario = study.scenario
+    if study.built_anew:
+        return False
     python = scenario.controller is not None or scenario.sensors or scenario.events or scenario.code
     if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
         return False
