@@ -173,3 +173,17 @@ def test_a_foot_whose_place_is_open_touches_there():
     hull, _ = sim.model.bodies
     assert gap == pytest.approx(3.25 - 3.0 - 0.4)
     assert hull.frames[0].origin.xyz == (0.0, 0.0, 0.3)
+
+
+def test_values_that_no_model_can_have_are_refused_by_name():
+    """In a simulation and in worlds; a world whose number is spoilt later says so."""
+    said = "parameter 'hull.inertia.mass' is -50.0: .*mass"
+    with pytest.raises(ValueError, match=said):
+        hm.Simulation(vehicle(), parameters={MASS: -50.0})
+    plant = hm.Plant(model=vehicle(), parameters=[MASS])
+    with pytest.raises(ValueError, match=said):
+        hm.Worlds(plant, 3, parameters={MASS: [11.0, -50.0, 12.0]})
+    worlds = hm.Worlds(plant, 2, step=1e-3)
+    worlds.parameters[MASS][1] = np.nan
+    worlds.step()
+    assert worlds.report() == ["world 1: t = 0 s: parameter 'hull.inertia.mass' is nan, must be finite"]

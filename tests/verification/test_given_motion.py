@@ -10,6 +10,7 @@ import hydromechs as hm
 from hydromechs import equations
 from hydromechs.actuation import motions
 from hydromechs.dynamics import articulated_body_with_motions
+from hydromechs.library import load_vehicle, plant_names
 from hydromechs.simulation import Plant
 
 GIVEN = ("shoulder", "elbow")
@@ -324,3 +325,28 @@ joints:
         hm.load_scenario(str(tmp_path / "bad.yaml"))
     said = str(error.value)
     assert "joints.shoulder.motion.sine.period" in said
+
+
+def test_a_motion_takes_the_place_of_a_drive_of_the_vehicle(tmp_path):
+    """What the file says of a joint goes first."""
+    text = """
+hydromechs_scenario: 1
+name: given
+duration: 0.5
+models: [{plant: VEHICLE}]
+joints:
+  shoulder: {motion: {sine: {amplitude: 0.5, period: 3.0}}}
+"""
+    vehicle = next(name for name in plant_names() if "shoulder" in dict(load_vehicle(name).drives))
+    (tmp_path / "given.yaml").write_text(text.replace("VEHICLE", vehicle), encoding="utf-8")
+    scenario = hm.load_scenario(str(tmp_path / "given.yaml"))
+    assert "shoulder" not in dict(scenario.drives) and "shoulder" in dict(scenario.motions)
+
+
+def test_a_cost_names_what_changes(vehicle):
+    """The pieces of a recorded motion, where there is no current at all."""
+    recorded = motions.Recorded(pieces=((0.0, 0.0, 0.1, 0.0, 0.0), (0.2, 0.02, 0.1, 0.0, 0.0)), end=1.0)
+    sim = hm.Simulation(vehicle, motions={"elbow": recorded})
+    cost = hm.RolloutCost(sim.plant, running=lambda t, q, v, u: q @ q, final=lambda q, v: q @ q)
+    with pytest.raises(ValueError, match=r"those of 'elbow.motion' \(joint_motion\) change at t = 0.2 s"):
+        cost.value(sim.state, np.zeros((50, 0)), 0.01)

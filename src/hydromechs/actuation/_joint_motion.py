@@ -92,7 +92,8 @@ class JointMotion(Component):
             )
         if not abs(speed - given.velocity) <= OTHER:
             raise ValueError(
-                f"joint {self.joint!r} begins with the velocity {speed:.6g}, but that of its motion is {given.velocity:.6g} {remedy}"
+                f"joint {self.joint!r} begins with the velocity {speed:.6g}, "
+                f"but that of its motion is {given.velocity:.6g} {remedy}"
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

@@ -13,7 +13,7 @@ from hydromechs import dynamics
 from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
 from hydromechs.errors import FieldError, ModelError
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
-from hydromechs.model import Model, State, dry_faults
+from hydromechs.model import Model, State, body_faults, dry_faults, world_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
 
@@ -316,6 +316,21 @@ class Plant:
                 raise ValueError(f"parameter {name!r} is {value}, must be finite")
             out.append(value.ravel())
         return np.concatenate([np.zeros(0), *out])
+
+    def check_values(self, given: Mapping[str, Any]) -> None:
+        """Raise `ValueError` where a model could not have the value of an open parameter, as a mass below 0.
+
+        Args:
+            given: Values by name.
+        """
+        for name, value in given.items():
+            other = with_parameters(self.model, {name: np.asarray(value, dtype=float)})
+            pairs = zip(self.model.bodies, other.bodies, strict=True)
+            faults = [f for i, (own, body) in enumerate(pairs) if body is not own for f in body_faults(i, body)]
+            if other.world is not self.model.world:
+                faults = world_faults(other.world)
+            if faults:
+                raise ValueError(f"parameter {name!r} is {np.asarray(value).tolist()}: {faults[0].text}")
 
     def named_parameters(self, values: Array) -> dict[str, Any]:
         """Open parameters by name, from their values one after another, shape (np,)."""

@@ -160,7 +160,9 @@ class Simulation:
         gusts = self.plant.environment.gusts
         if gusts is not None:
             self._multiple(gusts.interval, "gusts.interval")
-        self._first_parameters = self.plant.parameter_values(parameters if isinstance(parameters, Mapping) else {})
+        values = parameters if isinstance(parameters, Mapping) else {}
+        self._first_parameters = self.plant.parameter_values(values)
+        self.plant.check_values(values)
         self.parameters: dict[str, Any] = {}
         """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)

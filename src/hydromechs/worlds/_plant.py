@@ -34,6 +34,9 @@ from ._target import Target
 
 __all__ = ["PlantRun", "PlantSource"]
 
+SOME = 16
+"""Worlds whose arrays of an open parameter are looked at before they begin."""
+
 
 class PlantSource(Source):
     """A plant with an integrator.
@@ -94,6 +97,12 @@ class PlantSource(Source):
             if name not in self.places:
                 raise KeyError(f"no command or held input {name!r}{nearest(name, self.places)}")
         return dict(inputs)
+
+    def check_value(self, name: str, values: np.ndarray) -> None:
+        """See `Source.check_value`."""
+        rows = values if values.ndim > 1 else values[[np.argmin(values), np.argmax(values)]] if len(values) else values
+        for value in rows[:SOME]:
+            self.plant.check_values({name: value})
 
     def run(self, target: Target, step: float, offset: float) -> PlantRun:
         """See `Source.run`."""
@@ -450,8 +459,15 @@ class PlantRun(Run):
 
     def why(self, world: int) -> str:
         """See `Run.why`."""
-        target = self.target
+        target, layout = self.target, self.plant.layout
         q, x = (np.array(target.get(a)[world], dtype=float) for a in (target.q, target.x))
+        given = np.array(target.get(target.inputs[0])[world], dtype=float)
+        if not np.isfinite(given).all():
+            parameters = [(f"parameter {name!r}", layout.data[f"parameter.{name}"][0]) for name in self.plant.parameters]
+            inputs = [(f"input {name!r}", slice(k, k + 1)) for k, name in enumerate((*layout.commands, *layout.held))]
+            for name, at in (*parameters, *inputs):
+                if not np.isfinite(given[at]).all():
+                    return f"{name} is {', '.join(f'{value:g}' for value in given[at])}, must be finite"
         if not (np.isfinite(q).all() and np.isfinite(x).all()):
             return "its state is not finite"
         at = Point(self.offset + self.step * float(target.get(target.number)[world]), q, x)

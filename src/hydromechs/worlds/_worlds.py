@@ -305,6 +305,8 @@ class Worlds:
             value = as_array(given.get(name, self.source.parameters[name]), name)
             if value.shape not in (place.shape, (self.worlds, *place.shape), (1, *place.shape)):
                 raise ValueError(f"parameter {name!r} must have shape {shape_text(place.shape)}, got {value.shape}")
+            if name in given:
+                self.source.check_value(name, value.reshape(-1, *place.shape))
             array = self.target.inputs[place.argument]
             each = np.broadcast_to(value, (self.worlds, *place.shape))
             part = array[(slice(None), *place.at)] if place.at else array
