@@ -251,6 +251,21 @@ def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp
     assert differences(calm / "results.zarr", tmp_path / "drops" / "results.zarr") == []
 
 
+def test_without_a_gpu_the_study_says_so_and_runs_on_the_cpu(drops, calm, tmp_path, monkeypatch):
+    def nowhere():
+        raise ModuleNotFoundError("no CuPy")
+
+    monkeypatch.setattr("hydromechs.sweeps._lanes.import_cupy", nowhere)
+    dataset = sweeps.run_sweep(replace(small(drops, 4), target="cuda"), tmp_path / "a", engine=Serial()).dataset
+    assert not dataset.on_gpu.any() and (dataset.status == 1).all()
+    plain = sweeps.run_sweep(small(drops, 4), tmp_path / "b", engine=Serial()).dataset
+    np.testing.assert_array_equal(dataset.x, plain.x)
+    assert "on_gpu" not in plain
+    event = hm.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
+    with pytest.raises(StudyError, match="target is cuda, but each run of this study is a simulation of its own"):
+        replace(drops, scenario=replace(drops.scenario, events=(event,)), target="cuda")
+
+
 DEADLY = """
 import os
 
@@ -463,3 +478,18 @@ def test_command(tmp_path, capsys, monkeypatch):
 def test_studies_of_the_library_are_good():
     for name in hm.library.study_names():
         assert sweeps.load_study(name).runs >= 2
+
+
+def halved(x):
+    if x < 0:
+        raise ValueError(f"x is {x}")
+    return 0.5 * x
+
+
+def test_a_function_of_many_items_by_an_engine():
+    """In the order of the items; what the function raises is raised here."""
+    done = []
+    assert sweeps.each(halved, [(k,) for k in range(5)], engine=Serial(), progress=done.append) == [0.0, 0.5, 1.0, 1.5, 2.0]
+    assert done == [1, 2, 3, 4, 5]
+    with pytest.raises(ValueError, match="x is -1"):
+        sweeps.each(halved, [(1,), (-1,)], engine=Serial())

@@ -43,8 +43,8 @@ class Hydrostatics:
     stability: float
     """Height of the centre of buoyancy above the centre of mass, negative if it is below [m]; NaN without volume."""
     rest: tuple[float, float]
-    """Roll and pitch at rest [rad]: buoyancy has no moment about the centre of mass, both centres are on one vertical; NaN where
-    nothing turns it there. A vehicle that is not neutral and is held at another point comes to rest otherwise."""
+    """Roll and pitch at rest [rad]: buoyancy has no moment about the centre of mass, both centres are on one vertical; NaN
+    where nothing turns it there. A vehicle that is not neutral and is held at another point comes to rest otherwise."""
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
     warnings: tuple[str, ...]
@@ -151,7 +151,7 @@ def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
     """A warning about those of the chosen bodies that move in no water."""
     bodies = [model.bodies[i] for i in chosen if model.moves[i]]
     dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > 0.0]
-    return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it"] if dry else []
+    return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it to bodies with shapes"] if dry else []
 
 
 def _three(x: float) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.compiler import import_cupy
 from hydromechs.hydro import Environment
 from hydromechs.integrators import whole_steps
 from hydromechs.model import State
@@ -70,6 +71,7 @@ class LaneRunner:
     def compile(self, values: Sequence[Any]) -> None:
         """See `Runner.compile`."""
         worlds = self._worlds([self._start(values)], [0])
+        worlds.step_faults()
         worlds.step()
         self._seen(worlds)
 
@@ -99,6 +101,17 @@ class LaneRunner:
         water = fields.get("environment", scenario.environment)
         own = water.current.velocity if self._streams else (0.0, 0.0, 0.0)
         return _Start(start, opened, commands, np.array(own, dtype=float))
+
+    @cached_property
+    def _gpu(self) -> bool:
+        """Whether runs go on a GPU: the study asks for one, and this machine has it."""
+        if self.study.target == "cpu":
+            return False
+        try:
+            import_cupy()
+        except ModuleNotFoundError:
+            return False
+        return True
 
     @cached_property
     def _streams(self) -> bool:
@@ -131,9 +144,11 @@ class LaneRunner:
             step=scenario.step,
             method=scenario.integrator,
             seed=list(seeds) if self._seeded else None,
+            target="cuda" if self._gpu else "cpu",
         )
+        everyone = np.arange(len(starts))
         for name in starts[0].commands:
-            worlds.inputs[name][:] = [s.commands[name] for s in starts]
+            worlds.target.put(worlds.inputs[name], everyone, np.array([s.commands[name] for s in starts]))
         if self._streams:
             worlds.add_current(np.stack([s.current for s in starts]))
         return worlds
@@ -167,14 +182,16 @@ class LaneRunner:
             if faults[i]:
                 out[k] = refused_row(self.study, ValueError(faults[i]))
             elif i in lost:
-                out[k] = failed_row(self.study, f"diverged: {lost[i].partition(': ')[2]}", float(worlds.t[i]))
+                out[k] = failed_row(
+                    self.study, f"diverged: {lost[i].partition(': ')[2]}", float(worlds.target.get(worlds.t)[i])
+                )
             else:
                 out[k] = self._judged(np.array(time), {name: x[i] for name, x in samples.items()})
         return out
 
     def _seen(self, worlds: Worlds) -> dict[str, Array]:
         """All that is judged at the present instant, of each world, by the name of the quantity, shape (n,) each."""
-        found = worlds.observe(*self._needed)
+        found = {name: worlds.target.get(x) for name, x in worlds.observe(*self._needed).items()}
         if self._audited:
             found[AUDIT] = sum(found[name] for name in STORED_ENERGIES)
             found[AUDIT] = found[AUDIT] - (found["work"].sum(axis=1) if "work" in found else 0.0)
@@ -188,4 +205,4 @@ class LaneRunner:
             samples[name] = samples[name] - samples[name][0]
         checks = [check.judge_samples(time, samples[check.quantity]) for check in self._scenario.checks]
         results = [statistic_of_samples(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.study.results]
-        return done_row(float(time[-1]), results, checks)
+        return done_row(float(time[-1]), results, checks)._replace(on_gpu=self._gpu)

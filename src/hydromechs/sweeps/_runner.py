@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hydromechs.errors import SimulationDiverged, words_of
 from hydromechs.model import State
 
+from ._fingerprint import fingerprint_of
 from ._study import Study
 from ._together import is_model_or_start, stands_free
 
@@ -57,6 +58,8 @@ class Row(NamedTuple):
     """Whether each of the scenario's checks passed."""
     values: tuple[float, ...]
     """Values of the checks."""
+    on_gpu: bool = False
+    """Whether it was on a GPU."""
 
 
 def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
@@ -105,6 +108,11 @@ class Runner:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Runner, (self.study,)
+
+    @property
+    def identity(self) -> str:
+        """See `Work.identity`."""
+        return fingerprint_of(self.study)
 
     def __call__(self, task: Task) -> list[Row]:
         """The rows of some runs, in their order: all at once on lanes, or one after the other.

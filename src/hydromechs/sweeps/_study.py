@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Parameter", "Result", "Study", "Variant"]
 
-OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value"}
+OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value", "on_gpu"}
 """Names that every store has."""
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario that change nothing that is simulated."""
@@ -124,6 +124,9 @@ class Study:
     """What is kept of each run besides the scenario's checks."""
     block: int | None = None
     """Runs that are sent to a worker, and stored, together; by their number unless given."""
+    target: Literal["cpu", "cuda"] = "cpu"
+    """Where runs on lanes are: "cuda" takes the GPU of a worker that has one, in float64, and its CPU where it has none; the
+    store says which. They agree to rounding, not to the last bit."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
@@ -257,6 +260,8 @@ class Study:
             out.append(Fault(("name",), f"name is {self.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
         if self.block is not None and self.block < 1:
             out.append(Fault(("block",), f"block is {self.block}, must be 1 or more"))
+        if self.target not in ("cpu", "cuda"):
+            out.append(Fault(("target",), f"target is {self.target!r}, must be cpu or cuda"))
         if self.run_seeds not in ("own", "same"):
             out.append(Fault(("run_seeds",), f"run_seeds is {self.run_seeds!r}, must be own or same"))
         taken = set(OWN)
@@ -356,6 +361,12 @@ class Study:
             return [Fault(("scenario",), f"scenario: {' '.join(words_of(e).split())}")]
         variables, labels = quantities(sim.plant, sim.signals), coordinates(sim.plant, sim.signals)
         out = []
+        if self.target == "cuda" and not self.on_lanes:
+            text = (
+                "target is cuda, but each run of this study is a simulation of its own: it has a controller, sensors, events "
+                "or code in Python, an integrator that divides its steps, or parameters that are compiled; leave target out"
+            )
+            out.append(Fault(("target",), text, "cuda"))
         for result in self.results:
             try:
                 if result.quantity != "time":
