@@ -15,7 +15,7 @@ from ._operations import KINDS
 from ._program import Argument, Call, Callee, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
-__all__ = ["identifiers", "program_between", "program_of", "program_with_calls", "trace"]
+__all__ = ["identifiers", "program_between", "program_of", "program_with_calls", "read_by", "trace"]
 
 Rows: TypeAlias = Sequence[tuple[int, ...]]
 """Places of the entries of several arrays."""
@@ -36,13 +36,7 @@ def trace(
         outputs: Names of the results; result0, result1, ... unless given.
     """
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
-    token = TAPE.set([])
-    try:
-        results, sites = function(**inputs), TAPE.get()
-    finally:
-        TAPE.reset(token)
-    results = tuple(results) if isinstance(results, tuple) else (results,)
-    results = tuple(np.asarray(y) for y in results)
+    results, sites = _traced(function, inputs)
     names = outputs or tuple(f"result{k}" for k in range(len(results)))
     outcomes = dict(zip(names, results, strict=True))
     if sites:
@@ -50,6 +44,31 @@ def trace(
         given, wanted = (tuple(Argument(k, x.shape) for k, x in arrays.items()) for arrays in (inputs, outcomes))
         return program_with_calls(name or "program", columns, expressions, given, wanted, sites)
     return program_between(name or "program", inputs, outcomes)
+
+
+def _traced(function: Callable[..., Any], inputs: Mapping[str, Any]) -> tuple[tuple[Any, ...], list[Site]]:
+    """Results of a function of symbols, and its calls."""
+    token = TAPE.set([])
+    try:
+        results, sites = function(**inputs), TAPE.get()
+    finally:
+        TAPE.reset(token)
+    results = tuple(results) if isinstance(results, tuple) else (results,)
+    return tuple(np.asarray(y) for y in results), sites or []
+
+
+def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bool]:
+    """Whether any number of each argument of a NumPy function has an effect on its results.
+
+    Args:
+        function: As of `trace`.
+        shapes: As of `trace`.
+    """
+    inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
+    results, sites = _traced(function, inputs)
+    found = casadi.vertcat(*(column(y) for y in results), *(x for site in sites for x in site.arguments))
+    read = {x.element_hash() for x in casadi.symvar(found)}
+    return {key: any(x.sx.element_hash() in read for x in np.ravel(array)) for key, array in inputs.items()}
 
 
 def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:

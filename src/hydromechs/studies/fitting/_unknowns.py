@@ -274,11 +274,10 @@ class CurrentOf(Unknown):
     name = "current"
 
     def places(self, plant: Plant) -> list[int]:
-        """x and y among the numbers of the flow."""
-        if "flow" not in plant.layout.data:
+        """x and y among the numbers of the flow, and of what carries the waves where there are some."""
+        if not plant.current_places:
             raise KeyError("the plant's environment has no current; give it one of speed 0 to begin with")
-        first = plant.layout.data["flow"][0].start
-        return [first, first + 1]
+        return [at.start + k for at in plant.current_places for k in (0, 1)]
 
     def start(self, plant: Plant) -> np.ndarray:
         """That of the plant."""
@@ -286,8 +285,8 @@ class CurrentOf(Unknown):
         return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """θ itself."""
-        return theta
+        """θ itself, of the flow and of the waves."""
+        return np.concatenate([theta, theta])
 
     def labels(self) -> list[str]:
         """In world axes."""
