@@ -187,7 +187,7 @@ class Compiled(MachineCode):
         return len(self._sizes)
 
     def _text(self, lanes: int) -> str:
-        return llvm_text(self.program_on(lanes), lanes)
+        return llvm_text(self.program_on(lanes), lanes, self.recipe.seldom)
 
     def single(self) -> Callable[..., bool]:
         """The fastest call: float64 arrays of exact shape, results last; returns True, or does nothing and returns False."""

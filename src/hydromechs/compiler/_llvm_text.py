@@ -11,22 +11,28 @@ The module holds three functions, called `eval`, `loop` and `objects` here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from ._llvm import LIBRARY, native_lanes
+from ._llvm_loop import loop_text
 from ._llvm_objects import objects_text
 from ._llvm_rolled import rolled_module, rolled_text
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_sincos import double, sincos_text
 from ._llvm_solve import solve_text
-from ._operations import KINDS, Intrinsic, Kind, Library, Lines, OfPair
+from ._operations import FLAGS, KINDS, Intrinsic, Kind, Library, Lines, OfPair
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._rolled import Rolled
+from ._short_waits import ABREAST, OneLane, short_waits
 
 __all__ = ["Module", "llvm_text"]
+
+STRETCH = 32
+"""Operations on one lane that LLVM may put into an order of its own."""
 
 INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm, Intrinsic)]
 """LLVM's own functions."""
@@ -45,19 +51,24 @@ class Module:
 
     Args:
         lanes: Values per entry.
+        seldom: Whether the time of compiling counts more than that of running.
     """
 
-    def __init__(self, lanes: int) -> None:
-        self.lanes = lanes
+    def __init__(self, lanes: int, seldom: bool = False) -> None:
+        self.lanes, self.seldom = lanes, seldom
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
         self.names: dict[tuple[int | bytes, tuple[bool, ...]], str] = {}
         self.keep: list[Callee] = []  # so that no two callees share an id
         self.wider: dict[int, Module] = {}
 
+    def ordered(self, program: Program) -> OneLane:
+        """A program in the order for this number of lanes."""
+        return short_waits(program) if self.lanes == 1 and not self.seldom else OneLane(program, {})
+
     def wide(self, lanes: int) -> Module:
         """The functions for another number of lanes."""
-        return self.wider.setdefault(lanes, Module(lanes))
+        return self.wider.setdefault(lanes, Module(lanes, self.seldom))
 
     def name(self, callee: Program | Table | Solve | SolveSemidefinite | Rolled, shared: tuple[bool, ...] = ()) -> str:
         """Name of a callee in the module; its text is added on the first call.
@@ -107,7 +118,8 @@ class Module:
         attributes: str = "noinline nounwind",
     ) -> str:
         """A program as a function of packed arrays."""
-        e = _Emitter(program, self)
+        program, abreast = self.ordered(program)
+        e = Emitter(program, self, abreast)
         n = len(program.inputs)
 
         def load(argument: int, entry: int) -> str:
@@ -143,6 +155,7 @@ class Module:
         declared += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
         declared += ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
         declared += ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
+        declared += ["declare void @llvm.codeview.annotation(metadata)", '!0 = !{!"order"}']
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
 
@@ -157,14 +170,26 @@ class _Results(NamedTuple):
     """What was called."""
 
 
-class _Emitter:
-    def __init__(self, program: Program, module: Module) -> None:
+class Emitter:
+    """Writes the operations of a program as lines of IR.
+
+    Args:
+        program: The program.
+        module: Where the functions go that it calls.
+        abreast: Operations that are computed by one vector operation, see `OneLane`.
+    """
+
+    def __init__(
+        self, program: Program, module: Module, abreast: Mapping[tuple[str, int], tuple[int, ...]] = MappingProxyType({})
+    ) -> None:
+        self.abreast = abreast
         self.program, self.module, self.lanes, self.type = program, module, module.lanes, module.type
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.fresh = 0
         numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
-        self.words = {"bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
+        flags = FLAGS if self.lanes == 1 else f"{FLAGS} reassoc"  # on one lane sums are in order already
+        self.words = {"flags": flags, "bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
         self.called: dict[int, _Results] = {}  # by the place of the call
         self.origin: dict[str, tuple[str, int, int, int]] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
@@ -321,6 +346,8 @@ class _Emitter:
         operations, calls = self.program.operations, self.program.calls
         names: list[str] = [""] * len(operations)
         pairs: dict[str, str] = {}
+        found: dict[tuple[str, int], str] = {}  # results of operations abreast, by kind and operand
+        done = 0
         self.called.clear()
 
         def value(place: int) -> str:
@@ -353,8 +380,18 @@ class _Emitter:
                     rows = [() if x else [value(p) for p in row] for row, x in zip(places, given, strict=True)]
                     self.called[k] = self.call(callee, rows, given)
                 case kind:
-                    b = value(op.b) if op.b >= 0 else ""
-                    names[k] = self.computed(KINDS[kind], value(op.a), b, pairs)
+                    row = self.abreast.get((ABREAST.get(kind, ""), op.a))
+                    if row is None:
+                        b = value(op.b) if op.b >= 0 else ""
+                        names[k] = self.computed(KINDS[kind], value(op.a), b, pairs)
+                    else:
+                        if (kind, op.a) not in found:
+                            for name, results in self.vectors(kind, [value(x) for x in row]).items():
+                                found |= {(name, x): y for x, y in zip(row, results, strict=True)}
+                        names[k] = found[kind, op.a]
+                    done += 1
+                    if self.lanes == 1 and done % STRETCH == 0:
+                        self.lines.append("  call void @llvm.codeview.annotation(metadata !0)")
         return value
 
     def run(self, row: Sequence[int], begin: int) -> int:
@@ -385,6 +422,19 @@ class _Emitter:
                 left += range(begin, begin + n)
             begin += n
         return left
+
+    def vectors(self, kind: str, operands: list[str]) -> dict[str, list[str]]:
+        """Sines and cosines, or square roots, of several numbers on one lane, by one vector operation; names of the results."""
+        n = packed_width(len(operands))
+        T = self.module.wide(n).type
+        x = self.vector([*operands, *[operands[-1]] * (n - len(operands))], T, len(operands))
+        if kind == "sqrt":
+            found = {kind: self.new(f"call {T} @llvm.sqrt.v{n}f64({T} {x})")}
+        else:
+            both = self.new(f"call {{{T}, {T}}} @sincos{n}({T} {x})")
+            found = {name: self.new(f"extractvalue {{{T}, {T}}} {both}, {k}") for k, name in enumerate(("sin", "cos"))}
+        lanes = range(len(operands))
+        return {name: [self.new(f"extractelement {T} {y}, i32 {lane}") for lane in lanes] for name, y in found.items()}
 
     def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
         """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
@@ -491,81 +541,27 @@ class _Emitter:
         return rows
 
 
-def llvm_text(program: Program | Rolled, lanes: int) -> str:
-    """The IR of a program for a number of lanes."""
+def llvm_text(program: Program | Rolled, lanes: int, seldom: bool = False) -> str:
+    """The IR of a program for a number of lanes.
+
+    Args:
+        program: The program, or a loop over bodies.
+        lanes: Worlds per vector operation.
+        seldom: Whether the time of compiling counts more than that of running.
+    """
     if isinstance(program, Rolled):
-        return rolled_module(program, Module(lanes))
+        return rolled_module(program, Module(lanes, seldom))
     arguments = [*program.inputs, *program.outputs]
-    module = Module(lanes)
+    module = Module(lanes, seldom)
     names = [f"%p{k}" for k in range(len(arguments))]
     parts: list[str] = []
     if lanes == 1:
-        e = _Emitter(program, module)
+        ordered, abreast = module.ordered(program)
+        e = Emitter(ordered, module, abreast)
         e.body([[n] for n in names])
         # results may overwrite arguments: all loads come before the first store
         signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
         parts.append(objects_text(arguments, len(program.inputs)))
-    parts.append(_loop(_Emitter(program, module), lanes, len(arguments)))
+    parts.append(loop_text(Emitter(program, module), len(arguments)))
     return "\n".join([*module.text(), *parts, ""])
-
-
-def _loop(e: _Emitter, lanes: int, n: int) -> str:
-    """`loop`: blocks of worlds, each lane at its own address."""
-    head = ["define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {", "entry:"]
-    for k in range(n):
-        head += [
-            f"  %ap{k} = getelementptr inbounds i64, ptr %table, i64 {2 * k}",
-            f"  %a{k} = load i64, ptr %ap{k}, align 8",
-            f"  %sp{k} = getelementptr inbounds i64, ptr %table, i64 {2 * k + 1}",
-            f"  %s{k} = load i64, ptr %sp{k}, align 8",
-            f"  %b{k} = inttoptr i64 %a{k} to ptr",
-        ]
-    head += [
-        "  %last = sub i64 %end, 1",
-        "  %some = icmp slt i64 %begin, %end",
-        "  br i1 %some, label %block, label %done",
-        "block:",
-        "  %i = phi i64 [ %begin, %entry ], [ %next, %block ]",
-    ]
-    pointers: list[list[str]] = [[] for _ in range(n)]
-    for lane in range(lanes):
-        world = "%i"
-        if lane:
-            beyond = e.new(f"add i64 %i, {lane}")
-            test = e.new(f"icmp slt i64 {beyond}, %last")
-            world = e.new(f"select i1 {test}, i64 {beyond}, i64 %last")
-        for k in range(n):
-            offset = e.new(f"mul i64 {world}, %s{k}")
-            pointers[k].append(e.new(f"getelementptr inbounds double, ptr %b{k}, i64 {offset}"))
-    if lanes == 1:
-        e.lines.append(f"  call void @eval({', '.join(f'ptr {p[0]}' for p in pointers)})")
-    else:
-        ahead = _prefetches(e, pointers)
-        start = len(e.lines)
-        e.body(pointers)
-        for k, text in reversed(list(enumerate(ahead))):  # spread over the block, so that they do not wait for each other
-            e.lines.insert(start + k * (len(e.lines) - start) // len(ahead), text)
-    tail = [
-        f"  %next = add i64 %i, {lanes}",
-        "  %more = icmp slt i64 %next, %end",
-        "  br i1 %more, label %block, label %done",
-        "done:",
-        "  ret void",
-        "}",
-    ]
-    head[2:2] = e.allocas
-    return "\n".join([*head, *e.lines, *tail, ""])
-
-
-def _prefetches(e: _Emitter, pointers: list[list[str]]) -> list[str]:
-    """Lines that ask for the rows of the next block: a batch of large mechanisms does not fit into the caches."""
-    lines = []
-    for k, argument in enumerate([*e.program.inputs, *e.program.outputs]):
-        step = e.new(f"mul i64 %s{k}, {e.lanes}")
-        for pointer in pointers[k]:
-            row = e.new(f"getelementptr double, ptr {pointer}, i64 {step}")
-            for entry in range(0, argument.size, 8):
-                at = e.new(f"getelementptr double, ptr {row}, i64 {entry}")
-                lines.append(f"  call void @llvm.prefetch.p0(ptr {at}, i32 {int(k >= len(e.program.inputs))}, i32 2, i32 1)")
-    return lines

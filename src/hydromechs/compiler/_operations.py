@@ -15,7 +15,7 @@ import numpy as np
 
 __all__ = ["FLAGS", "KINDS", "Intrinsic", "Kind", "Library", "Lines", "OfPair"]
 
-FLAGS = "contract nsz arcp reassoc"
+FLAGS = "contract nsz arcp"
 """Fast-math flags of LLVM; never nnan or ninf: divergence must stay visible."""
 
 
@@ -23,8 +23,8 @@ class Lines(NamedTuple):
     """Instructions of LLVM, each a new value; the last is the result."""
 
     text: tuple[str, ...]
-    """In braces: `T` type, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits` type of conditions, 0, 1, ... values of
-    the lines before."""
+    """In braces: `T` type, `flags` of arithmetic, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits` type of conditions,
+    0, 1, ... values of the lines before."""
 
 
 class Intrinsic(NamedTuple):
@@ -78,7 +78,7 @@ def _truth(test: int) -> str:
 
 
 def _arithmetic(name: str, floats: Callable[..., Any], sign: str, count: str, commutes: bool = False) -> Kind:
-    llvm = Lines((f"f{name} {FLAGS} {{T}} {{a}}, {{b}}",))
+    llvm = Lines((f"f{name} {{flags}} {{T}} {{a}}, {{b}}",))
     return Kind(name, 2, floats, (f"OP_{name.upper()}",), llvm, f"{{a}} {sign} {{b}}", count, commutes)
 
 
@@ -110,7 +110,7 @@ _TABLE = (
     _arithmetic("sub", np.subtract, "-", "additions"),
     _arithmetic("mul", np.multiply, "*", "multiplications", commutes=True),
     _arithmetic("div", np.divide, "/", "divisions"),
-    Kind("neg", 1, np.negative, ("OP_NEG",), Lines((f"fneg {FLAGS} {{T}} {{a}}",)), "-{a}", count=""),
+    Kind("neg", 1, np.negative, ("OP_NEG",), Lines(("fneg {flags} {T} {a}",)), "-{a}", count=""),
     Kind("sqrt", 1, np.sqrt, ("OP_SQRT",), Intrinsic("sqrt"), "sqrt{f}({a})", "square_roots", method="sqrt"),
     Kind("abs", 1, np.abs, ("OP_FABS",), Intrinsic("fabs"), "fabs{f}({a})", count=""),
     Kind("floor", 1, np.floor, ("OP_FLOOR",), Intrinsic("floor"), "floor{f}({a})", method="floor"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hydromechs.model import Model, RigidBody
-from hydromechs.spatial import cross, force_cross
+from hydromechs.spatial import cross, force_cross, skew
 from hydromechs.values import Array
 
 from ._kinematics import Bias, Kinematics
@@ -30,11 +30,37 @@ def rigid_bias(rigid: RigidBody, V: Array) -> Array:
 def velocity_force(inertia: Array, V: Array) -> Array:
     """−V ×* (I V), the velocity-dependent force of a body with any 6×6 inertia, for derivatives of numbers, shape (6,).
 
+    With I = [[A, B], [Bᵀ, D]] this is −(ω × p, v × p + ω × l), p = A v + B ω, l = Bᵀ v + D ω. Most of it cancels for a body
+    with its centre of mass on a coordinate axis and diagonal A and D, as cylinders along an axis are. With B ω = ω × h
+
+        v × p + ω × l = v × (A − a) v + ω × (D − d) ω + h × (ω × v)
+
+    for any numbers a and d: those that leave the fewest numbers in A − a and D − d.
+
     Args:
         inertia: Rigid, added or total inertia of the body, shape (6, 6).
         V: Its velocity relative to any observer who does not accelerate, shape (6,).
     """
-    return -force_cross(V, inertia @ V)
+    h = None if inertia.dtype == object else _moment_along_axis(inertia)
+    if h is None:
+        return -force_cross(V, inertia @ V)
+    v, w = V[:3], V[3:]
+    a, d = np.diag(inertia)[:3], np.diag(inertia)[3:]
+    moment = cross(v, _less_common(a) * v) + cross(w, _less_common(d) * w) + cross(h, cross(w, v))
+    return -np.concatenate([cross(w, a * v + cross(w, h)), moment])
+
+
+def _moment_along_axis(inertia: Array) -> Array | None:
+    """h of an inertia that is diagonal but for B = −h̃, if h has one entry at most, shape (3,); None for other inertias."""
+    A, B, D = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
+    h = np.array([B[1, 2], B[2, 0], B[0, 1]])
+    plain = all(np.array_equal(M, np.diag(np.diag(M))) for M in (A, D)) and np.array_equal(B, -skew(h))
+    return h if plain and np.count_nonzero(h) <= 1 else None
+
+
+def _less_common(values: Array) -> Array:
+    """Three numbers less the one that occurs most often among them, shape (3,)."""
+    return values - max(values, key=lambda x: np.count_nonzero(values == x))
 
 
 def articulated_body(

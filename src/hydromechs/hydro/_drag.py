@@ -72,48 +72,65 @@ class Strips(NamedTuple):
 
         v(s) = v_r + ω × (c + s e),   f = −ρ C_D r ∫ |vⁿ| vⁿ ds,   n = c × f − ρ C_D r ∫ |vⁿ| s e × vⁿ ds,
 
-    by Gauss quadrature, c the foot of the perpendicular from the body origin on the axis; the end faces together feel
-    the velocity along it, f_e = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is left out, as in the papers.
+    by Gauss quadrature, c the middle of the axis; the end faces together feel the velocity along it,
+    f_e = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is left out, as in the papers. Gauss points lie in pairs at ±s with one
+    weight, which share s ω, and add up their forces before the weight and the lever are applied.
     """
 
     R: Array
     """Axes of the cylinder, the third along it, shape (3, 3)."""
-    foot: Array
+    middle: Array
     """c [m], shape (3,)."""
     stations: tuple[Scalar, ...]
-    """s of the Gauss points [m]."""
-    lengths: tuple[Scalar, ...]
-    """Weights of the Gauss points [m]."""
-    side: Scalar
-    """−ρ C_D r [kg/m²]."""
+    """s of the pairs of Gauss points [m]."""
+    weights: tuple[Scalar, ...]
+    """−ρ C_D r times the weight of each point of a pair [kg/m]."""
+    levers: tuple[Scalar, ...]
+    """The same times s [kg]."""
+    single: Scalar
+    """−ρ C_D r times the weight of the Gauss point in the middle, 0 if there is none [kg/m]."""
     face: Scalar
     """−½ ρ C_e π r² [kg/m]."""
 
     def wrench(self, V_r: Array) -> Array:
         """Wrench about the body origin in body axes, shape (6,)."""
-        v = self.R.T @ shift_motion(V_r, self.foot)[:3]
+        v = self.R.T @ shift_motion(V_r, self.middle)[:3]
         w = self.R.T @ V_r[3:]
-        f1 = f2 = n1 = n2 = 0.0
-        for s, length in zip(self.stations, self.lengths, strict=True):
-            v1, v2 = v[0] + s * w[1], v[1] - s * w[0]
-            scale = norm((v1, v2)) * length
-            d1, d2 = scale * v1, scale * v2
-            f1, f2 = f1 + d1, f2 + d2
-            n1, n2 = n1 - s * d2, n2 + s * d1
+        d1, d2 = _pressure(v[0], v[1])
+        f1, f2, n1, n2 = self.single * d1, self.single * d2, 0.0, 0.0
+        for s, weight, lever in zip(self.stations, self.weights, self.levers, strict=True):
+            u1, u2 = s * w[1], s * w[0]
+            above = _pressure(v[0] + u1, v[1] - u2)
+            below = _pressure(v[0] - u1, v[1] + u2)
+            f1, f2 = f1 + weight * (above[0] + below[0]), f2 + weight * (above[1] + below[1])
+            n1, n2 = n1 - lever * (above[1] - below[1]), n2 + lever * (above[0] - below[0])
         f_e = self.face * (abs(v[2]) * v[2])
-        along = self.R @ np.array([self.side * f1, self.side * f2, f_e])
-        about = self.R @ np.array([self.side * n1, self.side * n2, 0.0])
-        return shift_wrench(np.concatenate([along, about]), self.foot)
+        along = self.R @ np.array([f1, f2, f_e])
+        about = self.R @ np.array([n1, n2, 0.0])
+        return shift_wrench(np.concatenate([along, about]), self.middle)
+
+
+def _pressure(v1: Scalar, v2: Scalar) -> tuple[Scalar, Scalar]:
+    """|v| v of a vector in a plane."""
+    size = norm((v1, v2))
+    return size * v1, size * v2
 
 
 def _strips(element: drag.Cylinder, density: Scalar) -> Strips:
     R, foot, start, end = axis_frame(element.start, element.end)
-    nodes, weights = _gauss(element.points)
-    stations = tuple(0.5 * (start + end) + 0.5 * (end - start) * node for node in nodes)
-    lengths = tuple(0.5 * (end - start) * weight for weight in weights)
-    ends = element.coefficient if element.end_coefficient is None else element.end_coefficient
     side = -density * element.coefficient * element.radius
-    return Strips(R, foot, stations, lengths, side, -0.5 * density * ends * np.pi * element.radius**2)
+    points = [(0.5 * (end - start) * x, side * (0.5 * (end - start) * w)) for x, w in zip(*_gauss(element.points), strict=True)]
+    pairs = [(s, weight) for s, weight in points if s > 0.0]
+    ends = element.coefficient if element.end_coefficient is None else element.end_coefficient
+    return Strips(
+        R=R,
+        middle=foot + 0.5 * (start + end) * R[:, 2],
+        stations=tuple(s for s, _ in pairs),
+        weights=tuple(weight for _, weight in pairs),
+        levers=tuple(weight * s for s, weight in pairs),
+        single=points[len(pairs)][1] if len(points) % 2 else 0.0,
+        face=-0.5 * density * ends * np.pi * element.radius**2,
+    )
 
 
 class Faces(NamedTuple):

@@ -428,8 +428,8 @@ def _targets(
 
     one, lanes = ns("ours_one_lane"), min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes"))
     peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
-    out = [at_least(f"one lane in water, faster than {name} dry", 3, fastest(key), one) for name, key in peers]
-    out += [at_least(f"lanes in water, per core, faster than {name} dry", 10, fastest(key), lanes) for name, key in peers]
+    out = [at_least(f"one lane in water, faster than {name} dry", 9, fastest(key), one) for name, key in peers]
+    out += [at_least(f"lanes in water, per core, faster than {name} dry", 30, fastest(key), lanes) for name, key in peers]
     out.append(
         at_least("two threads, faster than one", 1.7, ns("ours_one_thread") if threads == 2 else None, ns("ours_threads"))
     )

@@ -1,0 +1,78 @@
+"""The loop over the worlds of a batch as LLVM IR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._llvm_text import Emitter
+
+__all__ = ["loop_text"]
+
+
+def loop_text(e: Emitter, n: int) -> str:
+    """`loop`: blocks of worlds, each lane at its own address; on one lane it calls `eval`.
+
+    Args:
+        e: Emitter of the program, nothing written yet.
+        n: Number of arguments, inputs and outputs.
+    """
+    lanes = e.lanes
+    head = ["define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {", "entry:"]
+    for k in range(n):
+        head += [
+            f"  %ap{k} = getelementptr inbounds i64, ptr %table, i64 {2 * k}",
+            f"  %a{k} = load i64, ptr %ap{k}, align 8",
+            f"  %sp{k} = getelementptr inbounds i64, ptr %table, i64 {2 * k + 1}",
+            f"  %s{k} = load i64, ptr %sp{k}, align 8",
+            f"  %b{k} = inttoptr i64 %a{k} to ptr",
+        ]
+    head += [
+        "  %last = sub i64 %end, 1",
+        "  %some = icmp slt i64 %begin, %end",
+        "  br i1 %some, label %block, label %done",
+        "block:",
+        "  %i = phi i64 [ %begin, %entry ], [ %next, %block ]",
+    ]
+    pointers: list[list[str]] = [[] for _ in range(n)]
+    for lane in range(lanes):
+        world = "%i"
+        if lane:
+            beyond = e.new(f"add i64 %i, {lane}")
+            test = e.new(f"icmp slt i64 {beyond}, %last")
+            world = e.new(f"select i1 {test}, i64 {beyond}, i64 %last")
+        for k in range(n):
+            offset = e.new(f"mul i64 {world}, %s{k}")
+            pointers[k].append(e.new(f"getelementptr inbounds double, ptr %b{k}, i64 {offset}"))
+    if lanes == 1:
+        e.lines += _prefetches(e, pointers)
+        e.lines.append(f"  call void @eval({', '.join(f'ptr {p[0]}' for p in pointers)})")
+    else:
+        ahead = _prefetches(e, pointers)
+        start = len(e.lines)
+        e.body(pointers)
+        for k, text in reversed(list(enumerate(ahead))):  # spread over the block, so that they do not wait for each other
+            e.lines.insert(start + k * (len(e.lines) - start) // len(ahead), text)
+    tail = [
+        f"  %next = add i64 %i, {lanes}",
+        "  %more = icmp slt i64 %next, %end",
+        "  br i1 %more, label %block, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    head[2:2] = e.allocas
+    return "\n".join([*head, *e.lines, *tail, ""])
+
+
+def _prefetches(e: Emitter, pointers: list[list[str]]) -> list[str]:
+    """Lines that ask for the rows of the next block, or of the world after next: large batches do not fit into caches."""
+    lines = []
+    for k, argument in enumerate([*e.program.inputs, *e.program.outputs]):
+        step = e.new(f"mul i64 %s{k}, {max(2, e.lanes)}")
+        for pointer in pointers[k]:
+            row = e.new(f"getelementptr double, ptr {pointer}, i64 {step}")
+            for entry in range(0, argument.size, 8):
+                at = e.new(f"getelementptr double, ptr {row}, i64 {entry}")
+                lines.append(f"  call void @llvm.prefetch.p0(ptr {at}, i32 {int(k >= len(e.program.inputs))}, i32 2, i32 1)")
+    return lines

@@ -1,0 +1,283 @@
+"""Sums and the order of operations for one world at a time, where a core waits for results more than it computes.
+
+On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another: what counts
+is the longest chain of operations, and that there is other work to do beside it. A core looks only some hundred operations
+ahead, so other work must stand nearby in the code. LLVM keeps few values alive instead, and orders a sum by how deep its
+terms are nested, not by when they are known.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ._program import Operation, Program
+
+__all__ = ["ABREAST", "OneLane", "on_time", "short_waits"]
+
+SUMS = ("add", "sub", "neg")
+LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "abs": 1, "div": 13, "sqrt": 20, "sin": 45, "cos": 45, "call": 100} | {
+    "const": 0,
+    "input": 0,
+    "result": 4,
+}
+"""Cycles from the operands to the result, about, on processors of our time; 20 for functions of the C library."""
+FUSED = 4
+"""The same of a product and a sum in one."""
+PORTS = {"product": 2, "sum": 2, "root": 1, "other": 4}
+"""Operations of a kind that can begin in a cycle."""
+PORT_OF = {"mul": "product", "add": "sum", "sub": "sum", "div": "root", "sqrt": "root"}
+"""Kinds of operations; others are those of no kind here."""
+AHEAD = 32
+"""Operations of a kind among which one is looked for."""
+REGISTERS = 28
+"""Values alive at once above which operations that need no further register come first."""
+
+
+ABREAST = {"sin": "sine", "cos": "sine", "sqrt": "root"}
+"""Operations that take long, of which a vector operation computes several in the time of one."""
+APART = 12
+"""Cycles by which the operands of such operations may be known one after another; less than any of them takes."""
+
+
+class OneLane(NamedTuple):
+    """A program for one world at a time."""
+
+    program: Program
+    """The program in its order."""
+    abreast: dict[tuple[str, int], tuple[int, ...]]
+    """Of operations that are computed by one vector operation, by what it computes, as "sine", and by the place of the operand:
+    the places of all its operands, two to four. All of them come before the first of the operations."""
+
+
+def short_waits(program: Program) -> OneLane:
+    """The same program with sums and operations in an order in which a core waits little.
+
+    Args:
+        program: The program; it may have calls.
+    """
+    return _ordered(*on_time(program))
+
+
+def _abreast(operations: Sequence[Operation], known: Sequence[int]) -> dict[tuple[str, int], tuple[int, ...]]:
+    """Operations that are computed side by side: up to four whose operands are known at about the same time."""
+    groups: dict[str, list[list[int]]] = {what: [[]] for what in ABREAST.values()}
+    taken: set[tuple[str, int]] = set()  # the sine and the cosine of an angle are one
+    for op in sorted((op for op in operations if op.kind in ABREAST), key=lambda op: known[op.a]):
+        what = ABREAST[op.kind]
+        if (what, op.a) not in taken:
+            taken.add((what, op.a))
+            rows = groups[what]
+            if len(rows[-1]) == 4 or (rows[-1] and known[op.a] - known[rows[-1][0]] > APART):
+                rows.append([])
+            rows[-1].append(op.a)
+    return {(what, x): tuple(row) for what, rows in groups.items() for row in rows if len(row) > 1 for x in row}
+
+
+def _operands(program: Program, k: int) -> list[int]:
+    """Places that an operation needs."""
+    op = program.operations[k]
+    if op.kind == "call":
+        return [x for row in program.calls[op.value].arguments for x in row]
+    return [x for x in (op.a, op.b) if x >= 0]
+
+
+class _Term(NamedTuple):
+    """A term of a sum: a value, or a product that is not computed yet."""
+
+    known: int
+    """When it is, or its factors are."""
+    rank: int
+    """Decides between terms known at the same time."""
+    sign: int
+    """1 or −1."""
+    a: int
+    """Place of the value or of the first factor."""
+    b: int
+    """Place of the second factor; −1 for a value."""
+
+
+class _Builder:
+    """Operations, and when they are known."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.known: list[int] = []
+
+    def put(self, op: Operation, latency: int) -> int:
+        ready = max((self.known[x] for x in (op.a, op.b) if x >= 0), default=0)
+        self.operations.append(op)
+        self.known.append(ready + latency)
+        return len(self.operations) - 1
+
+    def value(self, term: _Term) -> _Term:
+        """A term that is computed."""
+        if term.b < 0:
+            return term
+        place = self.put(Operation("mul", term.a, term.b), LATENCY["mul"])
+        return _Term(self.known[place], term.rank, term.sign, place, -1)
+
+    def added(self, x: _Term, y: _Term, rank: int) -> _Term:
+        """The sum of two terms, of which x is known first; one product is fused with it."""
+        if x.b >= 0 and y.b < 0:
+            x, y = y, x
+        x, product = self.value(x), y.b >= 0
+        y = self.value(y)
+        if x.sign == y.sign:
+            op, sign = Operation("add", x.a, y.a), x.sign
+        else:
+            op, sign = Operation("sub", *((x.a, y.a) if x.sign > 0 else (y.a, x.a))), 1
+        place = self.put(op, 0)
+        factors = self.operations[y.a]
+        ready = max(self.known[k] for k in ((x.a, factors.a, factors.b) if product else (x.a, y.a)))
+        self.known[place] = ready + (FUSED if product else LATENCY["add"])
+        return _Term(self.known[place], rank, sign, place, -1)
+
+
+def on_time(program: Program) -> tuple[Program, list[int]]:
+    """The same program with the terms of every sum added in the order in which they are known.
+
+    Terms that nothing else needs are flattened into their sum first. Then the two that are known first are added, a product
+    and a sum in one operation, until one is left (as Huffman's codes are made).
+
+    Returns:
+        The program, and when each of its operations is known [cycles].
+    """
+    operations = program.operations
+    uses: Counter[int] = Counter(x for k in range(len(operations)) for x in _operands(program, k))
+    uses.update(x for row in program.results for x in row)
+    once = {x for op in operations if op.kind in SUMS for x in (op.a, op.b) if x >= 0 and uses[x] == 1}
+    inner = {x for x in once if operations[x].kind in SUMS}
+    factors = {x for x in once if operations[x].kind == "mul"}
+    made, place = _Builder(), {-1: -1}
+
+    def terms(k: int) -> list[_Term]:
+        left, out = [(k, 1)], list[_Term]()
+        while left:
+            x, sign = left.pop()
+            op = operations[x]
+            if x == k or x in inner:
+                if op.b >= 0:
+                    left.append((op.b, -sign if op.kind == "sub" else sign))
+                left.append((op.a, -sign if op.kind == "neg" else sign))
+            elif x in factors:
+                a, b = place[op.a], place[op.b]
+                out.append(_Term(max(made.known[a], made.known[b]), len(out), sign, a, b))
+            else:
+                out.append(_Term(made.known[place[x]], len(out), sign, place[x], -1))
+        return out
+
+    for k, op in enumerate(operations):
+        if k in inner or k in factors:
+            continue
+        if op.kind in SUMS:
+            found = terms(k)
+            rank = len(found)
+            heapq.heapify(found)
+            while len(found) > 1:
+                first = heapq.heappop(found)
+                heapq.heapreplace(found, made.added(first, found[0], rank))
+                rank += 1
+            total = made.value(found[0])
+            place[k] = total.a if total.sign > 0 else made.put(Operation("neg", total.a), LATENCY["neg"])
+        elif op.kind in ("const", "input"):
+            place[k] = made.put(op, 0)
+        else:
+            place[k] = made.put(op._replace(a=place[op.a], b=place[op.b]), LATENCY.get(op.kind, 20))
+            if op.kind == "call":
+                arguments = (made.known[place[x]] for x in _operands(program, k))
+                made.known[place[k]] = LATENCY["call"] + max(arguments, default=0)
+    return _moved(program, made.operations, place), made.known
+
+
+def _moved(program: Program, operations: list[Operation], place: dict[int, int]) -> Program:
+    """A program with new operations, and where the old ones are now."""
+    calls = tuple(
+        call._replace(arguments=tuple(tuple(place[x] for x in row) for row in call.arguments)) for call in program.calls
+    )
+    results = tuple(tuple(place[x] for x in row) for row in program.results)
+    return Program(program.name, program.inputs, program.outputs, tuple(operations), results, None, calls)
+
+
+def _ordered(program: Program, when: Sequence[int]) -> OneLane:
+    """The same operations in another order, made from the end: in each cycle before, what must begin then at the latest.
+
+    Of all that could, the operation with the longest chain before it is taken, as many as the core can begin in a cycle. Where
+    too many values are alive, operations come first that end as many lives as they begin.
+    """
+    operations = program.operations
+    free = [k for k, op in enumerate(operations) if op.kind in ("const", "input")]
+    uses: Counter[int] = Counter(x for k in range(len(operations)) for x in _operands(program, k))
+    uses.update(x for row in program.results for x in row)
+    product: dict[int, int] = {}  # of each sum that is fused with one
+    for k, op in enumerate(operations):
+        if op.kind in ("add", "sub"):
+            single = [x for x in (op.b, op.a) if operations[x].kind == "mul" and uses[x] == 1]
+            if single:
+                product[k] = single[0]
+    hidden, known = set(product.values()), set(free)
+    computed = [k for k in range(len(operations)) if k not in hidden and k not in known]
+    needs: list[tuple[int, ...]] = [()] * len(operations)
+    for k in computed:
+        found = _operands(program, k)
+        if k in product:
+            found = [x for x in found if x != product[k]] + _operands(program, product[k])
+        needs[k] = tuple({x for x in found if x not in known})
+    abreast = _abreast(operations, when)
+    for k in computed:
+        operands = abreast.get((ABREAST.get(operations[k].kind, ""), operations[k].a), needs[k])
+        needs[k] = tuple(x for x in operands if x not in known)
+    latency = [FUSED if k in product else LATENCY.get(op.kind, 20) for k, op in enumerate(operations)]
+    depth, left = [0] * len(operations), [0] * len(operations)
+    for k in computed:
+        depth[k] = latency[k] + max((depth[x] for x in needs[k]), default=0)
+        for x in needs[k]:
+            left[x] += 1
+    ports = ["product" if k in product else PORT_OF.get(op.kind, "other") for k, op in enumerate(operations)]
+    ready: dict[str, list[tuple[int, int]]] = {port: [] for port in PORTS}  # (−depth, −place), sorted
+    waiting = [(0, k) for k in computed if not left[k]]  # (cycle, place), a heap
+    begin = [0] * len(operations)
+    alive: set[int] = set()
+    backward: list[int] = []
+    cycle = 0
+    while waiting or any(ready.values()):
+        while waiting and waiting[0][0] <= cycle:
+            k = heapq.heappop(waiting)[1]
+            insort(ready[ports[k]], (-depth[k], -k))
+        at_hand = dict(PORTS)
+        while True:
+            best: tuple[int, int, int] | None = None
+            for port, row in ready.items():
+                for minus_depth, minus_k in row[:AHEAD] if at_hand[port] else ():
+                    more = -1 if -minus_k in alive else 0
+                    for x in needs[-minus_k]:
+                        more += x not in alive
+                    crowded = more if more > 0 and len(alive) + more > REGISTERS else 0
+                    if best is None or (crowded, minus_depth, minus_k) < best:
+                        best = (crowded, minus_depth, minus_k)
+                    if not crowded:
+                        break
+            if best is None:
+                break
+            k = -best[2]
+            ready[ports[k]].remove(best[1:])
+            at_hand[ports[k]] -= 1
+            backward.append(k)
+            alive.discard(k)
+            alive.update(needs[k])
+            for x in needs[k]:
+                left[x] -= 1
+                begin[x] = max(begin[x], cycle + latency[x])
+                if not left[x]:
+                    heapq.heappush(waiting, (begin[x], x))
+        cycle += 1
+    order = free
+    for k in reversed(backward):
+        order += (product[k], k) if k in product else (k,)
+    place = {-1: -1, **{k: i for i, k in enumerate(order)}}
+    moved = [operations[k]._replace(a=place[operations[k].a], b=place[operations[k].b]) for k in order]
+    rows = {(what, place[x]): tuple(place[y] for y in row) for (what, x), row in abreast.items()}
+    return OneLane(_moved(program, moved, place), rows)
