@@ -3,10 +3,26 @@
 import hypothesis
 import pytest
 
+from hydromechs.compiler._compiled import MachineCode
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("hydromechs")
+
+
+@pytest.fixture
+def quickly_compiled(monkeypatch):
+    """Code of single worlds is made without optimising, as that of programs that are called seldom.
+
+    For tests of methods, components and pages, whose statements do not depend on what a compiler does; that optimised code
+    computes what NumPy does is what tests/consistency asks.
+    """
+    made = MachineCode.__init__
+
+    def quickly(self, recipe, *rest, **named):
+        made(self, recipe._replace(seldom=True), *rest, **named)
+
+    monkeypatch.setattr(MachineCode, "__init__", quickly)
 
 
 @pytest.fixture(scope="session")

@@ -528,6 +528,7 @@ def test_sliding_box_stops_where_it_must_at_every_step():
         assert np.abs(run.recording.energy_residual).max() < 4.0 * 1e-4, h  # of 4 J
 
 
+@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("command", [-0.5, 0.05, 0.0])
 @pytest.mark.parametrize("spool", [0.0, 0.01])
 def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
