@@ -3,7 +3,7 @@
 import hypothesis
 import pytest
 
-from hydromechs.compiler._compiled import MachineCode
+from hydromechs.compiler import _compiled
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
@@ -12,17 +12,14 @@ hypothesis.settings.load_profile("hydromechs")
 
 @pytest.fixture
 def quickly_compiled(monkeypatch):
-    """Code of single worlds is made without optimising, as that of programs that are called seldom.
+    """Code that is made meanwhile is made without optimising, as that of programs that are called seldom.
 
     For tests of methods, components and pages, whose statements do not depend on what a compiler does; that optimised code
     computes what NumPy does is what tests/consistency asks.
     """
-    made = MachineCode.__init__
-
-    def quickly(self, recipe, *rest, **named):
-        made(self, recipe._replace(seldom=True), *rest, **named)
-
-    monkeypatch.setattr(MachineCode, "__init__", quickly)
+    made, key = _compiled.object_code, _compiled.fingerprint
+    monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
+    monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
 
 
 @pytest.fixture(scope="session")
