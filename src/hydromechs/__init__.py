@@ -35,7 +35,14 @@ from .equations import (
     momentum,
     restoring_force,
 )
-from .errors import ModelError, ScenarioError, SimulationDiverged, UnreachableFoothold, UnsupportedFeature
+from .errors import (
+    ModelError,
+    ScenarioError,
+    SimulationDiverged,
+    SimulationInterrupted,
+    UnreachableFoothold,
+    UnsupportedFeature,
+)
 from .model import (
     Body,
     Frame,
@@ -140,6 +147,7 @@ __all__ = [
     "ScenarioError",
     "Simulation",
     "SimulationDiverged",
+    "SimulationInterrupted",
     "Slot",
     "State",
     "Thruster",

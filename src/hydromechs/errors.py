@@ -13,6 +13,7 @@ __all__ = [
     "ModelError",
     "ScenarioError",
     "SimulationDiverged",
+    "SimulationInterrupted",
     "StudyError",
     "UnreachableFoothold",
     "UnsupportedFeature",
@@ -102,6 +103,13 @@ class StudyError(_Faulty):
 
 class SimulationDiverged(RuntimeError):
     """The state stopped being finite; `state` is the last one that was, `recording` what was recorded in memory, if any."""
+
+    state: Any = None
+    recording: Any = None
+
+
+class SimulationInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run at a sample; `state` is the one there, `recording` what was recorded in memory, if any."""
 
     state: Any = None
     recording: Any = None

@@ -167,7 +167,10 @@ def test_info_with_water_lists_guesses_and_warns(run, tmp_path):
     hull = hm.Body(name="hull", inertia=inertia, shapes=(hm.shapes.Box(size=(0.5, 0.3, 0.1)),))
     hm.save(hm.Model(name="box", bodies=[hull]), tmp_path / "dry.yaml")
     words = " ".join(run("info", tmp_path / "dry.yaml")[1].split())
-    assert words.count("warning") == 1 and "warning: dry: no water acts on hull; hm.add_water adds it" in words
+    assert (
+        words.count("warning") == 1
+        and "warning: dry: no water acts on hull; hm.add_water adds it to bodies with shapes" in words
+    )
     status, out, err = run("info", tmp_path / "dry.yaml", "--water")
     assert status == 0, err
     words = " ".join(out.split())

@@ -16,8 +16,8 @@ from hydromechs.station import configured, fly_again
 LITTLE = Path(__file__).parents[1] / "station" / "files" / "little.yaml"
 
 
-def test_the_command_serves_a_flight_and_ends_on_ctrl_c(start, tmp_path):
-    """Somebody opens the page, starts and flies behind a delay; Ctrl-C leaves a run that flies again to the last bit."""
+def test_the_command_serves_a_flight_and_ends_when_it_is_told_to(start, tmp_path):
+    """Somebody opens the page, starts and flies behind a delay; Ctrl-C or a plain kill leaves a run that flies again to the last bit."""
     process = start("pilot", LITTLE, "--out", tmp_path, "--port", 0, "--no-browser", "--delay", 0.2)
     url = ""
     for line in process.stdout:
@@ -35,7 +35,7 @@ def test_the_command_serves_a_flight_and_ends_on_ctrl_c(start, tmp_path):
             if message["type"] == "frame" and message["t"] > 0.5:
                 break
     assert message["status"]["link"]["delay"] == 0.2 and message["ghost"]["t"] > message["t"]
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
     said = process.communicate(timeout=30)[0]
     folder = RunFolder(tmp_path / "little")
     assert process.returncode == 0 and "hydromechs replay" in said and "pilot --again" in said

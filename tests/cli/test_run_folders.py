@@ -135,6 +135,12 @@ def test_a_run_resumes_from_the_folder_of_another(run, scenario, tmp_path):
     run("run", scenario(duration=2.0), "--out", first, "--no-pictures")
     code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first)
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
+    code, text, err = run("compare", whole, second, "--tolerance", 0)
+    assert (code, err) == (0, "") and "variables are the same to the last bit" in text
+    summaries = [json.loads((folder / "summary.json").read_text()) for folder in (whole, first, second)]
+    whole_work, *works = (summary["audit"] for summary in summaries)
+    for cause, work in whole_work.items():  # a summary counts from the first sample of its own recording
+        assert sum(each[cause] for each in works) == pytest.approx(work, abs=1e-9), cause
 
 
 @pytest.mark.parametrize(
@@ -147,6 +153,31 @@ def test_what_cannot_be_resumed_from_is_said_plainly(run, scenario, tmp_path, wh
     code, _, err = run("run", scenario(), "--out", tmp_path / "out", "--no-pictures", "--resume", tmp_path / what)
     assert code == 1 and str(tmp_path / what) in err and words in err and "Errno" not in err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_resumed_run_keeps_the_seed_of_the_first(run, scenario, tmp_path):
+    """That of `--seed`, where it had one; another is refused by name, and what else is another is said."""
+    whole, first, second, third = (tmp_path / name for name in ("whole", "first", "second", "third"))
+    run("run", scenario(duration=2.0), "--out", whole, "--no-pictures", "--seed", 9)
+    run("run", scenario(duration=1.0), "--out", first, "--no-pictures", "--seed", 9)
+    code, text, _ = run("run", scenario(duration=1.0), "--out", second, "--no-pictures", "--resume", first)
+    assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
+    assert "goes on from t = 1 s for 1 s, with seed 9 as before (the scenario has 3)" in text
+    code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--seed", 4)
+    assert code == 1 and "has seed 9, this run 4" in err and "leave --seed out" in err and not third.exists()
+    code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--engine", "mujoco")
+    assert code == 1 and "engine" in err and "--engine hydromechs" in err and not third.exists()
+    path = scenario(duration=1.0)
+    path.write_text(path.read_text().replace("step: 0.01", "step: 0.005"))
+    code, text, _ = run("run", path, "--out", third, "--no-pictures", "--resume", first)
+    assert code == 0 and "warning: step is 0.005 s from here on; it was 0.01 s" in text
+
+
+def test_a_state_without_its_run_resumes_as_the_scenario_says(scenario, tmp_path):
+    """A file of `save_state`, or of an earlier version."""
+    made = load_scenario(scenario(duration=1.0))
+    hm.save_state(run_scenario(made, tmp_path / "first").state, tmp_path / "state.json")
+    assert run_scenario(made, tmp_path / "second", resume=tmp_path / "state.json").state.t == pytest.approx(2.0)
 
 
 KILLED = """
@@ -187,7 +218,8 @@ def test_an_interrupted_run_says_how_to_go_on(start, scenario, tmp_path):
     assert process.returncode != 0
     remaining = float(re.search(rf"--resume {out} --duration (\S+)", text)[1])
     t = json.loads((out / "state.json").read_text())["t"]
-    assert t + remaining == pytest.approx(1e6, rel=1e-5)
+    assert t + remaining == pytest.approx(1e6, abs=1e-6)
+    assert t == hm.load_recording(out).time.values[-1]  # nothing is lost, nothing is recorded twice
     assert not (out / "run.lock").exists()
 
 

@@ -1,5 +1,7 @@
 """Worlds on the CPU: against simulations step by step, against each other in batches of all sizes; starts, seeds, frozen worlds."""
 
+import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,7 @@ from hydromechs import contact
 from hydromechs.actuation import Thruster, drives, linear_curve
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import Current, Gusts, RegularWave
-from hydromechs.library import load_scenario
+from hydromechs.library import load_scenario, scenario_names
 from hydromechs.model import added_mass, drag, joints, shapes
 from hydromechs.simulation import components_of
 from hydromechs.spatial import quaternion_from_matrix
@@ -273,3 +275,18 @@ def test_refused_by_name(plant):
         worlds.reset([True, False])
     with pytest.raises(ValueError, match="numbers of worlds from 0 to 3"):
         worlds.reset([7])
+
+
+def main(names):
+    """Compare worlds of all scenarios of the library, or of those named, with simulations, and print what became of each."""
+    for name in names or scenario_names():
+        began, words = time.perf_counter(), "every step within 1e-12"
+        try:
+            test_worlds_of_a_library_scenario(name)
+        except ValueError as refused:  # a method with steps of its own length
+            words = str(refused)
+        print(f"{name:30s} {words} ({time.perf_counter() - began:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

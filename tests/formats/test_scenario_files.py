@@ -357,6 +357,17 @@ def test_models_that_do_not_fit_together():
     other = replace(chain, world=World(gravity=9.8))
     with pytest.raises(ScenarioError, match=r"world.gravity of 'b' is 9.8"):
         assemble([ModelStart(model=chain, name="a"), ModelStart(model=other, name="b")])
+    mine, theirs = (
+        ModelStart(model=chain, source="rov.yaml"),
+        ModelStart(model=load("bluerov2_heavy_alpha5"), source="rov_2022"),
+    )
+    for first, second, remedy in (
+        (mine, theirs, "hydromechs convert rov_2022 rov_2022.yaml, set world.gravity to 9.81 there, and name that file"),
+        (theirs, mine, "set world.gravity to 9.82 in rov.yaml"),
+    ):
+        with pytest.raises(ScenarioError) as refused:
+            assemble([first, second])
+        assert remedy in str(refused.value)
     free = [Body(name=n, joint=joints.Free(), inertia=Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0))) for n in "ab"]
     with pytest.raises(ScenarioError, match=r"several free roots \('a', 'b'\)"):
         assemble([ModelStart(model=Model(bodies=free), position=(0, 0, 0))])

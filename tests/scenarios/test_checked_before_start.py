@@ -215,6 +215,12 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
         ),
         ([("{waves", "{current: {velocity: [30, 0, 0]}, waves")], "the current flows with 30 m/s, faster than any"),
         ([("{waves", "{current: {velocity: [3, 0, 0]}, waves")], ""),
+        (
+            [("{waves", "{current: {velocity: [0.3, 0, 0], profile: {power_law: {depth: 4}}}, waves")],
+            "there is no current where it starts: all bodies are 5 m deep, the profile has its bed at 4 m",
+        ),
+        ([("{waves", "{current: {velocity: [0.3, 0, 0], profile: {power_law: {depth: 6}}}, waves")], ""),
+        ([("{waves", "{current: {velocity: [0, 0, 0], profile: {power_law: {depth: 4}}}, waves")], ""),
         ([("{waves", "{current: {times: [0, 1], velocities: [[0, 0, 0], [0, 40, 0]]}, waves")], "flows with 40 m/s"),
     ],
 )
@@ -306,3 +312,22 @@ def test_inertia_of_the_water_alone_is_refused_under_a_free_surface(run_check, f
     status, err = run_check(changed.replace("environment: {", "environment: {surface: free, "))
     assert status == 1
     assert "its free joint moves no inertia" in err
+
+
+def test_a_run_says_that_its_current_does_not_reach_it(folder):
+    """As `check` does; above the bed it says nothing."""
+    ball = hm.Body(
+        name="ball",
+        joint=hm.joints.Free(position=(0, 0, 5)),
+        inertia=hm.Inertia(mass=5.0, tensor=(0.02, 0.02, 0.02, 0, 0, 0)),
+        hydro=hm.Hydro(volume=0.0042, drag=hm.drag.Sphere(radius=0.1, coefficient=0.47)),
+    )
+    said = []
+    for bed in (4.0, 6.0):
+        profile = hydro.PowerLaw(depth=bed)
+        water = hydro.Environment(
+            gusts=hydro.Gusts(sigma=(0.1, 0, 0), time_constant=5, interval=1), current=hydro.Current(profile=profile)
+        )
+        run = hm.Simulation(hm.Model(name="m", bodies=[ball]), environment=water, step=0.01, record=0.05).run(0.05)
+        said.append([text for text in run.messages if "no current" in text])
+    assert [len(texts) for texts in said] == [1, 0] and "give profile.depth the depth of the bed" in said[0][0]

@@ -1,5 +1,7 @@
 """Runs with an open end: taken on piece by piece they are the same run."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -38,3 +40,62 @@ def test_commands_between_two_stops_hold_from_there_on():
     with pytest.raises(ValueError, match="the run is closed at t = 0.2 s"):
         live.advance(0.3)
     assert live.close().state == run.state
+
+
+@pytest.fixture
+def own_ctrl_c():
+    """Python's own answer to Ctrl-C, which a process in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def pushed(press, times=1, **options):
+    """A pipe pushed by a controller that remembers its calls and presses Ctrl-C at a time [s], so many times."""
+
+    class Pusher(hm.Controller):
+        period = 0.04
+
+        def __init__(self):
+            self.memory = np.zeros(1)
+
+        def __call__(self, state):
+            self.memory = self.memory + 1.0
+            if abs(state.t - press) < 1e-9:
+                for _ in range(times):
+                    signal.raise_signal(signal.SIGINT)
+            return {"push": 0.1 * self.memory[0]}
+
+    thruster = hm.actuation.Thruster(name="push", frame="left_grip", curve=hm.actuation.ideal_curve(10.0, 10.0))
+    return hm.Simulation(hm.load("hand_pipe"), thrusters=[thruster], controller=Pusher(), step=0.01, record=0.05, **options)
+
+
+@pytest.mark.parametrize("events", [(), (hm.Event(name="never", quantity="time", level=99.0),)], ids=["plain", "watched"])
+def test_ctrl_c_ends_a_run_at_its_next_sample_and_nothing_is_lost(own_ctrl_c, events, tmp_path):
+    """Recording and state end there; resumed, both are those of a run that was not interrupted, to the last bit."""
+    whole = pushed(9.0, events=events).run(0.6)
+    sim = pushed(0.28, events=events)
+    with pytest.raises(hm.SimulationInterrupted, match="interrupted at t = 0.3 s") as stop:
+        sim.run(0.6, path=tmp_path / "run.zarr")
+    state, first = stop.value.state, hm.load_recording(tmp_path / "run.zarr")
+    assert state == sim.state and state.t == first.time.values[-1] == pytest.approx(0.3) and state.memory == [8.0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert first.attrs["finished"] == 0 and any("interrupted" in text for text in first.attrs["messages"])
+    rest = pushed(9.0, events=events, state=state).run(0.3)
+    assert rest.state == whole.state
+    for name, values in whole.recording.data_vars.items():
+        joined = np.concatenate([first[name].values[:-1], rest.recording[name].values])
+        assert np.array_equal(values, joined, equal_nan=values.dtype.kind == "f"), name
+
+
+def test_a_second_ctrl_c_does_not_wait(own_ctrl_c):
+    with pytest.raises(KeyboardInterrupt) as stop:
+        pushed(0.28, times=2).run(0.6)
+    assert not isinstance(stop.value, hm.SimulationInterrupted)
+
+
+def test_ctrl_c_in_the_last_moment_of_a_run_is_not_swallowed(own_ctrl_c):
+    sim = pushed(0.56)
+    with pytest.raises(hm.SimulationInterrupted) as stop:
+        sim.run(0.6)
+    assert stop.value.state.t == pytest.approx(0.6) and stop.value.recording.time.values[-1] == pytest.approx(0.6)

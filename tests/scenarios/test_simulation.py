@@ -150,6 +150,8 @@ def test_resumed_run_equals_the_uninterrupted_one(whole, cut):
         "actuator_force",
         "fluid_velocity",
         "kinetic_energy_body",
+        "work",
+        "energy_residual",
     ):
         joined = np.concatenate([early[name].values, late[name].values])
         np.testing.assert_array_equal(joined, whole.recording[name].values, err_msg=name)
@@ -172,6 +174,8 @@ def test_run_in_pieces_of_one_object_equals_the_whole(whole):
     for duration in (0.5, 1.0, 0.5):
         run = sim.run(duration)
     equal_states(run.state, whole.state)
+    for name in ("work", "energy_residual"):
+        np.testing.assert_array_equal(run.recording[name].values, whole.recording[name].values[-len(run.recording.time) :])
 
 
 def test_controller_is_asked_at_its_period():

@@ -1,4 +1,4 @@
-"""The commands `hydromechs bench gpu` and `hydromechs bench worlds`."""
+"""The commands `hydromechs bench dynamics`, `simulation`, `trees`, `gpu` and `worlds`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,45 @@ import typer
 
 from ._tables import print_report
 
-__all__ = ["bench_gpu", "bench_worlds"]
+__all__ = ["bench_dynamics", "bench_gpu", "bench_simulation", "bench_trees", "bench_worlds"]
+
+
+def bench_dynamics(
+    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains, to check that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
+    from hydromechs.library import load
+    from hydromechs.studies import measure_dynamics
+
+    from ._print_bench import print_dynamics
+
+    print_report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
+
+
+def bench_simulation(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time rollouts and a whole scenario with its recording."""
+    from hydromechs.studies import measure_simulation
+
+    from ._print_bench import print_simulation
+
+    print_report(measure_simulation(quick=quick), print_simulation, as_json)
+
+
+def bench_trees(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
+    from hydromechs.studies import measure_trees
+
+    from ._print_bench import print_trees
+
+    print_report(measure_trees(quick=quick), print_trees, as_json)
 
 
 def bench_gpu(

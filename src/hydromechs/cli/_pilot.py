@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import time
 import webbrowser
@@ -123,6 +124,7 @@ def fly(
         console.print(Text(f"port {port} is in use, so this is another one", "yellow"))
     if browser and has_display():
         webbrowser.open(station.url)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a plain kill ends it as Ctrl-C does
     try:
         while True:
             time.sleep(0.5)

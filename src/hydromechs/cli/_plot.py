@@ -73,20 +73,39 @@ def compare(
     """
     if tolerance is not None and not tolerance >= 0.0:
         raise ValueError(f"--tolerance {tolerance:g}: must not be below 0")
+    if quantities and not out:
+        raise ValueError(f"--quantity {quantities[0]} is what to draw; say where to with --out FILE.png, or leave it out")
     datasets = load_recording(first), load_recording(second)
-    comparison = compare_recordings(*datasets)
+    try:
+        comparison = compare_recordings(*datasets)
+    except ValueError as error:
+        raise ValueError(f"{first} (the first) and {second} (the second): {error}") from None
     _print_comparison(comparison, (first, second), console)
     if out:
         from hydromechs.viewer import plot_comparison
 
         drawn = plot_comparison(*datasets, comparison, out, labels=(first, second), quantities=tuple(quantities or ()))
         console.print(Text(str(drawn)), soft_wrap=True)
-    return tolerance is None or comparison.largest <= tolerance
+    if tolerance is None or comparison.largest <= tolerance:
+        return True
+    beyond = next(d for d in comparison.differences if d.relative == comparison.largest and d.name != "energy_residual")
+    text = f"{beyond.name} differs by {beyond.relative:.3g} of its maximum, more than the tolerance of {tolerance:g}"
+    Console(stderr=True, soft_wrap=True).print(Text(text, "red"))
+    return False
 
 
 def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], console: Console) -> None:
+    begin, end, n = comparison.begin, comparison.end, comparison.samples
     how = ", the second interpolated at the times of the first" if comparison.interpolated else ""
-    console.print(Text(f"from {comparison.begin:g} to {comparison.end:g} s, {comparison.samples} samples{how}"))
+    rest = []
+    for name, (first, last) in zip(names, comparison.spans, strict=True):
+        rest += [f"{name} begins at {first:g} s"] if first < begin else []
+        rest += [f"{name} goes on to {last:g} s"] if last > end else []
+    when = f"from {begin:g} to {end:g} s" if begin < end else f"at {begin:g} s"
+    parts = f" ({'; '.join(rest)})" if rest else ""
+    console.print(Text(f"{when}, {n} sample{'' if n == 1 else 's'}{how}{parts}"), soft_wrap=True)
+    if begin == end and rest:
+        console.print(Text("they have one instant in common: does one of them go on from the other?", "yellow"))
     if comparison.equal:
         console.print(Text(f"all {len(comparison.differences)} variables are the same to the last bit"))
     else:
@@ -102,5 +121,7 @@ def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], c
             console.print(Text(f"{same} more variables are the same to the last bit"))
     for name, only in zip(names, (comparison.only_first, comparison.only_second), strict=True):
         if only:
-            rest = f" and {len(only) - 6} more" if len(only) > 6 else ""
-            console.print(Text(f"only in {name}: {', '.join(only[:6])}{rest}"))
+            more = f" and {len(only) - 6} more" if len(only) > 6 else ""
+            console.print(Text(f"only in {name}: {', '.join(only[:6])}{more}"), soft_wrap=True)
+    if comparison.unlike:
+        console.print(Text(f"not compared, other dimensions or units: {', '.join(comparison.unlike)}"), soft_wrap=True)

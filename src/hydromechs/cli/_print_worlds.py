@@ -47,7 +47,6 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
         table = table_of(
             "kernel",
             ">worlds",
-            ">share of\npeak",
             ">registers",
             ">local\nbytes",
             ">set up\ns",

@@ -20,7 +20,7 @@ from rich.text import Text
 from hydromechs.errors import ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
-from hydromechs.scenario import RunInterrupted, RunResult, Scenario, run_scenario
+from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario
 
 from ._show import has_display, own_command, run_scene, scenario_scene
 
@@ -71,12 +71,19 @@ def run(
     scenario = load_scenario(source)
     if scenario.code and not code:
         raise ValueError(f"{source} runs Python code ({', '.join(scenario.code)}); read it, then run it without --no-code")
+    saved = SavedState.read(resume) if resume else None
+    planned = scenario.seed
+    if seed is None and saved is not None and "seed" in saved.run:
+        seed = int(saved.run["seed"])
     if seed is not None:
         scenario = replace(scenario, seed=seed)
     if engine:
         scenario = replace(scenario, engine=None if engine == "hydromechs" else Hybrid(engine=engine))
     console.print(Text(scenario.title or scenario.name, "bold"))
     simulated = scenario.duration if duration is None else duration
+    if saved is not None:
+        as_before = f", with seed {seed} as before (the scenario has {planned})" if scenario.seed != planned else ""
+        console.print(Text(f"goes on from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
     with _claimed(scenario, out, force) as folder, _ProgressBar(console, simulated) as bar:
         try:
             result = run_scenario(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hydromechs.model import Body, Model, shapes, visual
 
 from ._imported import Imported, Note
-from ._robots import import_file, is_robot_file, robot_text
+from ._robots import WRITTEN, import_file, is_robot_file, robot_text
 from ._write import check_suffix, dumps, replace_file
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: A
         replace_file(text, Path(out))
         notes += tuple(Note("left out", Path(out).name, line, "the format does not carry it") for line in lost)
         return replace(imported, notes=notes)
-    check_suffix(Path(out), "model")
+    check_suffix(Path(out), "model", WRITTEN)
     replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
     return replace(imported, notes=notes)
 

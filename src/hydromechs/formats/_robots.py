@@ -64,6 +64,8 @@ FORMATS = (
 
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 """Endings of files that are read as robot descriptions."""
+WRITTEN = tuple(form.suffixes[0] for form in FORMATS if form.writer)
+"""An ending for each format that can be written."""
 
 
 def is_robot_file(path: str | os.PathLike) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hydromechs.model.code import JointSpec
 from . import _model_entries  # noqa: F401 how a file writes the classes of a model
 from ._convert import written
 from ._emit import Block, Rows, emit
-from ._robots import is_robot_file, robot_text
+from ._robots import WRITTEN, is_robot_file, robot_text
 
 __all__ = ["dumps", "save"]
 
@@ -36,22 +37,24 @@ def save(model: Model, path: str | Path) -> tuple[str, ...]:
         text, lost = robot_text(model, Path(path).suffix)
         replace_file(text, path)
         return lost
-    check_suffix(path, "model")
+    check_suffix(path, "model", WRITTEN)
     replace_file(dumps(model, Path(path).parent), path)
     return ()
 
 
-def check_suffix(path: str | Path, kind: str) -> None:
+def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> None:
     """Raise `UnsupportedFeature` where the name of a file says that it is not YAML.
 
     Args:
         path: The file.
         kind: What is to be written.
+        others: Endings of other formats in which it can be written.
     """
     suffix = Path(path).suffix
     if suffix.lower() not in ("", ".yaml", ".yml"):
         words = f"the file name {str(path)!r} ends in {suffix!r}, but a {kind} is written as YAML"
-        raise UnsupportedFeature(f"{words}; give a name that ends in '.yaml'")
+        endings = " or ".join(repr(x) for x in (".yaml", *others))
+        raise UnsupportedFeature(f"{words}; give a name that ends in {endings}")
 
 
 def replace_file(text: str, path: str | Path) -> None:

@@ -76,6 +76,9 @@ class State:
     """Values of the model's open parameters, one after another, shape (np,)."""
     control: float = 1.0
     """1 while the controller is asked, 0 when an event has turned it off [-]."""
+    books: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Where the energy books of the recording begin: each stored energy, then the work of each cause booked before [J]. Empty
+    before the first run; left out, they begin anew."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):

@@ -150,7 +150,7 @@ def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
     """A warning about those of the chosen bodies that move in no water."""
     bodies = [model.bodies[i] for i in chosen if model.moves[i]]
     dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > 0.0]
-    return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it"] if dry else []
+    return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it to bodies with shapes"] if dry else []
 
 
 def _three(x: float) -> str:

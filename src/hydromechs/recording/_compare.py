@@ -56,6 +56,10 @@ class RecordingComparison(NamedTuple):
     """Variables, and entries of dimensions, that only the first has."""
     only_second: tuple[str, ...]
     """Variables, and entries of dimensions, that only the second has."""
+    unlike: tuple[str, ...] = ()
+    """Variables that have other dimensions or units in the second, which were not compared."""
+    spans: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
+    """Begin and end of the first and of the second [s]."""
 
     @property
     def largest(self) -> float:
@@ -71,16 +75,21 @@ class RecordingComparison(NamedTuple):
 def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> RecordingComparison:
     """Compare two recordings over the time that both cover, in what both have.
 
-    Where their times differ, the second is interpolated linearly at the times of the first.
+    Where their times differ, the second is interpolated linearly at the times of the first. A `ValueError` where they have no
+    time or no variable in common.
 
     Args:
         first: A recording.
         second: Another one.
     """
-    (a, b), only = _common(first, second)
+    spans = _span(first, "first"), _span(second, "second")
+    (a, b), only, unlike = _common(first, second)
     t_a, t_b = a["time"].values, b["time"].values
-    if not (t_a.size and t_b.size) or max(t_a[0], t_b[0]) > min(t_a[-1], t_b[-1]):
-        raise ValueError("the two recordings have no time in common; does one of them go on from the other?")
+    if max(t_a[0], t_b[0]) > min(t_a[-1], t_b[-1]):
+        from_to = ", the second ".join(f"from {begin:g} to {end:g} s" for begin, end in spans)
+        raise ValueError(
+            f"the two recordings have no time in common: the first is {from_to}; does one of them go on from the other?"
+        )
     begin, end = max(t_a[0], t_b[0]), min(t_a[-1], t_b[-1])
     at_a, at_b = ((t >= begin) & (t <= end) for t in (t_a, t_b))
     times = t_a[at_a]
@@ -92,30 +101,55 @@ def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> Recordi
         y = _interpolated(times, t_b, y) if interpolated else y[at_b]
         if x.size:
             differences.append(_largest(a[name], times, x, y))
-    return RecordingComparison(tuple(differences), float(begin), float(end), times.size, interpolated, *only)
+    return RecordingComparison(tuple(differences), float(begin), float(end), times.size, interpolated, *only, unlike, spans)
+
+
+def _span(dataset: xarray.Dataset, which: str) -> tuple[float, float]:
+    """Begin and end of a recording [s]."""
+    times = dataset["time"].values if "time" in dataset else np.zeros(0)
+    if not times.size:
+        raise ValueError(f"the {which} has no samples; was its run ended before the first?")
+    return float(times[0]), float(times[-1])
 
 
 def _common(
     first: xarray.Dataset, second: xarray.Dataset
-) -> tuple[tuple[xarray.Dataset, xarray.Dataset], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Both recordings with only the variables and entries that both have; and what only one of them has."""
+) -> tuple[tuple[xarray.Dataset, xarray.Dataset], tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
+    """Both recordings with only the variables and entries that both have; what only one of them has; and what is unlike."""
     variables = [
-        {str(n): v.dims for n, v in ds.data_vars.items() if v.dims[:1] == ("time",) and v.dtype.kind in "fiub"}
+        {str(n): v for n, v in ds.data_vars.items() if v.dims[:1] == ("time",) and v.dtype.kind in "fiub"}
         for ds in (first, second)
     ]
-    names = [n for n, dims in variables[0].items() if variables[1].get(n) == dims]
+    unlike = _unlike(first, second)
+    names = [n for n in variables[0] if n in variables[1] and n not in unlike]
+    if not names:
+        has = "; the second ".join(", ".join(v) or "none" for v in variables)
+        raise ValueError(f"the two recordings have no variable in common: the first has {has}")
     labels = [
         {str(d): [str(x) for x in ds[d].values] for d in ds.dims if d != "time" and d in ds.coords} for ds in (first, second)
     ]
     shared = {d: [x for x in labels[0][d] if x in set(labels[1][d])] for d in labels[0] if d in labels[1]}
     only = []
     for mine, other in ((0, 1), (1, 0)):
-        missing = [n for n, dims in variables[mine].items() if variables[other].get(n) != dims]
+        missing = [n for n in variables[mine] if n not in variables[other] and n not in unlike]
         here, there = labels[mine], labels[other]
         entries = [f"{d} {x}" for d in here if d in there for x in here[d] if x not in set(there[d])]
         only.append((*missing, *entries))
     pair = tuple(ds[names].sel({d: x for d, x in shared.items() if d in ds[names].dims}) for ds in (first, second))
-    return (pair[0], pair[1]), (only[0], only[1])
+    return (pair[0], pair[1]), (only[0], only[1]), tuple(unlike.values())
+
+
+def _unlike(first: xarray.Dataset, second: xarray.Dataset) -> dict[str, str]:
+    """Variables of both that have other dimensions or units in the second: name, and what to say."""
+    out = {}
+    for name in (str(n) for n in first.data_vars if n in second.data_vars):
+        a, b = first[name], second[name]
+        units = [str(x.attrs.get("units", "")) for x in (a, b)]
+        if a.dims != b.dims:
+            out[name] = name
+        elif not set(units[0].split(", ")) & set(units[1].split(", ")):  # of several kinds of entries they are listed
+            out[name] = f"{name} [{', '.join(units)}]"
+    return out
 
 
 def _interpolated(times: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -58,11 +58,11 @@ class Summary:
     checks: tuple[CheckResult, ...] = ()
     """What the checks found."""
     work: Mapping[str, float] = field(default_factory=dict)
-    """Work of each cause [J]."""
+    """Work of each cause from the first sample of the recording on [J]."""
     stored: Mapping[str, float] = field(default_factory=dict)
     """Change of each kind of stored energy [J], by the name of its variable."""
     residual: float | None = None
-    """Maximum |energy residual| over the run [J]."""
+    """Maximum |energy residual| from the first sample on, less its value there [J]."""
     residual_relative: float | None = None
     """The residual over the energy exchanged: all |work| and all |changes of stored energy|."""
     setup: tuple[tuple[str, str], ...] = ()
@@ -153,13 +153,14 @@ def summarise(
     time = dataset["time"].values
     span = float((time[-1] if end_time is None else end_time) - time[0]) if recorded else 0.0
     wall = float(attrs.get("wall_time", 0.0))
-    work = _last_work(dataset) if recorded and "work" in dataset else {}
+    work = _work(dataset) if recorded and "work" in dataset else {}
     stored = {}
     if recorded:
         stored = {n: float(dataset[n].values[-1] - dataset[n].values[0]) for n in STORED_ENERGIES if n in dataset}
     residual = relative = None
     if recorded and "energy_residual" in dataset:
-        residual = float(np.abs(dataset["energy_residual"].values).max())
+        left = dataset["energy_residual"].values
+        residual = float(np.abs(left - left[0]).max())
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a run that was resumed
@@ -185,9 +186,10 @@ def summarise(
     )
 
 
-def _last_work(dataset: xarray.Dataset) -> dict[str, float]:
-    """Work of each cause at the end [J]."""
-    return {str(cause): float(dataset["work"].sel(cause=cause).values[-1]) for cause in dataset["cause"].values}
+def _work(dataset: xarray.Dataset) -> dict[str, float]:
+    """Work of each cause from the first sample to the last [J]; the books of a resumed run begin before."""
+    done = dataset["work"].isel(time=-1) - dataset["work"].isel(time=0)
+    return {str(cause): float(done.sel(cause=cause)) for cause in dataset["cause"].values}
 
 
 def _each_once(messages: Sequence[str]) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from ._assemble import ModelStart, assemble, start_names
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
-from ._run import Checkpoints, RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
+from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
 from ._slips import scenario_slips
+from ._states import Checkpoints, SavedState
 
 __all__ = [
     "CONTROLLERS",
@@ -18,6 +19,7 @@ __all__ = [
     "Randomisation",
     "RunInterrupted",
     "RunResult",
+    "SavedState",
     "Scenario",
     "assemble",
     "check_faults",

@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.errors import ScenarioError
 from hydromechs.model import UNIT_TOLERANCE, Body, Fault, Model, Origin, State, joints
 from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
-from hydromechs.values import floats, nearest, number
+from hydromechs.values import floats, is_path, nearest, number
 
 __all__ = ["ModelStart", "assemble", "pairs", "start_faults", "start_names"]
 
@@ -97,20 +97,32 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
             text = f"models.{i}: another model is called {name!r}, too; give this one another name"
             out.append(Fault(("models", i, "name" if start.name is not None else "model"), text))
         out += [Fault(("models", i, *fault.path), f"models.{i}: {fault.text}") for fault in _faults(start)]
-        out += _world_faults(i, name, start.model, names[0], starts[0].model)
+        out += _world_faults(i, name, start, names[0], starts[0].model)
     return out
 
 
-def _world_faults(i: int, name: str, model: Model, first_name: str, first: Model) -> list[Fault]:
+def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: Model) -> list[Fault]:
     """All models must be in the same water."""
     out = []
     for what in ("axes", "gravity", "water_density"):
-        mine, others = getattr(model.world, what), getattr(first.world, what)
+        mine, others = getattr(start.model.world, what), getattr(first.world, what)
         if mine != others:
             both = f"world.{what} of {name!r} is {mine}, that of {first_name!r} is {others}"
-            text = f"models.{i}: {both}; make the model files agree"
-            out.append(Fault(("models", i, "model"), text))
+            out.append(Fault(("models", i, "model"), f"models.{i}: {both}; {_same_world(start, what, others)}"))
     return out
+
+
+def _same_world(start: ModelStart, what: str, value: str | float) -> str:
+    """How to put a model into the water of the others."""
+    source = start.source
+    if what == "axes":
+        return f"all models of a scenario have the same axes; write this one in {value}, its places and orientations, too"
+    if source is None:
+        return f"give this model World(..., {what}={value}) with dataclasses.replace(model, world=...)"
+    if is_path(source):
+        return f"set world.{what} to {value} in {source}"
+    own = f"write a file of your own with hydromechs convert {source} {source}.yaml"
+    return f"{own}, set world.{what} to {value} there, and name that file"
 
 
 def _roots(model: Model) -> tuple[list[Body], list[Body]]:

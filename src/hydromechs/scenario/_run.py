@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs import __version__
-from hydromechs.errors import SimulationDiverged
+from hydromechs.errors import SimulationDiverged, SimulationInterrupted
 from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
-from hydromechs.simulation import Controller, Plant, Run, Simulation, load_state, save_state
+from hydromechs.simulation import Controller, Plant, Run, Simulation
 from hydromechs.values import positive
 
 from ._scenario import Scenario
+from ._states import Checkpoints, SavedState, save_state_of
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Checkpoints", "RunInterrupted", "RunResult", "conclude_run", "recording_attrs", "run_scenario"]
+__all__ = ["RunInterrupted", "RunResult", "conclude_run", "recording_attrs", "run_scenario"]
 
 CHECKPOINT = 10.0
 """Wall time between two checkpoints of a run [s]."""
@@ -89,7 +90,8 @@ def run_scenario(
     """Run a scenario and leave recording.zarr, state.json and summary.json in a folder.
 
     While the run goes on, state.json is its last checkpoint: a run that is killed can be resumed from there. A run that
-    diverges leaves last_finite_state.json instead. Ctrl-C raises `RunInterrupted` when everything is saved.
+    diverges leaves last_finite_state.json instead. Ctrl-C ends it at the next sample and raises `RunInterrupted` when all is
+    saved; a second one does not wait, and leaves the state of the last samples that were written.
 
     Args:
         scenario: What to simulate.
@@ -97,7 +99,8 @@ def run_scenario(
         text: The scenario as a file, to keep with the recording.
         file: Path of that file, to find what it names by relative paths.
         duration: How long to simulate [s]; the scenario's duration unless given. Events at later times do not happen.
-        resume: A state to continue from: a state.json, or the folder of a run that holds one.
+        resume: A state to continue from: a state.json, or the folder of a run that holds one. It must be of a run with the same
+            seed and engine; another integrator or step is a warning of the result.
         real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
         replace: Replace an earlier run in the folder.
         progress: Called with "compiling" or "simulating" and the simulated time since the start [s].
@@ -107,21 +110,22 @@ def run_scenario(
     duration = scenario.duration if duration is None else positive(duration, "duration")
     if scenario.record > duration:
         raise ValueError(f"record is {scenario.record:g} s, must not be longer than the duration of {duration:g} s")
-    state = None if resume is None else load_state(state_file(resume))
+    saved = None if resume is None else SavedState.read(resume)
     with contextlib.ExitStack() as stack:
         if not isinstance(folder, RunFolder):
             folder = stack.enter_context(RunFolder(folder).claimed(replace=replace))
         report("compiling", 0.0)
         started = time.perf_counter()
         sim = scenario.simulation()
-        if resume is not None and state is not None:
-            _check_layout(state_file(resume), sim)
-            sim.reset(state)
+        others = () if saved is None else saved.others(sim)
+        if saved is not None:
+            sim.reset(saved.state)
         sim.compile()
         compile_time = time.perf_counter() - started
         folder.clear()
         attrs = recording_attrs(scenario, text, file)
-        return _simulate(scenario, sim, duration, folder, attrs, real_time, report, checkpoint, compile_time)
+        result = _simulate(scenario, sim, duration, folder, attrs, real_time, report, checkpoint, compile_time)
+        return dataclasses.replace(result, warnings=(*others, *result.warnings))
 
 
 def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
@@ -153,7 +157,7 @@ def _simulate(
     compile_time: float,
 ) -> RunResult:
     """The run itself, from a compiled simulation to the summary on disk."""
-    saved = Checkpoints(folder.state, sim.state, sim.layout_names, checkpoint)
+    saved = Checkpoints(folder.state, sim, checkpoint)
     t_start, outcome, diverged = sim.state.t, None, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -168,13 +172,13 @@ def _simulate(
             )
         except SimulationDiverged as error:
             diverged = error
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             if not folder.has_run():
                 raise  # before the first sample
-            save_state(saved.state, folder.state, saved.layout)
+            state = stop.state if isinstance(stop, SimulationInterrupted) else saved.state
+            save_state_of(sim, state, folder.state)
             samples = load_recording(folder.recording).sizes["time"]
-            remaining = t_start + duration - saved.state.t
-            raise RunInterrupted(folder, saved.state, samples, remaining) from None
+            raise RunInterrupted(folder, state, samples, t_start + duration - state.t) from None
     result = conclude_run(
         scenario,
         sim,
@@ -212,10 +216,10 @@ def conclude_run(
     """
     state = sim.state if diverged is None else diverged.state
     if diverged is None:
-        save_state(state, folder.state, sim.layout_names)
+        save_state_of(sim, state, folder.state)
     else:
         folder.state.unlink(missing_ok=True)
-        save_state(state, folder.last_finite_state, sim.layout_names)
+        save_state_of(sim, state, folder.last_finite_state)
     dataset = load_recording(folder.recording)
     summary = summarise(
         dataset,
@@ -245,66 +249,6 @@ def _left_out(scenario: Scenario, t_end: float) -> list[str]:
         return []
     which = f"event {late[0]}, which does" if len(late) == 1 else f"events {', '.join(late)}, which do"
     return [f"the run ends at {t_end:g} s, before the {which} not happen"]
-
-
-# -- states -----------------------------------------------------------------------------------------------------------------
-
-
-class Checkpoints:
-    """Saves the state of a run now and then.
-
-    Args:
-        path: File for the state.
-        state: The state at the start.
-        layout: Text that names what the state's numbers are.
-        interval: Wall time between two checkpoints [s].
-    """
-
-    def __init__(self, path: Path, state: State, layout: str, interval: float) -> None:
-        self.path, self.layout, self.interval = path, layout, interval
-        self.state = state
-        """The last state that a run can resume from."""
-        self._saved = time.perf_counter()
-
-    def take(self, state: State) -> None:
-        """Take a state that the run can resume from; save it if it is time."""
-        self.state = state
-        if time.perf_counter() - self._saved >= self.interval:
-            save_state(state, self.path, self.layout)
-            self._saved = time.perf_counter()
-
-
-def state_file(path: str | os.PathLike[str]) -> Path:
-    """The file of a state to resume from, given itself or the folder of its run.
-
-    Args:
-        path: A state.json, or a folder.
-    """
-    given = Path(path)
-    if given.is_file():
-        return given
-    if not given.exists():
-        raise ValueError(f"cannot resume from {given}: there is no such file; a run leaves state.json in its folder")
-    folder = RunFolder(given)
-    if folder.state.is_file():
-        return folder.state
-    if folder.last_finite_state.exists():
-        raise ValueError(
-            f"cannot resume from {given}: the run in it diverged; {folder.last_finite_state} is its last finite state"
-        )
-    if folder.has_run():
-        raise ValueError(f"cannot resume from {given}: the run in it was killed before its first checkpoint")
-    raise ValueError(f"cannot resume from {given}: it is not the folder of a run, there is no state.json in it")
-
-
-def _check_layout(path: Path, sim: Simulation) -> None:
-    """Refuse the state of a simulation with other joints, actuators, internal states or another controller."""
-    layout = json.loads(path.read_text(encoding="utf-8")).get("layout")
-    if layout and layout != sim.layout_names:
-        raise ValueError(
-            f"{path} is a state of another scenario: its joints, actuators or contacts have other names or another order, "
-            f"or its controller or engine is another (this run: {sim.method.name}; give --engine as in the first run)"
-        )
 
 
 # -- how it was set up ------------------------------------------------------------------------------------------------------

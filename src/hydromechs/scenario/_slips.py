@@ -10,6 +10,7 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
+from hydromechs.simulation import idle_current
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
@@ -26,7 +27,7 @@ def scenario_slips(scenario: Scenario) -> list[str]:
     Args:
         scenario: The scenario.
     """
-    return [*_start_slips(scenario), *_angle_slips(scenario), *_current_slips(scenario)]
+    return [*_start_slips(scenario), *_angle_slips(scenario), *_current_slips(scenario), *_idle_slips(scenario)]
 
 
 def _size(body: Body, volume: float) -> float:
@@ -69,6 +70,13 @@ def _angle_slips(scenario: Scenario) -> list[str]:
         if stops is not None and isinstance(scenario.known_model.joint_parts[name].joint, joints.Revolute | joints.Ball):
             out.append(limits_slip(f"joints.{name}.stops", (stops.lower, stops.upper)))
     return [text for text in out if text]
+
+
+def _idle_slips(scenario: Scenario) -> list[str]:
+    """A current that ends above all bodies."""
+    if any(named_joints(start.model) for start in scenario.models):
+        return []
+    return idle_current(scenario.known_model, scenario.environment, scenario.known_start.q)
 
 
 def _current_slips(scenario: Scenario) -> list[str]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.errors import SimulationDiverged
-from hydromechs.integrators import Point, is_multiple, slack
+from hydromechs.errors import SimulationDiverged, SimulationInterrupted
+from hydromechs.integrators import Point, is_multiple, next_multiple, slack
 from hydromechs.model import State
 from hydromechs.recording import real_time_factor
 
 from ._clock import Clock
 from ._events import Watched, first_crossings
+from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
 from ._soft_stops import SoftStops
@@ -42,6 +43,7 @@ class LiveRun:
         progress: Called now and then with the time reached [s]; None for no one.
         saved: Called with the state when the samples up to it are recorded.
         real_time: Pace of a run in real time; None for as fast as possible.
+        notes: What it has to say from the beginning.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class LiveRun:
         progress: Callable[[float], None] | None,
         saved: Callable[[State], None],
         real_time: float | None,
+        notes: Iterable[str] = (),
     ) -> None:
         self.simulation, self.recorder, self._saved = simulation, recorder, saved
         self.log = Log()
@@ -58,7 +61,7 @@ class LiveRun:
         self.stopped: str | None = None
         """Why it ended before its time, or None."""
         sim = simulation
-        for text in (note for c in sim.plant.components for note in c.notes):
+        for text in notes:
             self.log.say(text)
         self._watch = [Watched(event, sim._value_of(event.quantity), sim._at) for event in sim.events]
         often = self._watch or sim.method.starts_anew  # so that a run can be resumed at every sample
@@ -76,6 +79,8 @@ class LiveRun:
     def advance(self, until: float) -> str | None:
         """Run up to a time; why it stopped before, or None. Errors close the recording and are raised.
 
+        Ctrl-C in the main thread lets it go on to the next sample and raises `SimulationInterrupted` there.
+
         Args:
             until: Where to stop [s].
         """
@@ -84,24 +89,36 @@ class LiveRun:
         if self.stopped:
             return self.stopped
         try:
-            self.stopped = self._advance(until)
+            with Interrupt() as interrupt:
+                self.stopped = self._advance(until, interrupt)
+            if interrupt.asked:
+                raise self._interrupted()
         except BaseException as error:
-            if isinstance(error, SimulationDiverged):
+            if isinstance(error, SimulationDiverged | SimulationInterrupted):
                 self.log.say(str(error))
             else:
                 self.log.say(f"t = {self.t:g} s: the run was broken off by {type(error).__name__}: {error}")
             self._finish(finished=0)
-            if isinstance(error, SimulationDiverged) and self.recorder.in_memory:
+            if isinstance(error, SimulationDiverged | SimulationInterrupted) and self.recorder.in_memory:
                 error.recording = self.recorder.sink.dataset()
             raise
         return self.stopped
 
-    def _advance(self, until: float) -> str | None:
-        """The loop of a run; why it stopped before its time, or None."""
+    def _interrupted(self) -> SimulationInterrupted:
+        """What to say of a run that Ctrl-C has ended here; the sample here is its last."""
+        self.recorder.sample(self.simulation._at, self._inputs)
+        error = SimulationInterrupted(f"interrupted at t = {self.t:.12g} s")
+        error.state = self.simulation.state
+        return error
+
+    def _advance(self, until: float, interrupt: Interrupt) -> str | None:
+        """The loop of a run; why it stopped before its time, or None. An interrupt ends it at the next sample."""
         sim, recording, watch = self.simulation, self.recorder, self._watch
         while True:
             self._ask()
             before = sim._at
+            if interrupt.asked:
+                until = min(until, next_multiple(before.t, sim.record, sim.step_size))
             sim._at = sim._advance(before, self.clock.next(before.t, until), None if watch else recording)
             self.clock.look(sim._at.t)
             for text in self._stops.look(sim._at.q):

@@ -12,8 +12,9 @@ import numpy as np
 
 from hydromechs.compiler import Compiled
 from hydromechs.integrators import Point, rounding
-from hydromechs.recording import STORED_ENERGIES, MemoryRecorder, RecordingWriter
+from hydromechs.recording import MemoryRecorder, RecordingWriter
 
+from . import _books
 from ._free_forces import FreeForces
 from ._observe import coordinates, schema
 from ._plant import Plant
@@ -38,6 +39,7 @@ class Recorder:
         path: Folder on disk to write to; in memory if None.
         attrs: Attributes of the recording.
         signals: Signals of the controller, name to unit.
+        books: Where the energy books begin, as in `State`.
     """
 
     def __init__(
@@ -48,8 +50,9 @@ class Recorder:
         path: str | os.PathLike[str] | None,
         attrs: Mapping[str, Any],
         signals: Mapping[str, str],
+        books: np.ndarray,
     ) -> None:
-        self.plant, self.observer, self.every = plant, observer, every
+        self.plant, self.observer, self.every, self._begin = plant, observer, every, books
         own = {"model": plant.model.name, "axes": plant.model.world.axes, "seed": plant.seed}
         if plant.layout.commands:
             units = zip(plant.layout.commands, plant.layout.input_slots, strict=False)
@@ -68,7 +71,6 @@ class Recorder:
         """Values of the signals that hold now, shape (ns,)."""
         self._rows: list[tuple[np.ndarray, ...]] = []
         self._count, self._flushed = 0, time.perf_counter()
-        self._start: dict[str, Any] | None = None
         self._newest: float | None = None
 
     def size_warning(self, duration: float) -> list[str]:
@@ -167,14 +169,7 @@ class Recorder:
         na, nh = len(layout.commands), len(layout.held)
         got |= {"time": times, "q": q, "v": x[:, :nv], "internal_state": x[:, nv:]}
         got |= {"command": inputs[:, :na], "held_input": inputs[:, na : na + nh], "signal": signal}
-        causes = layout.causes
-        work = x[:, x.shape[1] - len(causes) :].copy()
-        if self._start is None:
-            self._start = {name: got[name][0] for name in STORED_ENERGIES} | {"work": work[0].copy()}
-        work -= self._start["work"]
-        total = sum(got[name] - self._start[name] for name in STORED_ENERGIES)
-        got["work"] = work
-        got["energy_residual"] = total - work.sum(axis=1)
+        got["work"], got["energy_residual"] = _books.audited(layout, self._begin, x, got)
         return {name: got[name] for name in ["time", *(v.name for v in self.variables)]}
 
     def close(self, attrs: Mapping[str, Any]) -> None:

@@ -27,9 +27,10 @@ from hydromechs.integrators import (
 )
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import find_quantity
+from hydromechs.recording import STORED_ENERGIES, find_quantity
 from hydromechs.values import floats, instances, nearest, positive
 
+from . import _books
 from ._beginning import Beginning
 from ._build import components_of
 from ._clock import size_faults
@@ -46,6 +47,8 @@ from ._recorder import Recorder
 from ._results import Run
 from ._start import check_start
 from ._stiffness import runaway
+from ._water import idle_current
+from ._whole_step import unstable_together
 
 __all__ = ["Simulation"]
 
@@ -166,6 +169,7 @@ class Simulation:
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
+        self._together: dict[tuple[float, bytes], list[str]] = {}
         self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
@@ -182,6 +186,7 @@ class Simulation:
         self._quantities = quantities(self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
+        self._books = np.zeros(0)
         self.reset()
         check_events(self.events, self.plant, self.signals, self._at.t)
 
@@ -259,6 +264,7 @@ class Simulation:
             held=held,
             memory=self._first_memory,
             signal=np.full(len(self.signals), np.nan),
+            **({"books": np.zeros(_books.size(layout))} if np.size(given.books) else {}),
         )
         if np.size(given.internal) == 0:
             plant.check_start(now)
@@ -276,7 +282,7 @@ class Simulation:
             self._at, self._command, self._held, self.parameters = old
             raise
         self._programs.checks.begin(self._at.q)
-        self._controlled = bool(given.control)
+        self._controlled, self._books = bool(given.control), np.array(values.get("books", ()), dtype=float)
         if self.controller is not None:
             self.controller.memory = np.array(values["memory"])
             self._signal = np.array(values["signal"])
@@ -299,6 +305,7 @@ class Simulation:
             parameters=self.plant.parameter_values(self.parameters),
             signal=self._signal.copy(),
             control=float(self._controlled),
+            books=self._books.copy(),
         )
 
     @state.setter
@@ -463,9 +470,21 @@ class Simulation:
         self._ranges.counts.clear()
         self._programs.checks.begin(self._at.q)  # the mechanism may have another inertia here
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
+        if not self._books.size:
+            self._books = _books.begun(self.plant.layout, self._at.x, self._observed(self._at, tuple(STORED_ENERGIES)))
         own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
-        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals)
-        return LiveRun(self, recording, progress, saved or (lambda state: None), real_time)
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals, self._books)
+        return LiveRun(self, recording, progress, saved or (lambda state: None), real_time, notes=self._notes())
+
+    def _notes(self) -> list[str]:
+        """What to say of what is simulated before it starts from here."""
+        parts = [note for c in self.plant.components for note in c.notes]
+        water = idle_current(self.model, self.plant.environment, self._at.q)
+        key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
+        if key not in self._together:
+            arguments = self.plant, self.method, self._propagator, self._at, self.inputs
+            self._together[key] = unstable_together(*arguments, self.step_size)
+        return [*parts, *water, *self._together[key]]
 
     def run(
         self,
@@ -525,7 +544,7 @@ class Simulation:
         return error
 
     def observe(self) -> dict[str, np.ndarray]:
-        """All variables of the recording now, by name; work and internal states since the state was set up."""
+        """All variables of the recording now, by name; before the first run work is that since the start."""
         return self._observed(self._at, [name for name in self._quantities if name != "time"])
 
     def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -539,10 +558,10 @@ class Simulation:
             "command": self._command.copy(),
             "internal_state": at.x[nv:].copy(),
             "held_input": self._held.copy(),
-            "work": at.x[len(at.x) - len(layout.causes) :].copy(),
-            "energy_residual": np.asarray(np.nan),
             "signal": self._signal.copy(),
         }
+        books = self._books if self._books.size else _books.unknown(layout)
+        got["work"], got["energy_residual"] = _books.audited(layout, books, at.x, got)
         if "orientation" in names:  # takes longer than all the rest
             got["orientation"] = self.plant.orientations(got["R_WB"][None], at.q[None])[0]
         return {name: got[name] for name in names}

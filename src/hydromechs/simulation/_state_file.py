@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -17,18 +18,23 @@ VERSION = 1
 """Of the files that are written, and that can be read."""
 
 
-def save_state(state: State, path: str | os.PathLike, layout: str = "") -> Path:
+def save_state(
+    state: State, path: str | os.PathLike, layout: str = "", run: Mapping[str, str | int | float] | None = None
+) -> Path:
     """Write a state, so that a run can be resumed from it.
 
     Args:
         state: The state.
         path: A file, by custom with suffix .json.
         layout: A text that names what the numbers are, for `hydromechs run --resume` to compare.
+        run: What else a run that goes on from it should have in common with the one that it is of, as its seed.
     """
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps({"hydromechs_state": VERSION, "layout": layout, **content}), encoding="utf-8")
+    part.write_text(
+        json.dumps({"hydromechs_state": VERSION, "layout": layout, "run": dict(run or {}), **content}), encoding="utf-8"
+    )
     part.replace(path)
     return path
 
@@ -43,7 +49,8 @@ def load_state(path: str | os.PathLike) -> State:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         version = content.pop("hydromechs_state", None)
         if version == VERSION:
-            content.pop("layout", None)
+            for about in ("layout", "run"):
+                content.pop(about, None)
             t, control = float(content.pop("t", 0.0)), float(content.pop("control", 1.0))
             return State(t=t, control=control, **{name: np.array(value, dtype=float) for name, value in content.items()})
         fault = "it has no 'hydromechs_state'"

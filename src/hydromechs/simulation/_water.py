@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics, hydro
+from hydromechs.model import Model
 from hydromechs.model.component import WaterPoint
 from hydromechs.spatial import norm
 from hydromechs.values import Array, Scalar
 
 from ._plant import Plant, Waves
 
-__all__ = ["PointMotion", "Water", "fluid_at", "point_motion"]
+__all__ = ["PointMotion", "Water", "fluid_at", "idle_current", "point_motion"]
 
 
 class PointMotion(NamedTuple):
@@ -37,6 +38,31 @@ class PointMotion(NamedTuple):
     """∂η/∂t [m/s]."""
     turn: Array | None = None
     """∂∇η/∂t [1/s], shape (3,)."""
+
+
+def idle_current(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
+    """What to say of a current or gusts that flow, but above the bed of a profile that all bodies are below.
+
+    Args:
+        model: The mechanism.
+        environment: The water.
+        q: Configuration, shape (nq,).
+    """
+    current, gusts, profile = environment.current, environment.gusts, environment.profile
+    flows = gusts is not None or (current is not None and any(any(v) for v in (current.velocity, *current.velocities)))
+    if not flows or not isinstance(profile, hydro.PowerLaw):
+        return []
+    kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
+    wet = [p for p, body in zip(kin.p_WB, model.bodies, strict=True) if body.hydro is not None]
+    depths = [float(model.world.down @ np.asarray(p, dtype=float)) for p in wet]
+    if not depths or min(depths) < profile.depth:
+        return []
+    low, high = f"{min(depths):.3g}", f"{max(depths):.3g}"
+    deep = low if low == high else f"{low} to {high}"
+    return [
+        f"there is no current where it starts: all bodies are {deep} m deep, the profile has its bed at {profile.depth:g} m, "
+        "and below the bed the water rests; give profile.depth the depth of the bed below the mean surface"
+    ]
 
 
 def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:

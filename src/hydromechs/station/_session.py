@@ -472,7 +472,7 @@ class Session:
         configured, simulation, pilot = self.configured, self._sim, self._pilot
         self._run_folder = self._stack.enter_context(RunFolder.numbered(self.folder / configured.scenario.name))
         folder = self._run_folder
-        self._saved = Checkpoints(folder.state, simulation.state, simulation.layout_names, CHECKPOINT)
+        self._saved = Checkpoints(folder.state, simulation, CHECKPOINT)
         attrs = recording_attrs(configured.scenario, configured.text, configured.file)
         self._live: LiveRun = simulation.begin(path=folder.recording, saved=self._saved.take, attrs=attrs)
         self.inputs.log = InputLog(folder.inputs, pilot.period)

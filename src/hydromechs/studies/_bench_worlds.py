@@ -1,4 +1,4 @@
-"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout of the dry tree."""
+"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout and MJX."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from hydromechs.library import load_scenario
 from hydromechs.model import Model
 from hydromechs.spatial import maximum, minimum, quaternion_matrix
 
-from ._machine import dry_model, machine, random_states, target, versions
+from ._bench_worlds_peers import mjx_times, mujoco_rollout
+from ._machine import machine, random_states, target, versions
 
 __all__ = ["measure_worlds"]
 
@@ -38,6 +39,10 @@ HELD = "thrusters, servos, a law"
 """What a row with all of `SCENARIO` is called."""
 PEAK_WANTED = 0.45
 """Share of its peak arithmetic."""
+MJX = "MJX"
+"""What a row of MuJoCo in JAX is called."""
+MJX_WANTED = 200.0
+"""Our steps per second in water over those of MJX, dry, on the same GPU."""
 
 
 def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> dict[str, Any]:
@@ -149,7 +154,7 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
             _set(worlds, model)
             worlds.step(None, 2)
             made.append((what, worlds, threads))
-        peer = _mujoco(model, METHODS[method], quick)
+        peer = mujoco_rollout(model, METHODS[method], STEP, quick)
         times: list[list[float]] = [[] for _ in made]
         theirs: list[float] = []
         for _ in range(rounds):  # in turns, so that all meet the same load
@@ -207,30 +212,6 @@ def _row(
     }
 
 
-def _mujoco(model: Model, integrator: str, quick: bool) -> tuple[Callable[[], object], tuple[int, int]] | None:
-    """MuJoCo's rollout of the same tree, dry, on one thread, and how many worlds and steps; None without MuJoCo."""
-    try:
-        import mujoco
-        from mujoco import rollout
-    except ModuleNotFoundError:
-        return None
-    from ._bench import FastMujoco
-
-    peer = FastMujoco(dry_model(model))
-    peer.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
-    peer.model.opt.timestep = STEP
-    data, kind = mujoco.MjData(peer.model), mujoco.mjtState.mjSTATE_FULLPHYSICS
-    n, steps = (4, 10) if quick else (64, 100)
-    q, v, _ = random_states(model, n)
-    starts = np.zeros((n, mujoco.mj_stateSize(peer.model, kind)))
-    for k in range(n):
-        data.qpos[peer.q_of], data.qvel[peer.v_of] = q[k], 0.2 * v[k]
-        mujoco.mj_getState(peer.model, data, starts[k], kind)
-    runner = rollout.Rollout(nthread=1)
-    runner.rollout([peer.model] * n, [data], starts, nstep=2)
-    return lambda: runner.rollout([peer.model] * n, [data], starts, nstep=steps), (n, steps)
-
-
 def _cpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     out = []
     for method, wanted in WANTED.items():
@@ -275,7 +256,20 @@ def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
     seconds = time.perf_counter() - begin
     row = _row(HELD, "semi_implicit_euler", n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
     more = {"compile_s": seconds, "fraction_of_peak": None, "difference_to_cpu": None}
-    return [*rows, {**row, **_kernel_facts(worlds, "float32"), **more}], device
+    return [*rows, {**row, **_kernel_facts(worlds, "float32"), **more}, *_mjx_rows(model, quick)], device
+
+
+def _mjx_rows(model: Model, quick: bool) -> list[dict[str, Any]]:
+    """MJX of the dry tree with as many worlds as suit it, in float32; nothing where it is not installed."""
+    if find_spec("jax") is None or find_spec("mujoco") is None or find_spec("mujoco.mjx") is None:
+        return []
+    rows = []
+    for exponent in (4,) if quick else (13, 15, 17):
+        n, steps, rounds = 2**exponent, 2 if quick else 100, 2 if quick else 5
+        times, compiling = mjx_times(model, METHODS["semi_implicit_euler"], STEP, n, steps, rounds)
+        row = _row(MJX, "semi_implicit_euler", n, steps, times, 0, None, water=False)
+        rows.append({**row, "precision": "float32", "compile_s": compiling})
+    return rows
 
 
 def _kernel_facts(worlds: hm.Worlds, precision: str) -> dict[str, Any]:
@@ -317,15 +311,18 @@ def _difference(model: Model, method: str, precision: str, steps: int) -> float 
 
 
 def _gpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    plain = [r for r in rows if r["what"] != HELD]
+    plain = [r for r in rows if r["what"] not in (HELD, MJX)]
     held = max(r["per_second"] for r in rows if r["what"] == HELD)
     best = max(
         (r for r in plain if r["precision"] == "float32" and r["method"] == "semi_implicit_euler"),
         key=lambda r: r["per_second"],
     )
     rate, share = best["per_second"], best["fraction_of_peak"]
+    theirs = max((r["per_second"] for r in rows if r["what"] == MJX), default=None)
+    over = None if theirs is None else rate / theirs
     return [
         target("float32: whole semi-implicit steps per second", f"≥ {GPU_WANTED:g}", rate, rate >= GPU_WANTED),
         target(f"float32: the same with {HELD}", f"≥ {HELD_WANTED:g}", held, held >= HELD_WANTED),
         target("share of peak arithmetic", f"≥ {PEAK_WANTED:g}", share, None if share is None else share >= PEAK_WANTED),
+        target("in water over MJX, dry", f"≥ {MJX_WANTED:g}", over, None if over is None else over >= MJX_WANTED),
     ]

@@ -25,6 +25,8 @@ PACKAGES = (
     "llvmlite",
     "pin",
     "mujoco",
+    "mujoco-mjx",
+    "jax",
     "dartpy",
     "pybullet",
     "cupy-cuda12x",

@@ -358,6 +358,11 @@ def _force(ds: xarray.Dataset, cause: str, body: str) -> np.ndarray:
     return ds[name].sel(body=body).values if name in ds else np.zeros((ds.sizes["time"], 6))
 
 
+def _change(series: xarray.DataArray) -> np.ndarray:
+    """Change of a series since its first sample, shape (nt,); the books of a resumed run begin before."""
+    return series.values - series.values[0]
+
+
 def _energy(ds: xarray.Dataset, out: Path) -> bool:
     labels = {
         "kinetic_energy_body": "kinetic, bodies",
@@ -365,18 +370,18 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
         "potential_energy": "potential",
         "elastic_energy": "elastic",
     }
-    stored = {label: ds[n].values - ds[n].values[0] for n, label in labels.items() if n in ds}
+    stored = {label: _change(ds[n]) for n, label in labels.items() if n in ds}
     stored = {label: values for label, values in stored.items() if _anything(values)}
-    work = {str(c): ds["work"].sel(cause=c).values for c in ds["cause"].values} if _has(ds, "work") else {}
+    work = {str(c): _change(ds["work"].sel(cause=c)) for c in ds["cause"].values} if _has(ds, "work") else {}
     work = {cause: values for cause, values in work.items() if _anything(values)}
     if not stored and not work:
         return False
     time = ds["time"].values
     if len(stored) > 1:
-        stored["total"] = sum(stored.values())
+        stored["total"] = np.sum(list(stored.values()), axis=0)
     parts = [("Energy stored, change since the start", stored), ("Work done on the mechanism, by cause", work)]
     if _has(ds, "energy_residual"):
-        parts.append(("Audit: energy not accounted for", {"residual": ds["energy_residual"].values}))
+        parts.append(("Audit: energy not accounted for", {"residual": _change(ds["energy_residual"])}))
     parts = [(title, series) for title, series in parts if series]
     with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
         panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)

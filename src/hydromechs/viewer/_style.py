@@ -70,6 +70,7 @@ def figure(out: Path, *, height: float, width: float = WIDTH) -> Iterator[Figure
         FigureCanvasAgg(fig)
         cast(Any, fig.get_layout_engine()).set(h_pad=0.09, w_pad=0.08)
         yield fig
+        out.parent.mkdir(parents=True, exist_ok=True)
         if out.suffix == ".png":
             _save_small(fig, out)
         else:

@@ -1,0 +1,71 @@
+"""The energy books of a run: what was stored and booked where they began, and what the recording says of them since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hydromechs.recording import STORED_ENERGIES
+
+from ._layout import Layout
+
+__all__ = ["audited", "begun", "booked", "size", "unknown"]
+
+
+def size(layout: Layout) -> int:
+    """Number of numbers in `State.books`.
+
+    Args:
+        layout: Of the plant.
+    """
+    return len(STORED_ENERGIES) + len(layout.causes)
+
+
+def booked(layout: Layout, x: np.ndarray) -> np.ndarray:
+    """Work of each cause that is booked in velocities and internal states [J], shape (..., nc).
+
+    Args:
+        layout: Of the plant.
+        x: Velocities and internal states, shape (..., nv + nz).
+    """
+    return x[..., x.shape[-1] - len(layout.causes) :]
+
+
+def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Books that begin at an instant, as in `State.books`.
+
+    Args:
+        layout: Of the plant.
+        x: Velocities and internal states there, shape (nv + nz,).
+        observed: Stored energies there, by name [J].
+    """
+    return np.concatenate([*(np.atleast_1d(observed[name]) for name in STORED_ENERGIES), booked(layout, x)])
+
+
+def unknown(layout: Layout) -> np.ndarray:
+    """Books of a state that was never recorded: stored energies that nobody looked at, no work.
+
+    Args:
+        layout: Of the plant.
+    """
+    return np.concatenate([np.full(len(STORED_ENERGIES), np.nan), np.zeros(len(layout.causes))])
+
+
+def audited(
+    layout: Layout, books: np.ndarray, x: np.ndarray, observed: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Work of each cause and energy residual since the books began [J], shapes (..., nc) and (...).
+
+        residual = Σ (E − E_0) − Σ (W − W_0)   over stored energies E and causes of work W
+
+    Args:
+        layout: Of the plant.
+        books: As in `State.books`.
+        x: Velocities and internal states, shape (..., nv + nz).
+        observed: Stored energies, by name [J], shape (...) each.
+    """
+    stored, before = np.split(books, [len(STORED_ENERGIES)])
+    work = booked(layout, x) - before
+    change = sum(observed[name] - start for name, start in zip(STORED_ENERGIES, stored, strict=True))
+    return work, change - work.sum(axis=-1)
