@@ -180,6 +180,18 @@ def test_symbols_fold_zeros_and_refuse_branches():
     assert repr(1.0 * x + 0.0) == repr(x)
     assert repr(np.array([0.0, 2.0]) @ np.array([x, y])) == repr(2.0 * y)
     assert float(x**0) == 1.0
+    zero = 0.0 * x
+    assert (
+        zero + y is y
+        and y - zero is y
+        and -zero is zero
+        and repr(zero - y) == repr(-y)
+        and repr(1.0 - zero) == repr(zero + 1.0)
+    )
+    for array in (zero * np.array([x, 2.0]), np.array([x, 2.0]) * zero):  # NumPy broadcasts over what is no scalar
+        assert array.shape == (2,) and all(entry.constant == 0.0 for entry in array)
+    for array in (zero + np.array([3.0, y]), np.array([3.0, y]) - zero, -(zero - np.array([3.0, y]))):
+        assert array.shape == (2,) and repr(array[1]) == repr(y) and float(array[0]) == 3.0
     with pytest.raises(TypeError, match="must not branch"):
         if x > y:
             pass
