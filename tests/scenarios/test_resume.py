@@ -10,11 +10,12 @@ from hydromechs.gnc import HoldPose
 from hydromechs.hydro import FreeSurface
 from hydromechs.model import added_mass, joints
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 ELSEWHERE = {"aquarobot_rubble", "snake_swim", "tethered_rov"}
 """Long to compile; test_walking.py and test_swimming.py resume the first two, test_tethers.py a smaller tether."""
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("name", sorted(set(library.scenario_names()) - ELSEWHERE))
 def test_every_scenario_resumes_and_resets_to_the_last_bit(name, tmp_path):
     """0.8 s at once, and 0.4 s, saved, loaded, 0.4 s; and once more after `reset`. Margins are as they should be."""
