@@ -2,7 +2,7 @@
 
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -11,6 +11,8 @@ import hydromechs as hm
 from hydromechs import contact
 from hydromechs.actuation import Thruster, drives, linear_curve
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.gnc import Navigated
+from hydromechs.gnc.sensors import Channel, DepthGauge, Dvl, Imu, Mounted, Noise, Usbl
 from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.library import load_scenario, scenario_names
 from hydromechs.model import added_mass, drag, joints, shapes
@@ -241,10 +243,111 @@ def test_views_are_the_state_itself():
     np.testing.assert_array_equal(rolled.q[:, -1], q)
 
 
+SENSORS = (
+    Imu(name="imu", frame="port", rate=100.0, accelerometer=Noise(density=2e-3, bias=0.03, walk=3e-4), misalignment=0.02),
+    Dvl(name="dvl", frame="hull", rate=25.0, latency=0.03, noise=Noise(sigma=0.01, bias=0.002), range=60.0, nearest=0.01),
+    DepthGauge(name="depth", frame="hull", rate=50.0, dropout=0.2, noise=Noise(sigma=0.03, resolution=0.01), seed=4),
+    Usbl(name="usbl", frame="hull", rate=10.0, latency=0.05, range_sigma=0.1, bearing_sigma=0.01, outages=((0.1, 0.15),)),
+)
+"""At their own rates, some late, some missing, with noise, biases, walks, rounding, and a mounting that is askew."""
+GROUND = contact.terrain.Plane(
+    name="ground",
+    point=(0, 0, 9.0),
+    normal=(0.1, 0, -0.995),
+    material=contact.Material(law=contact.LinearContact(stiffness=1e4)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed(Mounted):
+    """Velocity of its frame: a sensor of a user's own."""
+
+    def channels(self, model):
+        return [Channel(x, "m/s", Noise(sigma=0.01)) for x in "xyz"]
+
+    def read(self, instant):
+        return instant.mount(self.name, self.frame).v
+
+
+@pytest.fixture(scope="module")
+def swimmer():
+    """The vehicle in gusts without its arm, contact and pipe: a small program."""
+    model = hm.Model(name="swimmer", bodies=rover().bodies[:1])
+    water = hm.Environment(gusts=Gusts(sigma=(0.1, 0.1, 0.05), time_constant=1.0, interval=0.02))
+    thruster = Thruster(name="port", frame="port", curve=linear_curve(40, 30), time_constant=0.1)
+    return hm.Plant(model=model, components=components_of(model, thrusters=[thruster]), environment=water, seed=3)
+
+
+@pytest.fixture(scope="module")
+def sensed(swimmer):
+    """Readings of 5 worlds at every step, two of them with the plant's own seed."""
+    worlds = hm.Worlds(swimmer, 5, step=STEP, sensors=SENSORS, ground=[GROUND], seed=[3, 11, 3, 12, 13])
+    worlds.command[:] = 0.3
+    return worlds.rollout(None, 100)
+
+
+@pytest.mark.parametrize(("world", "seed"), [(0, 3), (2, 3), (1, 11)])
+def test_readings_are_those_of_a_simulation(swimmer, sensed, world, seed):
+    """All kinds of errors, gusts of two seeds: the same numbers to 1e-12, the same ones missing."""
+    measuring = Navigated(None, sensors=SENSORS, terrain=[GROUND])
+    sim = hm.Simulation(replace(swimmer, seed=seed), controller=measuring, step=STEP, record=STEP, commands={"port": 0.3})
+    signal = sim.run(100 * STEP).recording.signal
+    for name, readings in sensed.readings.items():
+        want = signal.values[:-1, [str(c).startswith(f"{name}.") for c in signal.channel.values]]
+        got = readings[world, :-1]  # at its end a simulation does not ask
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+        assert np.isfinite(want).any() and np.nanmax(np.abs(got - want) / np.maximum(1.0, np.abs(want))) < 1e-12
+    assert np.nanmax(np.abs(sensed.readings["depth"][1] - sensed.readings["depth"][0])) > 1e-3
+
+
+def test_readings_do_not_depend_on_other_worlds(swimmer, sensed):
+    """A world alone, and one that is reset while others go on, measure the same bits; asking twice changes nothing."""
+    worlds = hm.Worlds(swimmer, 2, step=STEP, sensors=SENSORS, ground=[GROUND], seed=[12, 11])
+    worlds.command[:] = 0.3
+    worlds.step(steps=7)
+    worlds.reset([1])
+    worlds.command[:] = 0.3
+    for k in range(7, 40):
+        for name, readings in worlds.readings.items():
+            np.testing.assert_array_equal(readings[0], sensed.readings[name][3, k])
+            np.testing.assert_array_equal(readings[1], sensed.readings[name][1, k - 7])
+        assert worlds.readings["depth"].shape == (2, 1) and worlds.reading_labels["depth"] == ("depth",)
+        worlds.step()
+
+
+def test_readings_see_what_has_closed(plant):
+    """The grasp that closes at the start has changed velocities when they are first measured, in worlds as in a simulation."""
+    speed = Speed(name="speed", frame="hull", rate=100.0)
+    sim = hm.Simulation(plant, controller=Navigated(None, sensors=[speed]), step=STEP, record=5 * STEP)
+    want = sim.run(5 * STEP).recording.signal.values[0]
+    worlds = hm.Worlds(plant, 2, step=STEP, sensors=[speed])
+    assert np.abs(want - worlds.v[1, :3]).max() > 0.05 and difference(worlds.readings["speed"][1], want) < 1e-12
+
+
+def test_what_is_recorded_is_observed(plant):
+    """Forces, poses and energies of each world at its present instant, as a simulation observes them."""
+    worlds, sim = hm.Worlds(plant, 2, step=STEP), hm.Simulation(plant, step=STEP)
+    worlds.step(steps=30)
+    sim.step(duration=30 * STEP)
+    want = sim.observe()
+    names = ["position", "orientation", "force_drag", "contact_force", "kinetic_energy_body", "work", "command", "q", "depth"]
+    got = worlds.observe(*names)
+    assert list(got) == names and np.abs(want["contact_force"]).max() > 1.0
+    for name in names:
+        assert difference(got[name][1], want[name]) < 1e-11, name
+    with pytest.raises(KeyError, match=r"no variable 'positon' \(did you mean 'position'\?\)"):
+        worlds.observe("positon")
+
+
 def test_refused_by_name(plant):
     """What a target cannot run, and what does not fit, before anything is computed."""
-    with pytest.raises(UnsupportedFeature, match="scenario 'station_keeping' cannot run as worlds: its controller"):
+    words = "'station_keeping' cannot run as worlds: its controller 'hold_pose' is Python code.* controller=None"
+    with pytest.raises(UnsupportedFeature, match=words):
         hm.Worlds(load_scenario("station_keeping"), 4)
+    with pytest.raises(UnsupportedFeature, match="watches for its events 'lands'|events "):
+        hm.Worlds(load_scenario("sinking_chain"), 4)
+    with pytest.raises(UnsupportedFeature, match=r"errors of sensors \('imu', 'dvl', .*target 'cuda' cannot"):
+        hm.Worlds(plant, 4, target="cuda", sensors=SENSORS)
     with pytest.raises(UnsupportedFeature, match="snake with .* bodies is compiled as loops .* 'cuda' cannot run"):
         hm.Worlds(hm.compile(hm.load("snake"), form="rolled"), 4, target="cuda")
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):

@@ -276,3 +276,29 @@ def test_a_scenario_declares_what_varies(tmp_path):
     file.write_text(text + "randomisation: {bodies: [hull], parameters: {vehicle.hydro.volum: [1, 2]}}\n")
     with pytest.raises(ScenarioError, match="no body 'hull'(.|\n)*has no 'volum'"):
         load_scenario(file)
+
+
+def test_a_policy_sees_what_the_sensors_of_the_scenario_say():
+    """Readings with their errors in place of the true motion, by the seed of the episode, the same for one world as for many."""
+    noise = hm.gnc.sensors.Noise(sigma=0.05, bias=0.1)
+    scenario = load_vehicle("bluerov2_heavy_alpha5")
+    depth = hm.gnc.sensors.DepthGauge(name="depth", frame="vehicle", rate=10.0, noise=noise)
+    compass = hm.gnc.sensors.Compass(name="compass", frame="vehicle", rate=5.0, latency=0.2, noise=noise)
+    scenario = replace(scenario, sensors=(depth, compass))
+    options = dict(task="StationKeeping", scenario=scenario, step=0.01, duration=1.0, sensors=("depth", "compass"))
+    many, one = learning.make_vector(num_envs=3, **options), learning.make_single(**options)
+    labels = many.arena.labels
+    assert labels[6:8] == ("depth.depth", "compass.heading") and not {"velocity", "rate", "joint"} & set(labels)
+    check_env(one, skip_render_check=True)
+    seen, _ = many.reset(seed=4)
+    alone, _ = one.reset(seed=5)
+    for _ in range(12):  # through the end of an episode
+        np.testing.assert_array_equal(seen[1], alone)
+        error = seen[:, 6] - many.arena.position[:, 2]
+        assert 1e-4 < np.abs(error).max() < 1.0 and len(np.unique(error)) == 3
+        action = np.zeros(many.action_space.shape, np.float32)
+        seen = many.step(action)[0]
+        alone, *_, over, _ = one.step(action[1])
+        alone = one.reset()[0] if over else alone
+    with pytest.raises(ValueError, match=r"no sensor 'dept' in scenario .*did you mean 'depth'.*there are depth, compass"):
+        learning.make_single("StationKeeping", scenario=scenario, sensors=("dept",))

@@ -49,8 +49,8 @@ MAY_IMPORT = {
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
     "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
-    "sweeps": {*SCENARIO, "formats", "library"},
-    "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station"},
+    "sweeps": {*SCENARIO, "formats", "library", "worlds"},
+    "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "sweeps"},
     "cli": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "sweeps", "studies", "naval"},
 }
 """DESIGN section 3: which packages a package may import, besides `EVERYONE` and itself."""

@@ -13,7 +13,9 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import sweeps
+from hydromechs.actuation import Thruster, linear_curve
 from hydromechs.errors import StudyError
+from hydromechs.hydro import Current, Gusts
 from hydromechs.sweeps import (
     Choices,
     Dask,
@@ -29,6 +31,7 @@ from hydromechs.sweeps import (
     Serial,
     Sobol,
 )
+from hydromechs.sweeps._runner import Runner, Task
 
 HERE = Path(__file__).parent
 differences = runpy.run_path(str(HERE / "disturbed.py"))["differences"]
@@ -36,7 +39,7 @@ differences = runpy.run_path(str(HERE / "disturbed.py"))["differences"]
 
 @pytest.fixture(scope="session")
 def drops():
-    return sweeps.load_study(HERE / "drops.yaml")
+    return replace(sweeps.load_study(HERE / "drops.yaml"), block=2)  # so that kills find it under way
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +72,7 @@ def test_the_store_is_one_dataset_with_the_parameters_as_coordinates(drops, calm
 
 @pytest.mark.parametrize("run", [0, 17, 199])
 def test_a_run_is_that_of_a_simulation_of_its_own(drops, calm, run):
-    """To the last bit, though a worker goes on with the simulation of the run before."""
+    """But for rounding: on lanes sums are in another order, and 20 steps of rk4 add some 1e2 roundings."""
     stored = sweeps.load_sweep(calm).isel(run=run)
     speed, depth, mass, density = drops.table[run]
     model = hm.load(HERE / "hull.yaml")
@@ -79,8 +82,98 @@ def test_a_run_is_that_of_a_simulation_of_its_own(drops, calm, run):
         model, parameters=opened, step=0.01, record=0.1, state=hm.State(q=q, v=np.array([speed, 0, 0, 0, 0, 0]))
     )
     recording = sim.run(0.2).recording
-    assert float(stored.x) == float(recording.position.sel(body="hull", xyz="x")[-1])
-    assert float(stored.fastest) == float(np.abs(recording.velocity.sel(body="hull", nu="w")).max())
+    assert float(stored.x) == pytest.approx(float(recording.position.sel(body="hull", xyz="x")[-1]), rel=1e-13, abs=1e-13)
+    assert float(stored.fastest) == pytest.approx(
+        float(np.abs(recording.velocity.sel(body="hull", nu="w")).max()), rel=1e-13, abs=1e-13
+    )
+
+
+@pytest.fixture(scope="session")
+def gusty():
+    """Current, gusts, a thruster, a floor, energy: numbers of a run that programs take."""
+    floor = hm.contact.terrain.Plane(
+        name="floor",
+        point=(0, 0, 5.2),
+        normal=(0, 0, -1),
+        material=hm.contact.Material(law=hm.contact.LinearContact(stiffness=2e4)),
+    )
+    model = hm.load(HERE / "hull.yaml")
+    hull = replace(model.bodies[0], frames=(hm.Frame("keel", hm.Origin((-0.2, 0.1, 0.15))),))
+    scenario = hm.Scenario(
+        name="gusty",
+        models=(hm.scenario.ModelStart(model=replace(model, bodies=(hull,)), velocity=(0, 0, 0, 0, 0, 0)),),
+        environment=hm.Environment(
+            current=Current(velocity=(0.2, 0, 0)), gusts=Gusts(sigma=(0.1, 0.1, 0.05), time_constant=1.0, interval=0.02)
+        ),
+        thrusters=(Thruster(name="port", frame="keel", curve=linear_curve(40, 30), time_constant=0.1),),
+        terrain=(floor,),
+        touching=("keel",),
+        commands={"port": 0.1},
+        step=0.01,
+        record=0.05,
+        duration=0.3,
+        checks=(hm.recording.Check(name="energy", quantity="energy_residual", statistic="max_abs", below=1.0),),
+    )
+    paths = {
+        "current": ("environment.current.velocity.y", Range(-0.5, 0.5)),
+        "command": ("commands.port", Range(-0.5, 0.5)),
+        "mass": ("model.hull.inertia.mass", Range(29.0, 31.0)),
+        "speed": ("models.0.velocity.2", Range(0.0, 3.0)),
+    }
+    kept = ["position.hull.x", "work.drag", "force_drag.hull.Y", "orientation.hull.w", "contact_force.*", "v.hull.w", "time"]
+    return sweeps.Study(
+        name="gusty",
+        scenario=scenario,
+        parameters=tuple(Parameter(name=k, paths=(path,), spread=spread) for k, (path, spread) in paths.items()),
+        sampling=MonteCarlo(5),
+        results=tuple(Result(name=f"r{k}", quantity=name, statistic="mean") for k, name in enumerate(kept)),
+    )
+
+
+def row_of_simulation(study, run):
+    sim = study.variant(study.table[run], study.run_seed(run)).simulation()
+    recording = sim.run(study.scenario.duration).recording
+    checks = [check.judge(recording).value for check in study.scenario.checks]
+    return np.array([*(result.of(recording) for result in study.results), *checks])
+
+
+def test_runs_on_lanes_are_simulations_and_do_not_depend_on_each_other(gusty):
+    """Gusts of their own seeds, currents, commands, masses, contact and energies; a block, or a run alone."""
+    assert gusty.on_lanes and gusty.block_size == 32
+    runner = Runner(gusty)
+    task = Task(tuple(range(5)), tuple(gusty.table), tuple(gusty.run_seed(i) for i in range(5)))
+    rows = runner(task)
+    assert runner(Task((3,), task.values[3:4], task.seeds[3:4])) == [rows[3]]  # to the last bit
+    found = np.array([[*row.results, *row.values] for row in rows])
+    assert (np.abs(found[:, 4]) > 1.0).any() and len(np.unique(found[:, 0])) == 5
+    want = np.array([row_of_simulation(gusty, run) for run in range(5)])
+    scale = np.maximum(1.0, np.abs(want))
+    assert (np.abs(found - want) / scale).max() < 1e-12
+
+
+def test_what_a_run_alone_would_be_refused_for_fails_it_on_lanes(gusty):
+    """A step that its contact is too stiff for, a command outside of its range, a run that diverges: each fails alone."""
+    stiff = replace(gusty.scenario.terrain[0].material, law=hm.contact.LinearContact(stiffness=5e5))
+    floor = replace(gusty.scenario.terrain[0], material=stiff)
+    study = replace(gusty, scenario=replace(gusty.scenario, terrain=(floor,)))
+    rows = Runner(study)(Task((0, 1, 2), ((0.0, 0.1, 1.0, 0.0), (0.0, 0.1, 60.0, 0.0), (0.0, 3.0, 60.0, 0.0)), (1, 2, 3)))
+    assert [row.status for row in rows] == [2, 1, 2]
+    assert "too stiff for a step of 0.01 s" in rows[0].reason and "outside of its range" in rows[2].reason
+    with pytest.raises(ValueError, match="too stiff for a step of 0.01 s"):
+        study.variant((0.0, 0.1, 1.0, 0.0), 1).simulation().run(0.1)
+    fast = Task((0, 1), ((0.0, 0.1, 30.0, 1e200), (0.0, 0.1, 30.0, 0.0)), (1, 2))
+    lost, good = Runner(gusty)(fast)
+    assert (lost.status, good.status) == (2, 1) and "diverged: t = 0" in lost.reason and lost.end_time < 0.3
+
+
+def test_studies_that_do_not_go_on_lanes(drops, gusty):
+    """Events, controllers, and numbers that are compiled: their runs are simulations, one after the other."""
+    event = hm.simulation.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
+    assert not replace(drops, scenario=replace(drops.scenario, events=(event,))).on_lanes
+    lag = Parameter(name="lag", paths=("thrusters.0.time_constant",), spread=Range(0.1, 0.2))
+    assert not replace(gusty, parameters=(lag,)).on_lanes
+    assert not replace(gusty, scenario=replace(gusty.scenario, integrator="dormand_prince")).on_lanes
+    assert replace(drops, block=3).block_size == 3
 
 
 def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
@@ -141,6 +234,21 @@ def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp
     result = sweeps.run_sweep(drops, tmp_path / "drops", engine=Local(1), progress=once_more)
     assert killed and died and 90 <= result.new <= 100
     assert differences(calm / "results.zarr", tmp_path / "drops" / "results.zarr") == []
+
+
+def test_without_a_gpu_the_study_says_so_and_runs_on_the_cpu(drops, calm, tmp_path, monkeypatch):
+    def nowhere():
+        raise ModuleNotFoundError("no CuPy")
+
+    monkeypatch.setattr("hydromechs.sweeps._lanes.import_cupy", nowhere)
+    dataset = sweeps.run_sweep(replace(small(drops, 4), target="cuda"), tmp_path / "a", engine=Serial()).dataset
+    assert not dataset.on_gpu.any() and (dataset.status == 1).all()
+    plain = sweeps.run_sweep(small(drops, 4), tmp_path / "b", engine=Serial()).dataset
+    np.testing.assert_array_equal(dataset.x, plain.x)
+    assert "on_gpu" not in plain
+    event = hm.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
+    with pytest.raises(StudyError, match="target is cuda, but each run of this study is a simulation of its own"):
+        replace(drops, scenario=replace(drops.scenario, events=(event,)), target="cuda")
 
 
 DEADLY = """
@@ -355,3 +463,18 @@ def test_command(tmp_path, capsys, monkeypatch):
 def test_studies_of_the_library_are_good():
     for name in hm.library.study_names():
         assert sweeps.load_study(name).runs >= 2
+
+
+def halved(x):
+    if x < 0:
+        raise ValueError(f"x is {x}")
+    return 0.5 * x
+
+
+def test_a_function_of_many_items_by_an_engine():
+    """In the order of the items; what the function raises is raised here."""
+    done = []
+    assert sweeps.each(halved, [(k,) for k in range(5)], engine=Serial(), progress=done.append) == [0.0, 0.5, 1.0, 1.5, 2.0]
+    assert done == [1, 2, 3, 4, 5]
+    with pytest.raises(ValueError, match="x is -1"):
+        sweeps.each(halved, [(1,), (-1,)], engine=Serial())

@@ -15,6 +15,7 @@ from hydromechs.gnc.sensors import DepthGauge, Dvl, Imu, JointEncoders, Noise, R
 from hydromechs.spatial import quaternion_exp
 from hydromechs.studies import FULL_NAVIGATION, QUICK_NAVIGATION, measure_navigation
 from hydromechs.studies._navigation_study import FILTER, FLOOR, IMU, RATE, SENSORS, THRUSTERS, Flight, small_vehicle
+from hydromechs.sweeps import Serial
 
 DEPTH = SENSORS[2]
 
@@ -97,7 +98,7 @@ def test_covariance_grows_as_that_of_many_runs(navigator):
 
 def test_filter_is_consistent():
     """ε = δᵀ P⁻¹ δ, by parts of δ: the short form of `hydromechs study navigation`, whose report has the full one."""
-    report = measure_navigation(QUICK_NAVIGATION)
+    report = measure_navigation(QUICK_NAVIGATION, engine=Serial())
     for case in report["cases"]:
         blocks = {row["block"]: row for row in case["blocks"]}
         assert blocks["all"]["inside"] > 0.85  # neighbours in time are alike: 0.95 only in the long run

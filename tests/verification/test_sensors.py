@@ -142,7 +142,7 @@ def test_imu_loses_no_blow_between_its_readings():
     instruments = Instruments(sim.plant, [imu], sim.step_size)
     navigator = ErrorStateFilter().on(model, [imu])
     memory, state = instruments.pack.views(instruments.start()), sim.state
-    turned = quaternion_exp(instruments._turns[0])  # from the frame to the IMU, which is askew
+    turned = quaternion_exp(instruments.turns[0])  # from the frame to the IMU, which is askew
 
     def true(state):
         x = navigator.true(state)

@@ -94,10 +94,14 @@ def _print(result: SweepResult, console: Console) -> None:
     there = result.runs - result.new
     again = f", {there} of them from before" if there else ""
     console.print(f"{result.runs} runs in {result.wall_time:.1f} s{again}; {result.failed} failed", highlight=False)
+    if "on_gpu" in dataset:
+        on_gpu = int(dataset.on_gpu.sum())
+        beside = "" if on_gpu == result.runs else "; the others on the CPU: their workers have no GPU, or no CuPy"
+        console.print(f"{on_gpu} runs on a GPU{beside}", highlight=False)
     table = Table("result", "min", "mean", "max", box=None)
     done = dataset.where(dataset.status == 1, drop=True)
     for name, values in done.data_vars.items():
-        if values.dims == ("run",) and name not in ("status", "reason", "end_time") and values.size:
+        if values.dims == ("run",) and name not in ("status", "reason", "end_time", "on_gpu") and values.size:
             table.add_row(str(name), *(f"{x:.4g}" for x in (float(values.min()), float(values.mean()), float(values.max()))))
     if table.row_count:
         console.print(table)

@@ -57,6 +57,7 @@ def study_navigation(
     from rich.progress import Progress
 
     from hydromechs.studies import FULL_NAVIGATION, QUICK_NAVIGATION, measure_navigation, plot_navigation
+    from hydromechs.sweeps import Local, Serial
 
     from ._print_navigation import print_navigation
 
@@ -64,7 +65,8 @@ def study_navigation(
     cases = cases if seeds is None else cases._replace(seeds=seeds)
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("flying", total=cases.seeds * len(cases.gaps))
-        report = measure_navigation(cases, lambda done: bar.update(task, completed=done))
+        engine = Serial() if quick else Local()  # a short flight takes less time than processes to start
+        report = measure_navigation(cases, lambda done: bar.update(task, completed=done), engine)
     print_report(report, print_navigation, as_json)
     if out:
         folder = Path(out)

@@ -33,3 +33,11 @@ class Pack:
             flat: Shape (size,), contiguous.
         """
         return {name: flat[at].reshape(shape) for name, (at, shape) in self._places.items()}
+
+    def views_of_rows(self, rows: Array) -> dict[str, Array]:
+        """The arrays of several flat ones, shape (n, ...) each, as views.
+
+        Args:
+            rows: Shape (n, size), contiguous.
+        """
+        return {name: rows[:, at].reshape(len(rows), *shape) for name, (at, shape) in self._places.items()}

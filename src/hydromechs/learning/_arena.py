@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hydromechs import equations
+from hydromechs.gnc.sensors import Sensor
 from hydromechs.hydro import Current
 from hydromechs.integrators import Integrator, whole_steps
 from hydromechs.library import load_scenario, load_vehicle, names, plant_names
 from hydromechs.model import joints
 from hydromechs.scenario import Randomisation, Scenario
 from hydromechs.simulation import Plant
-from hydromechs.values import Array, is_path, positive
+from hydromechs.values import Array, is_path, nearest, positive
 from hydromechs.worlds import Worlds
 
 from ._actions import Actions
@@ -36,10 +37,14 @@ Source = str | os.PathLike | Scenario
 """A vehicle or scenario of the library by name, the path of a scenario file, or a scenario."""
 LIMIT = 10.0
 """Observations are cut off here, in SI units: farther away is far away."""
+OF_SENSOR = "sensor."
+"""What stands before the name of a sensor in kinds of observations."""
+LIMIT_OF_READINGS = 1000.0
+"""Readings of sensors are cut off here, in SI units: a depth is no way to a goal."""
 
 
 def mission(source: Source) -> Scenario:
-    """The scenario that a task plays in; its controller, sensors and events have no part.
+    """The scenario that a task plays in; its controller and events have no part.
 
     Args:
         source: A vehicle or scenario of the library by name, the path of a scenario file, or a scenario.
@@ -72,6 +77,8 @@ class Arena:
         step: Step of the simulation [s]; the scenario's unless given.
         method: Integrator; the scenario's unless given.
         threads: Threads that share the worlds.
+        sensors: Names of sensors of the scenario whose readings are observed, in place of the vehicle's true attitude,
+            velocities and joints.
     """
 
     def __init__(
@@ -87,6 +94,7 @@ class Arena:
         step: float | None = None,
         method: str | Integrator | None = None,
         threads: int = 1,
+        sensors: Sequence[str] = (),
     ) -> None:
         self.scenario = mission(scenario)
         self.varied = randomisation or self.scenario.randomisation or Randomisation()
@@ -107,6 +115,8 @@ class Arena:
             step=step_size,
             method=self.scenario.integrator if method is None else method,
             threads=threads,
+            sensors=_sensors(self.scenario, sensors),
+            ground=self.scenario.terrain,
         )
         self.worlds.start_commands.update(self.scenario.commands)
         self.n = self.worlds.worlds
@@ -128,8 +138,13 @@ class Arena:
         kinds = [(kind, np.shape(x)[1]) for kind, x in self._parts()]
         sigma = [np.full(width, getattr(self.varied.noise, kind, 0.0)) for kind, width in kinds]
         self._sigma = np.concatenate(sigma)
-        self.labels = tuple(f"{kind}" for kind, width in kinds for _ in range(width))
-        """What each number of an observation is."""
+        names = {OF_SENSOR + name: [f"{name}.{x}" for x in labels] for name, labels in self.worlds.reading_labels.items()}
+        labels = [names.get(kind, [kind] * width) for kind, width in kinds]
+        self.labels = tuple(label for part in labels for label in part)
+        """What each number of an observation is; of a sensor "imu.wx"."""
+        widths = [np.full(width, LIMIT_OF_READINGS if kind in names else LIMIT) for kind, width in kinds]
+        self.limits = np.concatenate(widths).astype(np.float32)
+        """Where each number of an observation is cut off, shape (no,)."""
 
     # -- what the task sees ---------------------------------------------------------------------------------------------------
 
@@ -184,6 +199,10 @@ class Arena:
 
     def _parts(self) -> list[tuple[str, Array]]:
         """Kind and values of all that is observed."""
+        readings = self.worlds.readings
+        if readings:
+            measured = [(OF_SENSOR + name, values) for name, values in readings.items()]
+            return [*self.task.observe(), *measured, ("command", self.last)]
         q, v = self._joints
         V = self.velocity
         own = [("attitude", self.down), ("velocity", V[:, :3]), ("rate", V[:, 3:])]
@@ -204,7 +223,7 @@ class Arena:
         if self._sigma.any():
             for k in which:
                 x[k] += self._sigma * self.random[k].standard_normal(len(self._sigma))
-        return np.clip(np.nan_to_num(x), -LIMIT, LIMIT).astype(np.float32)
+        return np.clip(np.nan_to_num(x), -self.limits, self.limits).astype(np.float32)
 
     # -- episodes -------------------------------------------------------------------------------------------------------------
 
@@ -228,7 +247,7 @@ class Arena:
         if self._most_delay:
             self._delay[which] = [int(g.integers(self._most_delay + 1)) for g in random]
         seeds = None
-        if self.plant.environment.gusts is not None or self.plant.environment.waves:
+        if self.plant.environment.gusts is not None or self.plant.environment.waves or worlds.reading_labels:
             seeds = worlds.seeds.copy()
             seeds[which] = [int(g.integers(2**62)) for g in random]
         worlds.reset(which, seed=None if seeds is None else list(seeds))
@@ -277,6 +296,16 @@ def _plant(scenario: Scenario, varied: Randomisation, parameters: Iterable[str])
     if model is plant.model and water is plant.environment and not parameters:
         return plant
     return replace(plant, model=model, environment=water, parameters=(*plant.parameters, *parameters))
+
+
+def _sensors(scenario: Scenario, names: Sequence[str]) -> list[Sensor]:
+    """Sensors of a scenario by name."""
+    known = {s.name: s for s in scenario.sensors}
+    for name in names:
+        if name not in known:
+            there = f"there are {', '.join(known)}" if known else "it has none; add them to the scenario"
+            raise ValueError(f"no sensor {name!r} in scenario {scenario.name!r}{nearest(name, known)}; {there}")
+    return [known[name] for name in names]
 
 
 def _base(plant: Plant) -> tuple[slice, slice]:

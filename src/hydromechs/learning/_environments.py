@@ -14,7 +14,7 @@ from hydromechs.integrators import Integrator
 from hydromechs.scenario import Randomisation
 from hydromechs.values import Array, whole
 
-from ._arena import LIMIT, Arena, Source, generators
+from ._arena import Arena, Source, generators
 from ._picture import Picture
 from ._task import Task
 
@@ -49,7 +49,7 @@ def _arena(
 
 def _spaces(arena: Arena) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
     seen, acted = len(arena.labels), arena.last.shape[1]
-    observation = gymnasium.spaces.Box(-LIMIT, LIMIT, (seen,), np.float32)
+    observation = gymnasium.spaces.Box(-arena.limits, arena.limits, (seen,), np.float32)
     return observation, gymnasium.spaces.Box(-1.0, 1.0, (acted,), np.float32)
 
 
@@ -85,7 +85,7 @@ class WorldsVectorEnv(VectorEnv):
         task: What is to be done.
         num_envs: Number of worlds.
         scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`; the task's own
-            unless given. Its controller, sensors and events have no part.
+            unless given. Its controller and events have no part.
         period: Time of one action [s]; the task's unless given.
         duration: Time of an episode [s]; the task's unless given.
         randomisation: What differs from episode to episode besides the task; the scenario's unless given.
@@ -93,6 +93,8 @@ class WorldsVectorEnv(VectorEnv):
         step: Step of the simulation [s]; the scenario's unless given.
         method: Integrator; the scenario's unless given.
         threads: Threads that share the worlds.
+        sensors: Names of sensors of the scenario whose readings, with their errors, are observed in place of the vehicle's true
+            attitude, velocities and joints.
         render_mode: "human" shows the first world in a browser, "rgb_array" gives pictures of all.
     """
 
@@ -109,6 +111,7 @@ class WorldsVectorEnv(VectorEnv):
         step: float | None = None,
         method: str | Integrator | None = None,
         threads: int = 1,
+        sensors: Sequence[str] = (),
         render_mode: str | None = None,
     ) -> None:
         _check_mode(render_mode)
@@ -124,6 +127,7 @@ class WorldsVectorEnv(VectorEnv):
             ranges=ranges,
             method=method,
             threads=threads,
+            sensors=sensors,
         )
         self.render_mode = render_mode
         fps = max(1, round(1.0 / self.arena.period))
@@ -216,6 +220,7 @@ class WorldEnv(gymnasium.Env):
         ranges: Lowest and highest of commands by name.
         step: Step of the simulation [s].
         method: Integrator.
+        sensors: Names of sensors that are observed.
         render_mode: "human" shows the world in a browser, "rgb_array" gives a picture.
     """
 
@@ -232,12 +237,12 @@ class WorldEnv(gymnasium.Env):
         ranges: Mapping[str, tuple[float, float]] | None = None,
         step: float | None = None,
         method: str | Integrator | None = None,
+        sensors: Sequence[str] = (),
         render_mode: str | None = None,
     ) -> None:
         _check_mode(render_mode)
-        self.arena = _arena(
-            task, scenario, 1, period, duration, step, randomisation=randomisation, ranges=ranges, method=method
-        )
+        others = {"randomisation": randomisation, "ranges": ranges, "method": method, "sensors": sensors}
+        self.arena = _arena(task, scenario, 1, period, duration, step, **others)
         self.render_mode = render_mode
         self.metadata = {"render_modes": list(MODES), "render_fps": max(1, round(1.0 / self.arena.period))}
         self.observation_space, self.action_space = _spaces(self.arena)

@@ -19,7 +19,7 @@ __all__ = ["TASKS", "make_single", "make_vector", "register"]
 
 TASKS: dict[str, type[Task]] = {kind.__name__: kind for kind in (StationKeeping, TrajectoryTracking, Reach, PickAndPlace, Walk)}
 """The tasks by name."""
-OPTIONS = ("scenario", "period", "duration", "randomisation", "ranges", "step", "method", "render_mode")
+OPTIONS = ("scenario", "period", "duration", "randomisation", "ranges", "step", "method", "sensors", "render_mode")
 """Arguments of all environments."""
 
 

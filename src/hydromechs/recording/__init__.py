@@ -1,11 +1,11 @@
 """Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
-from ._checks import STATISTICS, Check, CheckResult, statistic_of
+from ._checks import STATISTICS, Check, CheckResult, statistic_of, statistic_of_samples
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
 from ._folder import RunFolder
 from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._pandas import to_pandas
-from ._quantities import find_quantity, find_terms, samples_of
+from ._quantities import find_quantity, find_terms, samples_of, summed
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
 from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
 
@@ -37,7 +37,9 @@ __all__ = [
     "samples_of",
     "save_recording",
     "statistic_of",
+    "statistic_of_samples",
     "summarise",
+    "summed",
     "to_pandas",
     "unlock_folder",
 ]

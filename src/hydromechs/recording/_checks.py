@@ -16,7 +16,7 @@ from ._quantities import samples_of
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["STATISTICS", "Check", "CheckResult", "statistic_of"]
+__all__ = ["STATISTICS", "Check", "CheckResult", "statistic_of", "statistic_of_samples"]
 
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "last": ("last value of {}", lambda x: x[-1]),
@@ -27,6 +27,8 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "max_abs": ("maximum |{}|", lambda x: np.max(np.abs(x))),
 }
 """Statistics that a check can use, in words and as a function of the samples."""
+HOW = ("target", "after", "before", "mean_of")
+"""Fields of a check that a statistic takes."""
 
 
 def statistic_of(
@@ -51,6 +53,30 @@ def statistic_of(
         mean_of: From when to when [s] a mean of the quantity is taken that is taken off it, too; none if None.
     """
     time, samples = dataset["time"].values, samples_of(dataset, quantity)
+    return statistic_of_samples(time, samples, statistic, target=target, after=after, before=before, mean_of=mean_of)
+
+
+def statistic_of_samples(
+    time: np.ndarray,
+    samples: np.ndarray,
+    statistic: str,
+    *,
+    target: float = 0.0,
+    after: float = 0.0,
+    before: float | None = None,
+    mean_of: Pair | None = None,
+) -> tuple[float, np.ndarray]:
+    """As `statistic_of`, of samples that are at hand.
+
+    Args:
+        time: Times [s], shape (n,).
+        samples: Samples of the quantity, shape (n,).
+        statistic: As of `statistic_of`, and so all that follow.
+        target: What is taken off.
+        after: From when on [s].
+        before: Until when [s].
+        mean_of: Time of a mean [s].
+    """
     if mean_of is not None:
         then = samples[(time >= mean_of[0]) & (time < mean_of[1])]
         target += float(np.mean(then)) if then.size else math.nan
@@ -125,9 +151,17 @@ class Check:
         Args:
             dataset: The recording.
         """
-        time, words = dataset["time"].values, STATISTICS[self.statistic][0]
-        how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
-        value, x = statistic_of(dataset, self.quantity, self.statistic, **how)
+        return self.judge_samples(dataset["time"].values, samples_of(dataset, self.quantity))
+
+    def judge_samples(self, time: np.ndarray, samples: np.ndarray) -> CheckResult:
+        """Whether samples of its quantity are as they should be.
+
+        Args:
+            time: Times [s], shape (n,).
+            samples: Samples, shape (n,).
+        """
+        words, how = STATISTICS[self.statistic][0], {key: getattr(self, key) for key in HOW}
+        value, x = statistic_of_samples(time, samples, self.statistic, **how)
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")

@@ -12,7 +12,7 @@ from hydromechs.values import Array, nearest
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["find_quantity", "find_terms", "samples_of"]
+__all__ = ["find_quantity", "find_terms", "samples_of", "summed"]
 
 ALL = "*"
 """In place of a name: the sum over all."""
@@ -31,7 +31,16 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
     used = variables.get(name.partition(".")[0], ())
     labels = {dim: [str(x) for x in own[dim].values] for dim in used}
     head, terms = find_terms(name, variables, labels)
-    samples = np.asarray(own[head].values, dtype=float)
+    return summed(np.asarray(own[head].values, dtype=float), terms)
+
+
+def summed(samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
+    """The sum of some entries of each sample, shape (n,).
+
+    Args:
+        samples: Samples of a variable, shape (n, ...).
+        terms: Indices of the entries, as `find_terms` gives them.
+    """
     total = np.zeros(len(samples))
     for index in terms:
         column = samples

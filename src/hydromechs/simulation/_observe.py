@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -229,18 +229,29 @@ def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapp
     return out
 
 
-def observer(plant: Plant, motion: Callable[..., PointMotion], loops: Callable[..., Rolled] | None = None) -> Compiled:
+def observer(
+    plant: Plant,
+    motion: Callable[..., PointMotion],
+    loops: Callable[..., Rolled] | None = None,
+    only: Collection[str] | None = None,
+    lanes: int = 1,
+    threads: int = 1,
+) -> Compiled:
     """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants.
 
     Args:
         plant: What is simulated.
         motion: Motion of the water at a point, see `fluid_at`.
         loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
+        only: Names of the arrays that are wanted; all if None.
+        lanes: Instants per vector operation.
+        threads: Threads that share a batch.
     """
     model, layout = plant.model, plant.layout
     nv, names = model.nv, coordinates(plant)
     shapes: dict[str, tuple[int, ...]] = {"R_WB": (model.nb, 3, 3)}
     shapes |= {v.name: tuple(len(names[d]) for d in v.dims[1:]) for v in schema(plant) if v.name not in FROM_STATE}
+    shapes = {name: shape for name, shape in shapes.items() if only is None or name in only}
     sizes = {"t": (), "q": (model.nq,), "x": (nv + layout.nz,), "inputs": (layout.size,)}
     arguments = tuple(Argument(name, shape) for name, shape in sizes.items())
 
@@ -251,4 +262,4 @@ def observer(plant: Plant, motion: Callable[..., PointMotion], loops: Callable[.
     outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
     identity = None if plant.identity is None else f"{plant.identity} observe"
     rolled = None if loops is None else lambda: loops(arguments, outputs)
-    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, rolled, seldom=True), 1, 1)
+    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, rolled, seldom=True), lanes, threads)

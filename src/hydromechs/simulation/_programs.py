@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +36,7 @@ class PlantPrograms:
         self.plant, self.method, self.lanes, self.threads = plant, method, lanes, threads
         self.checks = StepChecks(plant, method)
         """Which steps are short enough."""
+        self._observing: dict[frozenset[str], Compiled] = {}
 
     @cached_property
     def _water(self) -> compiler.Program:
@@ -91,3 +93,17 @@ class PlantPrograms:
     def observer(self) -> Compiled:
         """All that is recorded, of (t, q, x, inputs)."""
         return observer(self.plant, self.motion, None if self.looped is None else self.looped.observed)
+
+    def observing(self, names: Iterable[str]) -> Compiled:
+        """Some of what is recorded, of (t, q, x, inputs), for many worlds; the same bits for one as for many.
+
+        Args:
+            names: What is wanted: variables of the recording that are no part of the state, or R_WB.
+        """
+        wanted = frozenset(names)
+        if wanted not in self._observing:
+            loops = None if self.looped is None else self.looped.observed
+            code = observer(self.plant, self.motion, loops, wanted, self.lanes, self.threads)
+            code.alone = code.lanes
+            self._observing[wanted] = code
+        return self._observing[wanted]

@@ -13,6 +13,7 @@ from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.integrators import Integrator, Point
 from hydromechs.model import Model
 from hydromechs.model.component import Component, Mode
+from hydromechs.spatial import skew
 from hydromechs.values import Array
 
 from ._plant import Plant
@@ -35,16 +36,22 @@ class _Mobility:
 
     def __init__(self, plant: Plant, model: Model, q: Array) -> None:
         self.plant, self.model, self.q = plant, model, np.asarray(q)
+        self._jacobians: dict[int, Array] = {}
 
     @cached_property
     def kin(self) -> dynamics.Kinematics:
         """At rest."""
         return dynamics.kinematics(self.model, self.q, np.zeros(self.model.nv))
 
+    @property
+    def mass_matrix(self) -> Array:
+        """M without rotors, shape (nv, nv)."""
+        return np.array(equations.mass_matrix(self.model, self.q), dtype=float)
+
     @cached_property
     def inverse(self) -> Array:
         """M⁻¹, shape (nv, nv)."""
-        M = np.array(equations.mass_matrix(self.model, self.q), dtype=float)
+        M = self.mass_matrix
         if self.plant.armature is not None:
             M = M + np.diag(self.plant.armature)
         return np.linalg.inv(M) if self.model.nv else M
@@ -82,14 +89,43 @@ class _Mobility:
 
     def point(self, body: int, p: Array) -> float:
         """Maximum acceleration per force at a point of a body [1/kg]."""
-        return self._most(np.array(dynamics.jacobian(self.model, self.kin, body, p), dtype=float)[:3])
+        J = self.jacobian(body)
+        return self._most(J[:3] - skew(np.asarray(p, dtype=float)) @ J[3:])
 
     def turn(self, body: int) -> float:
         """Maximum angular acceleration per torque on a body [1/(kg·m²)]."""
-        return self._most(np.array(dynamics.jacobian(self.model, self.kin, body, np.zeros(3)), dtype=float)[3:])
+        return self._most(self.jacobian(body)[3:])
+
+    def jacobian(self, body: int) -> Array:
+        """J with V = J v at the origin of a body, in its axes, shape (6, nv)."""
+        if body not in self._jacobians:
+            at_origin = dynamics.jacobian(self.model, self.kin, body, np.zeros(3))
+            self._jacobians[body] = np.array(at_origin, dtype=float)
+        return self._jacobians[body]
 
     def _most(self, J: Array) -> float:
         return float(np.linalg.eigvalsh(J @ self.inverse @ J.T)[-1]) if self.model.nv else 0.0
+
+
+class _KnownMobility(_Mobility):
+    """Mobility of which compiled code has found the matrices.
+
+    Args:
+        plant: What is simulated.
+        q: Configuration, shape (nq,).
+        M: Inertia matrix without rotors, shape (nv, nv).
+        J: Jacobians of the bodies' origins, in their axes, shape (nb, 6, nv).
+    """
+
+    def __init__(self, plant: Plant, q: Array, M: Array, J: Array) -> None:
+        super().__init__(plant, plant.model, q)
+        self._M = M
+        self._jacobians = dict(enumerate(J))
+
+    @property
+    def mass_matrix(self) -> Array:
+        """M without rotors, shape (nv, nv)."""
+        return self._M
 
 
 def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[Mode]:
@@ -100,14 +136,11 @@ def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[Mode
         q: Configuration, shape (nq,).
         model: The mechanism with values of its open parameters; the plant's unless given.
     """
-    return [mode for _, mode in _modes(plant, q, model)]
+    return [mode for _, mode in _modes(plant, _Mobility(plant, model or plant.model, q))]
 
 
-def _modes(plant: Plant, q: Array, model: Model | None) -> list[tuple[Component, Mode]]:
+def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, Mode]]:
     """Components and their fast modes."""
-    if not plant.components:
-        return []
-    mobility = _Mobility(plant, model or plant.model, q)
     return [(c, mode) for c in plant.components for mode in c.modes(plant.model, mobility)]
 
 
@@ -135,7 +168,12 @@ def stiff_parts(
         step: Its step [s].
         model: The mechanism with values of its open parameters; the plant's unless given.
     """
-    slow = [(step_limit(mode, method), c, mode) for c, mode in _modes(plant, q, model)]
+    return _stiff_parts(plant, _Mobility(plant, model or plant.model, q), method, step)
+
+
+def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: float) -> list[tuple[Component, str]]:
+    """See `stiff_parts`."""
+    slow = [(step_limit(mode, method), c, mode) for c, mode in _modes(plant, mobility)]
     worst = sorted([row for row in slow if row[0] < step], key=lambda row: row[0])
     return [
         (
@@ -198,6 +236,41 @@ class StepChecks:
             if len(self._passed) >= KEPT:
                 self._passed.clear()
             self._passed.add(key)
+
+    def faults(self, step: float, q: Array, inputs: Array) -> list[str]:
+        """What is too stiff for the step in each of many worlds, the worst of it, in words; nothing where all is well.
+
+        Args:
+            step: The step [s].
+            q: Configurations at the start, shape (n, nq).
+            inputs: As `plant.layout` has them, shape (n, nu).
+        """
+        plant = self.plant
+        if not plant.components:
+            return [""] * len(q)
+        if plant.rolled is not None:
+            mobilities = [_Mobility(plant, plant.opened(row), at) for at, row in zip(q, inputs, strict=True)]
+        else:
+            M, J = self._matrices([q, inputs])
+            mobilities = [_KnownMobility(plant, *row) for row in zip(q, M, J, strict=True)]
+        found = (_stiff_parts(plant, mobility, self.method, step) for mobility in mobilities)
+        return [worst[0][1] if worst else "" for worst in found]
+
+    @cached_property
+    def _matrices(self) -> Compiled:
+        """Inertia matrix and Jacobians of the bodies' origins, of (q, inputs), for many worlds."""
+        plant, model = self.plant, self.plant.model
+        inputs = (Argument("q", (model.nq,)), Argument("inputs", (plant.layout.size,)))
+        outputs = (Argument("M", (model.nv, model.nv)), Argument("J", (model.nb, 6, model.nv)))
+
+        def function(q: Array, inputs: Array) -> tuple[Array, Array]:
+            opened = plant.opened(inputs)
+            kin = dynamics.kinematics(opened, q, np.zeros(model.nv))
+            J = [dynamics.jacobian(opened, kin, i, np.zeros(3)) for i in range(model.nb)]
+            return equations.mass_matrix(opened, q), np.stack(J)
+
+        identity = None if plant.identity is None else f"{plant.identity} mobility"
+        return Compiled(Recipe("mobility", function, inputs, outputs, identity, seldom=True), 1, 1)
 
     def begin(self, q: Array) -> None:
         """Look at steps anew from another start; nothing is forgotten at the same one.

@@ -15,7 +15,7 @@ from hydromechs.library import load_scenario
 from hydromechs.scenario import Scenario
 from hydromechs.values import nearest
 
-__all__ = ["MISSIONS", "OURS", "Flight", "Said", "chosen_engines", "chosen_missions", "fly", "quiet"]
+__all__ = ["MISSIONS", "OURS", "Flight", "Said", "chosen_engines", "chosen_missions", "fly", "mission", "quiet"]
 
 OURS = "hydromechs"
 """Name of our engine."""
@@ -77,39 +77,33 @@ def chosen_engines(names: Iterable[str]) -> list[str]:
     return [OURS, *(name for name in dict.fromkeys(wanted) if name != OURS)]
 
 
-def mission(name: str, engine: str, *, seed: int | None = None, duration: float | None = None) -> Scenario:
+def mission(name: str, engine: str, *, duration: float | None = None) -> Scenario:
     """A mission in an engine.
 
     Args:
         name: Its name in the library.
         engine: Name of the engine.
-        seed: Seed instead of the scenario's.
         duration: How much of it [s]; all unless given.
     """
     scenario = load_scenario(name)
     return replace(
         scenario,
         engine=None if engine == OURS else Hybrid(engine=engine),
-        seed=scenario.seed if seed is None else seed,
         duration=scenario.duration if duration is None else min(duration, scenario.duration),
     )
 
 
-def fly(
-    name: str, engine: str, *, said: Said, seed: int | None = None, duration: float | None = None, rounds: int = 1
-) -> Flight:
+def fly(name: str, engine: str, *, said: Said, duration: float | None = None, rounds: int = 1) -> Flight:
     """Fly a mission; the times are those of its fastest round.
 
     Args:
         name: Name of the mission.
         engine: Name of the engine.
         said: Told how far it is.
-        seed: Seed instead of the scenario's.
         duration: How much of it [s]; all unless given.
         rounds: How often it is flown.
     """
-    scenario = mission(name, engine, seed=seed, duration=duration)
-    what = f"{name} in {engine}" + ("" if seed is None else f", seed {seed}")
+    scenario, what = mission(name, engine, duration=duration), f"{name} in {engine}"
     said(what, 0.0, scenario.duration)
     start = time.perf_counter()
     sim = scenario.simulation()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,13 @@ import numpy as np
 import xarray
 
 from hydromechs.recording import CheckResult, samples_of
+from hydromechs.scenario import Scenario
 from hydromechs.spatial import quaternion_matrix
+from hydromechs.sweeps import Choices, Grid, Local, Parameter, Progress, Result, Serial, Study, run_sweep
 from hydromechs.values import Array
 
 from ._machine import machine, versions
-from ._mission_flights import OURS, Flight, Said, chosen_engines, chosen_missions, fly, quiet
+from ._mission_flights import OURS, Flight, Said, chosen_engines, chosen_missions, fly, mission, quiet
 
 __all__ = ["measure_missions"]
 
@@ -107,20 +112,56 @@ def _rms(x: Array) -> float:
     return float(np.sqrt(np.mean(x * x)))
 
 
-def _seeds(name: str, seeds: int, duration: float | None, said: Said) -> dict[str, Any]:
-    """One mission with other seeds of sensors, gusts and waves, in our engine."""
-    failed: dict[str, int] = {}
-    errors, good = [], 0
-    for seed in range(seeds):
-        flight = fly(name, OURS, said=said, seed=1000 + seed, duration=duration)
-        bad = [c.name for c in judged(flight) if not c.passed]
-        good += not bad
-        for check in bad:
-            failed[check] = failed.get(check, 0) + 1
-        errors.append(navigation_error(flight.recording))
-    worst = max(errors, default=None)
-    mean = float(np.mean(errors)) if errors else None
-    return dict(mission=name, seeds=seeds, passed=good, failed=failed, navigation_mean=mean, navigation_worst=worst)
+@dataclass(frozen=True, kw_only=True)
+class NavigationError(Result):
+    """Error of the filter's position over a run, rms [m]."""
+
+    quantity: str = "signal.navigation.error_x"
+
+    def of(self, recording: xarray.Dataset) -> float:
+        """See `Result.of`."""
+        return navigation_error(recording)
+
+
+def seeds_study(scenario: Scenario, seeds: int) -> Study:
+    """A mission with other seeds of sensors, gusts and waves.
+
+    Args:
+        scenario: The mission.
+        seeds: How many.
+    """
+    return Study(
+        name=f"{scenario.name}_{seeds}_seeds",
+        title=f"{scenario.name} with other seeds of sensors, gusts and waves",
+        scenario=scenario,
+        parameters=(Parameter(name="drawn", paths=("seed",), spread=Choices(tuple(range(1000, 1000 + seeds)))),),
+        sampling=Grid(),
+        results=(NavigationError(name="navigation"),),
+    )
+
+
+def _seeds(name: str, seeds: int, duration: float | None, folder: Path, said: Said) -> dict[str, Any]:
+    """One mission with other seeds, in our engine, on all cores; runs that are in the folder are not run again."""
+    study = seeds_study(mission(name, OURS, duration=duration), seeds)
+    what, each = f"{name}, {seeds} seeds", study.scenario.duration
+    engine = Serial() if seeds == 1 else Local(min(seeds, os.cpu_count() or 1))
+
+    def told(progress: Progress) -> None:
+        said(what, progress.done * each, seeds * each)
+
+    found = run_sweep(study, folder / study.name, engine=engine, progress=told).dataset
+    lost, passed = (found.status != 1).values, found.passed.values
+    failed = {str(check): int(n) for check, n in zip(found.check.values, (~passed[~lost]).sum(axis=0), strict=True) if n}
+    failed |= {"it ends": int(lost.sum())} if lost.any() else {}
+    errors = found.navigation.values[~lost]
+    return dict(
+        mission=name,
+        seeds=seeds,
+        passed=int(passed.all(axis=1).sum()),
+        failed=failed,
+        navigation_mean=float(np.mean(errors)) if errors.size else None,
+        navigation_worst=float(errors.max()) if errors.size else None,
+    )
 
 
 def measure_missions(
@@ -139,7 +180,7 @@ def measure_missions(
         engines: Names of engines; ours and all that are installed unless given.
         seeds: How many other seeds to fly in our engine.
         duration: How much of each mission [s]; all unless given.
-        out: Folder for pictures, which is made; none unless given.
+        out: Folder for pictures and the sweeps of the seeds, which is made; none unless given.
         said: Told how far it is.
     """
     from ._mission_pictures import draw_mission
@@ -147,6 +188,7 @@ def measure_missions(
     used, names, where = chosen_engines(engines), chosen_missions(missions), machine()
     rows: list[dict[str, Any]] = []
     pictures: list[str] = []
+    drawn = _all_seeds(names, seeds, duration, out, said) if seeds else []  # first: a folder of others is refused at once
     for name in names:
         flights: dict[str, Flight] = {}
         for engine in used:
@@ -161,10 +203,17 @@ def measure_missions(
         "versions": versions(),
         "engines": used,
         "flights": rows,
-        "seeds": [_seeds(name, seeds, duration, said) for name in names] if seeds else [],
+        "seeds": drawn,
         "pictures": pictures,
         "passed": all(passed(row) for row in rows),
     }
+
+
+def _all_seeds(names: list[str], seeds: int, duration: float | None, out: Path | None, said: Said) -> list[dict[str, Any]]:
+    """All missions with other seeds; a study that was killed goes on where there is a folder."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) if out is None else out / "sweeps"
+        return [_seeds(name, seeds, duration, folder, said) for name in names]
 
 
 def passed(row: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from hydromechs.gnc.navigation import Navigator
 from hydromechs.gnc.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl, normals
 from hydromechs.model import State
 from hydromechs.simulation import Plant, components_of
+from hydromechs.sweeps import Engine, each
 from hydromechs.values import Array
 
 __all__ = [
@@ -214,31 +216,68 @@ QUICK_NAVIGATION = NavigationCases(seeds=20, duration=6.0, gaps={"all sensors": 
 """A short flight, to check that it works."""
 
 
-def measure_navigation(cases: NavigationCases, progress: Callable[[int], None] = lambda done: None) -> dict[str, Any]:
+class _Seen(NamedTuple):
+    """What is kept of one flight of the filter."""
+
+    normalised: dict[str, Array]
+    """ε of each part of δ, shape (n,)."""
+    errors: Array
+    """Errors of position, velocity and attitude, shape (n, 9)."""
+    sigmas: Array
+    """Their standard deviations as the filter believes them, shape (n, 9)."""
+    said: bool
+    """Whether the filter had something to say."""
+
+
+class _Flights:
+    """The filter with the errors of seeds, in a worker: the flight and the sensors are made once."""
+
+    def __init__(self, cases: NavigationCases) -> None:
+        self.cases = cases
+        self._instruments: dict[str, Instruments] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Flights, (self.cases,)
+
+    def __repr__(self) -> str:
+        return f"_Flights({self.cases})"
+
+    @cached_property
+    def flight(self) -> Flight:
+        """The flight."""
+        return Flight(self.cases.duration)
+
+    def __call__(self, case: str, seed: int) -> _Seen:
+        """One flight of the filter."""
+        if case not in self._instruments:
+            self._instruments[case] = self.flight.instruments(self.cases.gaps[case])
+        flown = self.flight.fly(self._instruments[case], seed)
+        sigmas = np.sqrt(np.diagonal(flown.covariances, axis1=1, axis2=2)[:, :9])
+        normalised = {block: flown.normalised(at) for block, at in BLOCKS.items()}
+        return _Seen(normalised, flown.errors[:, :9], sigmas, bool(flown.messages))
+
+
+def measure_navigation(
+    cases: NavigationCases, progress: Callable[[int], None] = lambda done: None, engine: Engine | None = None
+) -> dict[str, Any]:
     """Normalised errors by part of δ with the 95 % bounds of their mean over the seeds, and errors in metres and degrees.
 
     Args:
         cases: How much of it.
         progress: Called with the number of flights done.
+        engine: Who flies; processes of this machine unless given.
     """
-    flight, done, out = Flight(cases.duration), 0, []
+    flights, out = _Flights(cases), []
+    flight = flights.flight
+    items = [(case, seed) for case in cases.gaps for seed in range(cases.seeds)]
+    flown = dict(zip(items, each(flights, items, engine=engine, progress=progress), strict=True))
     kept = np.unique(np.linspace(0, len(flight.times) - 1, min(ROWS, len(flight.times))).astype(int))
     for name, gaps in cases.gaps.items():
-        instruments = flight.instruments(gaps)
-        squares = {block: np.zeros(len(flight.times)) for block in BLOCKS}
-        errors, sigmas, said = [], [], 0
-        for seed in range(cases.seeds):
-            flown = flight.fly(instruments, seed)
-            for block, at in BLOCKS.items():
-                squares[block] += flown.normalised(at)
-            errors.append(flown.errors[:, :9])
-            sigmas.append(np.sqrt(np.diagonal(flown.covariances, axis1=1, axis2=2)[:, :9]))
-            said += bool(flown.messages)
-            done += 1
-            progress(done)
-        means = {block: square / cases.seeds for block, square in squares.items()}
-        out.append({"case": name, **_case(flight, gaps, means, np.array(errors), np.array(sigmas), cases.seeds, kept)})
-        out[-1]["flights_with_messages"] = said
+        seen = [flown[name, seed] for seed in range(cases.seeds)]
+        means = {block: sum(s.normalised[block] for s in seen) / cases.seeds for block in BLOCKS}
+        errors, sigmas = np.array([s.errors for s in seen]), np.array([s.sigmas for s in seen])
+        out.append({"case": name, **_case(flight, gaps, means, errors, sigmas, cases.seeds, kept)})
+        out[-1]["flights_with_messages"] = sum(s.said for s in seen)
     return {
         "seeds": cases.seeds,
         "duration": cases.duration,

@@ -22,6 +22,7 @@ _LATER = {
     "Spread": "._sampling",
     "Study": "._study",
     "SweepResult": "._sweep",
+    "each": "._each",
     "load_study": "._study_file",
     "load_sweep": "._store",
     "on_grid": "._store",

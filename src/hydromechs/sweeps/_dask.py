@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._engines import ATTEMPTS, Engine, Workers
-from ._fingerprint import fingerprint_of, source_of
-from ._runner import Row, Runner, Task
+from ._engines import ATTEMPTS, Engine, Work, Workers
+from ._fingerprint import source_of
+from ._runner import Task
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -24,7 +25,7 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Dask(Engine):
-    """Workers of a Dask cluster. Each gets the study once; a task is numbers of runs and their parameters."""
+    """Workers of a Dask cluster. Each gets the study, or other work, once; a task is numbers of runs and their parameters."""
 
     address: str = ""
     """Of a scheduler, as "tcp://10.0.0.1:8786"; a cluster on this machine unless given."""
@@ -38,7 +39,7 @@ class Dask(Engine):
             raise ValueError("workers is given beside an address: the cluster there has its own; leave one of them out")
 
     @contextlib.contextmanager
-    def started(self, runner: Runner) -> Iterator[Workers]:
+    def started(self, work: Work) -> Iterator[Workers]:
         """See `Engine`."""
         distributed = _distributed()
         with contextlib.ExitStack() as stack:
@@ -53,7 +54,7 @@ class Dask(Engine):
                     n_workers=self.workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
                 )
                 client = stack.enter_context(distributed.Client(stack.enter_context(cluster)))
-            plugin = _plugin(distributed, runner)
+            plugin = _plugin(distributed, work)
             client.register_plugin(plugin)
             stack.callback(client.unregister_worker_plugin, plugin.name)
             yield _Cluster(client, plugin.name)
@@ -77,23 +78,23 @@ def _distributed() -> Any:
     return distributed
 
 
-def _plugin(distributed: Any, runner: Runner) -> Any:
-    """What puts a study onto every worker of a cluster, those that come later too."""
+def _plugin(distributed: Any, work: Work) -> Any:
+    """What puts work onto every worker of a cluster, those that come later too."""
 
-    class StudyOnWorker(distributed.WorkerPlugin):
-        """Holds the study; a runner for each thread, which keeps a simulation."""
+    class OnWorker(distributed.WorkerPlugin):
+        """Holds the work; a copy for each thread, which keeps what it has compiled."""
 
-        def __init__(self, name: str, runner: Runner) -> None:
-            self.name, self.runner, self.source = name, runner, source_of()
+        def __init__(self, name: str, work: Work) -> None:
+            self.name, self.work, self.source = name, work, source_of()
 
         def setup(self, worker: Any) -> None:
             """Called on a worker when it starts, or when the plugin comes."""
-            worker.hydromechs_runners = threading.local()
+            worker.hydromechs_work = threading.local()
 
-    return StudyOnWorker(f"hydromechs-{fingerprint_of(runner.study)}", runner)
+    return OnWorker(f"hydromechs-{work.identity}", work)
 
 
-def _run(plugin: str, task: Task) -> list[Row]:
+def _run(plugin: str, task: Task) -> list[Any]:
     """Run a task on a worker."""
     from distributed import get_worker
 
@@ -102,9 +103,9 @@ def _run(plugin: str, task: Task) -> list[Row]:
         raise RuntimeError(
             f"the Dask worker {worker.address} has another version of hydromechs than the one who sends the runs"
         )
-    mine = worker.hydromechs_runners.__dict__
+    mine = worker.hydromechs_work.__dict__
     if plugin not in mine:
-        mine[plugin] = Runner(worker.plugins[plugin].runner.study)
+        mine[plugin] = copy.copy(worker.plugins[plugin].work)
     return mine[plugin](task)
 
 
@@ -117,7 +118,7 @@ class _Cluster(Workers):
         """How many workers there are now."""
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
 
-    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
         """See `Workers`."""
         from distributed import KilledWorker, as_completed
 

@@ -11,16 +11,31 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, Protocol
 
-from ._runner import Row, Runner, Task
+from ._runner import Task
 
-__all__ = ["ATTEMPTS", "Engine", "Local", "Serial", "Workers"]
+__all__ = ["ATTEMPTS", "Engine", "Local", "Serial", "Work", "Workers"]
 
 ATTEMPTS = 2
 """How many workers may die of a task before it is given up."""
 NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.integrators", "xarray", "llvmlite.binding")
 """Modules that a worker imports."""
+
+
+class Work(Protocol):
+    """What workers do. It is sent to them; a copy, or what comes out of a pickle, starts anew."""
+
+    @property
+    def identity(self) -> str:
+        """A text that other work does not have."""
+
+    def __call__(self, task: Task) -> list[Any]:
+        """What is kept of each run of a task, in their order; faults of a run are part of it.
+
+        Args:
+            task: The runs.
+        """
 
 
 class Workers(abc.ABC):
@@ -30,8 +45,8 @@ class Workers(abc.ABC):
     """How many there are."""
 
     @abc.abstractmethod
-    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
-        """Tasks with their rows, in the order in which they end; None for one of which `ATTEMPTS` workers have died.
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
+        """Tasks with what came out, in the order in which they end; None for one of which `ATTEMPTS` workers have died.
 
         Args:
             tasks: The tasks; the first are begun first.
@@ -42,11 +57,11 @@ class Engine(abc.ABC):
     """Who runs a study."""
 
     @abc.abstractmethod
-    def started(self, runner: Runner) -> AbstractContextManager[Workers]:
-        """Workers that know the study, until the end of the block; raises `ValueError` where there can be none.
+    def started(self, work: Work) -> AbstractContextManager[Workers]:
+        """Workers that know their work, until the end of the block; raises `ValueError` where there can be none.
 
         Args:
-            runner: What they run.
+            work: What they do.
         """
 
 
@@ -56,13 +71,13 @@ class Engine(abc.ABC):
 class _Alone(Workers):
     count = 1
 
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
+    def __init__(self, work: Work) -> None:
+        self.work = work
 
-    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
         """See `Workers`."""
         for task in tasks:
-            yield task, self.runner(task)
+            yield task, self.work(task)
 
 
 @dataclass(frozen=True)
@@ -70,9 +85,9 @@ class Serial(Engine):
     """One run after the other in this process: to look for faults."""
 
     @contextlib.contextmanager
-    def started(self, runner: Runner) -> Iterator[Workers]:
+    def started(self, work: Work) -> Iterator[Workers]:
         """See `Engine`."""
-        yield _Alone(runner)
+        yield _Alone(work)
 
 
 # -- processes of this machine ------------------------------------------------------------------------------------------------
@@ -84,9 +99,9 @@ def _serve(connection: Connection) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started it
     with contextlib.suppress(EOFError, OSError):
-        runner: Runner = connection.recv()
+        work: Work = connection.recv()
         while True:
-            connection.send(runner(connection.recv()))
+            connection.send(work(connection.recv()))
 
 
 def _context() -> Any:
@@ -101,13 +116,13 @@ def _context() -> Any:
 class _Process:
     """A worker process and the task that it has."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, work: Work) -> None:
         context = _context()
         self.connection, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(end,), daemon=True)
         self.process.start()
         end.close()
-        self.connection.send(runner)
+        self.connection.send(work)
         self.task: Task | None = None
 
     def give(self, task: Task) -> None:
@@ -122,11 +137,11 @@ class _Process:
 
 
 class _Processes(Workers):
-    def __init__(self, runner: Runner, count: int) -> None:
-        self.runner, self.count = runner, count
-        self.all = [_Process(runner) for _ in range(count)]
+    def __init__(self, work: Work, count: int) -> None:
+        self.work, self.count = work, count
+        self.all = [_Process(work) for _ in range(count)]
 
-    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Row] | None]]:
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
         """See `Workers`."""
         left, deaths = deque(tasks), dict[Task, int]()
         for worker in self.all:
@@ -143,7 +158,7 @@ class _Processes(Workers):
                 except (EOFError, OSError):  # it died
                     worker.stop()
                     self.all.remove(worker)
-                    worker = _Process(self.runner)
+                    worker = _Process(self.work)
                     self.all.append(worker)
                     deaths[task] = deaths.get(task, 0) + 1
                     if deaths[task] < ATTEMPTS:
@@ -171,9 +186,9 @@ class Local(Engine):
             raise ValueError(f"workers is {self.workers}, must be 1 or more")
 
     @contextlib.contextmanager
-    def started(self, runner: Runner) -> Iterator[Workers]:
+    def started(self, work: Work) -> Iterator[Workers]:
         """See `Engine`."""
-        workers = _Processes(runner, self.workers or os.cpu_count() or 1)
+        workers = _Processes(work, self.workers or os.cpu_count() or 1)
         try:
             yield workers
         finally:

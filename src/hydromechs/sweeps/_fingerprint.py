@@ -24,7 +24,7 @@ def fingerprint_of(study: Study) -> str:
         study: The study.
     """
     code = [_text_of_code(reference) for reference in study.scenario.code]
-    kept = (study.parameters, study.results, study.run_seeds, study.block_size, study.seed)
+    kept = (study.parameters, study.results, study.run_seeds, study.block_size, study.seed, study.target)
     return fingerprint(_text(study.scenario), _text(kept), study.table, *code)[:32]
 
 

@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydromechs.errors import SimulationDiverged, words_of
 from hydromechs.model import State
-from hydromechs.model.joints import Free
 from hydromechs.scenario import assemble
 
-from ._study import OF_MODEL, Study
+from ._fingerprint import fingerprint_of
+from ._study import Study
+from ._together import is_model_or_start, stands_free
 
 if TYPE_CHECKING:
     import xarray
 
+    from hydromechs.recording import CheckResult
     from hydromechs.simulation import Simulation
 
-__all__ = ["DONE", "FAILED", "REASON", "Row", "Runner", "Task", "failed_row"]
+    from ._lanes import LaneRunner
+
+__all__ = ["DONE", "FAILED", "REASON", "Row", "Runner", "Task", "done_row", "failed_row", "refused_row"]
 
 DONE, FAILED = 1, 2
 """Status of a run: it came to its end; it did not. 0 in a store: it has not run yet."""
 REASON = 400
 """Letters of a reason that are kept."""
-STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
-"""Fields of a model's start that change its first state alone."""
 
 
 class Task(NamedTuple):
@@ -57,6 +59,8 @@ class Row(NamedTuple):
     """Whether each of the scenario's checks passed."""
     values: tuple[float, ...]
     """Values of the checks."""
+    on_gpu: bool = False
+    """Whether it was on a GPU."""
 
 
 def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
@@ -72,9 +76,30 @@ def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
     return Row(FAILED, said, end_time, (math.nan,) * len(study.results), (False,) * checks, (math.nan,) * checks)
 
 
+def refused_row(study: Study, error: Exception) -> Row:
+    """The row of a run that could not be run.
+
+    Args:
+        study: Its study.
+        error: Why.
+    """
+    return failed_row(study, f"{type(error).__name__}: {words_of(error)}")
+
+
+def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckResult]) -> Row:
+    """The row of a run that came to its end.
+
+    Args:
+        end_time: Time that was reached [s].
+        results: Values of the study's results.
+        checks: What the scenario's checks say.
+    """
+    return Row(DONE, "", end_time, tuple(results), tuple(c.passed for c in checks), tuple(c.value for c in checks))
+
+
 @dataclass
 class Runner:
-    """Runs parts of a study. What it sends to another process is the study; a simulation that it keeps stays here."""
+    """Runs parts of a study. What it sends to another process is the study; what it has compiled stays here."""
 
     study: Study
     """The study."""
@@ -85,32 +110,57 @@ class Runner:
     def __reduce__(self) -> tuple[Any, ...]:
         return Runner, (self.study,)
 
+    @property
+    def identity(self) -> str:
+        """See `Work.identity`."""
+        return fingerprint_of(self.study)
+
     def __call__(self, task: Task) -> list[Row]:
-        """The rows of some runs, in their order.
+        """The rows of some runs, in their order: all at once on lanes, or one after the other.
 
         Args:
             task: The runs.
         """
-        return [self._row(values, seed) for values, seed in zip(task.values, task.seeds, strict=True)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of one run; the first one of a study is looked at before
+            if self._lanes is not None:
+                return self._lanes.rows(task)
+            return [self._row(values, seed) for values, seed in zip(task.values, task.seeds, strict=True)]
+
+    def compile(self, values: Sequence[Any]) -> None:
+        """Put the programs of a run into the cache, so that other processes find them there.
+
+        Args:
+            values: Values of the parameters.
+        """
+        if self._lanes is not None:
+            self._lanes.compile(values)
+        else:
+            self.study.variant(values, None).simulation().compile()
+
+    @cached_property
+    def _lanes(self) -> LaneRunner | None:
+        """Runs on lanes; None for a study whose runs are simulations of their own."""
+        from ._lanes import LaneRunner
+
+        return LaneRunner(self.study) if self.study.on_lanes else None
 
     def _row(self, values: Sequence[Any], seed: int) -> Row:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of one run; the first one of a study is looked at before
-                sim = self._simulation(values, seed)
-                return self._judged(sim.run(self._duration).recording, sim.state.t)
+            sim = self._simulation(values, seed)
+            return self._judged(sim.run(self._duration).recording, sim.state.t)
         except SimulationDiverged as error:
             end = math.nan if error.state is None else error.state.t
             self._kept = None
             return failed_row(self.study, f"diverged: {error}", end)
         except Exception as error:  # the others go on
             self._kept = None
-            return failed_row(self.study, f"{type(error).__name__}: {words_of(error)}")
+            return refused_row(self.study, error)
 
     def _judged(self, recording: xarray.Dataset, end_time: float) -> Row:
         checks = [check.judge(recording) for check in self.study.scenario.checks]
         results = tuple(result.of(recording) for result in self.study.results)
-        return Row(DONE, "", end_time, results, tuple(c.passed for c in checks), tuple(c.value for c in checks))
+        return done_row(end_time, results, checks)
 
     def _simulation(self, values: Sequence[Any], seed: int) -> Simulation:
         """The simulation of a run at its start: the last one, put into another state, where only that can differ."""
@@ -132,12 +182,6 @@ class Runner:
         """Whether runs differ in open parameters and starts alone, and nothing else remembers the run before."""
         scenario, water = self.study.scenario, self.study.scenario.environment
         alone = scenario.controller is None and not scenario.sensors and scenario.engine is None and not scenario.code
-        free = all(any(isinstance(b.joint, Free) for b in start.model.bodies if b.parent is None) for start in scenario.models)
         still = water.gusts is None and not water.waves
-        return alone and free and still and all(map(_is_data, self.study.paths))
-
-
-def _is_data(path: str) -> bool:
-    """Whether a path leads to an open parameter or to the start of a model."""
-    pieces = path.split(".")
-    return path.startswith(OF_MODEL) or (pieces[0] == "models" and len(pieces) > 3 and pieces[2] in STARTS)
+        free = all(map(stands_free, scenario.models))
+        return alone and free and still and all(map(is_model_or_start, self.study.paths))

@@ -126,8 +126,10 @@ class SweepStore:
         columns |= {r.name: [row.results[k] for row in rows] for k, r in enumerate(self.study.results)}
         if self.study.scenario.checks:
             columns |= {"passed": [row.passed for row in rows], "check_value": [row.values for row in rows]}
+        if self.study.target == "cuda":
+            columns["on_gpu"] = [row.on_gpu for row in rows]
         for name, values in columns.items():
-            self._write_block(name, block, np.array(values, bool if name == "passed" else np.float64))
+            self._write_block(name, block, np.array(values, bool if name in ("passed", "on_gpu") else np.float64))
         if any(row.reason for row in rows):
             self._write_block("reason", block, np.array([row.reason for row in rows], f"<U{REASON}"))
         self._write_block("status", block, np.array([row.status for row in rows], np.int8))
@@ -177,6 +179,8 @@ class SweepStore:
         for result in study.results:
             text = f"{result.statistic} of {result.quantity}" + (f" - {result.target:g}" if result.target else "")
             self._variable(result.name, number, (), "NaN", {"long_name": text})
+        if study.target == "cuda":
+            self._variable("on_gpu", np.dtype(bool), (), False, {"long_name": "whether the run was on a GPU"})
         checks = study.scenario.checks
         if checks:
             names = np.array([check.name for check in checks])

@@ -20,6 +20,7 @@ from hydromechs.values import Pair, nearest, whole
 
 from ._paths import changed, first_part, numbered, parts_of, value_at
 from ._sampling import Grid, Sampling, Spread
+from ._together import OF_MODEL, fits_lanes
 
 if TYPE_CHECKING:
     import xarray
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Parameter", "Result", "Study", "Variant"]
 
-OF_MODEL = "model."
-"""What paths to numbers of the whole model begin with; these stay open when it is compiled."""
-OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value"}
+OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value", "on_gpu"}
 """Names that every store has."""
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario that change nothing that is simulated."""
+FEWEST, MOST = 32, 64
+"""Runs in a block of a study on lanes, whose runs go together, at least; and in any block, at most."""
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
 """Errors of a scenario or model that cannot be simulated."""
 
@@ -53,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A statistic of a recorded quantity that is kept of each run."""
+    """A statistic of a recorded quantity that is kept of each run. For a number that is none, derive and write `of`."""
 
     name: str
     """Name of its variable in the store."""
@@ -76,8 +77,12 @@ class Result:
         Args:
             recording: The recording.
         """
-        how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
-        return statistic_of(recording, self.quantity, self.statistic, **how)[0]
+        return statistic_of(recording, self.quantity, self.statistic, **self.how)[0]
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What of the samples the statistic is of, as `statistic_of` takes it."""
+        return {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +124,9 @@ class Study:
     """What is kept of each run besides the scenario's checks."""
     block: int | None = None
     """Runs that are sent to a worker, and stored, together; by their number unless given."""
+    target: Literal["cpu", "cuda"] = "cpu"
+    """Where runs on lanes are: "cuda" takes the GPU of a worker that has one, in float64, and its CPU where it has none; the
+    store says which. They agree to rounding, not to the last bit."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
@@ -148,8 +156,14 @@ class Study:
 
     @property
     def block_size(self) -> int:
-        """Runs in a block: a share of all of them, that a thousand workers have something to do, and at most 64."""
-        return self.block or min(max(math.ceil(self.runs / 256), 1), 64)
+        """Runs in a block: a share of all of them, that a thousand workers have something to do; enough to fill lanes."""
+        return self.block or min(max(math.ceil(self.runs / 256), FEWEST if self.on_lanes else 1), MOST)
+
+    @cached_property
+    def on_lanes(self) -> bool:
+        """Whether its runs are worlds of one plant, of which many are simulated at once on the lanes of a processor."""
+        plain = all(type(result).of is Result.of for result in self.results)  # others want a whole recording
+        return plain and fits_lanes(self)
 
     @cached_property
     def own_seeds(self) -> bool:
@@ -227,6 +241,8 @@ class Study:
             out.append(Fault(("name",), f"name is {self.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
         if self.block is not None and self.block < 1:
             out.append(Fault(("block",), f"block is {self.block}, must be 1 or more"))
+        if self.target not in ("cpu", "cuda"):
+            out.append(Fault(("target",), f"target is {self.target!r}, must be cpu or cuda"))
         if self.run_seeds not in ("own", "same"):
             out.append(Fault(("run_seeds",), f"run_seeds is {self.run_seeds!r}, must be own or same"))
         taken = set(OWN)
@@ -326,6 +342,12 @@ class Study:
             return [Fault(("scenario",), f"scenario: {' '.join(words_of(e).split())}")]
         variables, labels = quantities(sim.plant, sim.signals), coordinates(sim.plant, sim.signals)
         out = []
+        if self.target == "cuda" and not self.on_lanes:
+            text = (
+                "target is cuda, but each run of this study is a simulation of its own: it has a controller, sensors, events "
+                "or code in Python, an integrator that divides its steps, or parameters that are compiled; leave target out"
+            )
+            out.append(Fault(("target",), text, "cuda"))
         for result in self.results:
             try:
                 if result.quantity != "time":

@@ -65,6 +65,7 @@ class _StudyFile(_Entry):
     run_seeds: Literal["own", "same"] = "own"
     results: dict[str, _ResultEntry] = {}
     block: int | None = None
+    target: Literal["cpu", "cuda"] = "cpu"
 
 
 def load_study(source: str | os.PathLike[str]) -> Study:
@@ -105,6 +106,7 @@ def load_study(source: str | os.PathLike[str]) -> Study:
             run_seeds=file.run_seeds,
             results=tuple(_result(name, entry) for name, entry in file.results.items()),
             block=file.block,
+            target=file.target,
         )
     except StudyError as e:
         raise refuse(list(e.faults)) from None

@@ -90,7 +90,8 @@ def run_sweep(
             report(Progress(phase="starting workers", done=have, runs=study.runs, failed=failed))
             with (engine or Local()).started(runner) as workers:
                 report(Progress(phase="compiling", done=have, runs=study.runs, failed=failed))
-                _compile(study, left[0] * store.block)
+                with contextlib.suppress(*REFUSED):  # such a run has failed, and will be stored so
+                    runner.compile(study.table[left[0] * store.block])
                 first = time.perf_counter()
                 report(Progress(phase="running", done=have, runs=study.runs, failed=failed))
                 for block, rows in _blocks(workers, store, left):
@@ -102,12 +103,6 @@ def run_sweep(
                     report(Progress(phase="running", done=here, runs=study.runs, failed=failed, remaining=remaining))
     wall = time.perf_counter() - begun
     return SweepResult(folder=Path(folder), runs=study.runs, new=new, failed=failed, wall_time=wall)
-
-
-def _compile(study: Study, run: int) -> None:
-    """Put the programs of a run into the cache, so that workers of this machine find them there."""
-    with contextlib.suppress(*REFUSED):  # such a run has failed, and will be stored so
-        study.variant(study.table[run], None).simulation().compile()
 
 
 def _task(study: Study, runs: Sequence[int]) -> Task:

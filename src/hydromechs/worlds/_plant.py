@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hydromechs import compiler
 from hydromechs.compiler import Compiled
+from hydromechs.contact.terrain import Terrain
+from hydromechs.gnc.sensors import InstrumentArray, Sensor
 from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
 from hydromechs.integrators import Integrator, Point, rounding, slack, whole_steps
 from hydromechs.simulation import (
@@ -21,6 +24,7 @@ from hydromechs.simulation import (
     TracedController,
     closed,
     runaway,
+    schema,
     switched_off,
 )
 from hydromechs.values import nearest, whole
@@ -40,10 +44,19 @@ class PlantSource(Source):
         lanes: Worlds per vector operation, 1, 4 or 8; what the machine has if None.
         threads: Threads that share the worlds.
         controller: Gives commands every period; None if they come from outside.
+        sensors: What measures.
+        ground: Terrain that sensors see besides what the plant can touch.
     """
 
     def __init__(
-        self, plant: Plant, method: Integrator, lanes: int | None, threads: int, controller: TracedController | None
+        self,
+        plant: Plant,
+        method: Integrator,
+        lanes: int | None,
+        threads: int,
+        controller: TracedController | None,
+        sensors: Sequence[Sensor] = (),
+        ground: Sequence[Terrain] = (),
     ) -> None:
         self.plant, self.model, self.method = plant, plant.model, method
         self.lanes = compiler.native_lanes() if lanes is None else lanes
@@ -54,7 +67,7 @@ class PlantSource(Source):
             raise TypeError(
                 f"controller is {controller!r}; a rollout takes a TracedController, whose law is written in NumPy operations"
             )
-        self.controller = controller
+        self.controller, self.sensors, self.ground = controller, tuple(sensors), tuple(ground)
         key = (method, self.lanes, self.threads)
         if key not in plant.compiled:
             plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
@@ -116,6 +129,10 @@ class PlantRun(Run):
         self.ranges, self.held_ranges = CommandRanges(layout), HeldRanges(self.plant)
         first = () if source.controller is None else source.controller.first_memory
         self.memory = target.zeros(len(first))
+        self.sensing: InstrumentArray | None = None
+        if source.sensors:
+            how = {"lanes": source.lanes, "threads": source.threads}
+            self.sensing = InstrumentArray(self.plant, source.sensors, step, n, source.ground, **how)
         self.period, self._law = 0, None
         if source.controller is not None:
             self.period = whole_steps(source.controller.period, step, "the controller's period")
@@ -149,6 +166,8 @@ class PlantRun(Run):
         target.put(target.x[:, plant.model.nv :], which, z)
         target.put(target.inputs[0][:, : self.nu], which, u)
         self._applied[which] = np.nan if resumed else switched_off(plant, np.concatenate([u, U[:, self.nu :]], axis=1))
+        if self.sensing is not None:
+            self.sensing.begin(which, self.seeds[which])
         if self.source.controller is not None:
             first = np.array(self.source.controller.first_memory, dtype=float)
             target.put(self.memory, which, np.broadcast_to(first, (len(which), len(first))))
@@ -183,6 +202,59 @@ class PlantRun(Run):
         for k in {0, n // 2, n - 1} if n else ():
             self.source.programs.checks.look(self.step, q[k], np.ascontiguousarray(values[k]))
 
+    def too_stiff(self, q: np.ndarray) -> list[str]:
+        """What of each world is too stiff for the step, in words; nothing where all is well.
+
+        Args:
+            q: Configurations, shape (worlds, nq).
+        """
+        return self.source.programs.checks.faults(self.step, q, self.target.get(self.target.inputs[0]))
+
+    def measure(self) -> None:
+        """Let the sensors that are due at the present instant measure, those that have not done so yet."""
+        if self.sensing is None:
+            return
+        if self.plant.constrained:
+            self._switch({}, 0, 1)  # what is closed has closed
+        self._measure(self.sensing)
+
+    def _measure(self, sensing: InstrumentArray) -> None:
+        target, now = self.target, self.offset + self.step * self._clock
+        self._renew(now, slack(float(now.max(initial=0.0)), self.step))
+        arrays = (target.get(a) for a in (target.q, target.x, target.inputs[0]))
+        sensing.look(self._clock, self.offset, target.frozen, *arrays)
+
+    def observe(self, names: Collection[str]) -> dict[str, Any]:
+        """Variables of the recording at the present instant of each world, by name, shape (worlds, ...).
+
+        Args:
+            names: Which ones.
+        """
+        target, nv, x = self.target, self.plant.model.nv, self.target.x
+        for name in names:
+            if name not in self._recorded:
+                known = ", ".join(sorted(self._recorded))
+                raise KeyError(f"no variable {name!r}{nearest(name, self._recorded)}; there are {known}")
+        now = self.offset + self.step * self._clock
+        self._renew(now, slack(float(now.max(initial=0.0)), self.step))
+        U = target.inputs[0]
+        out = {"q": target.q, "v": x[:, :nv], "internal_state": x[:, nv:], "command": U[:, : self.na]}
+        out |= {"held_input": U[:, self.na : self.nu], "work": x[:, x.shape[1] - len(self.plant.layout.causes) :]}
+        out = {name: array.copy() for name, array in out.items() if name in names}
+        computed = {"R_WB" if name == "orientation" else name for name in names if name not in out}
+        if computed:
+            code = self.source.programs.observing(computed)
+            found = target.law(code, [target.array(now), target.q, x, U])
+            out |= {a.name: value for a, value in zip(code.recipe.outputs, found, strict=True)}
+        if "orientation" in names:
+            out["orientation"] = self.plant.orientations(*(target.get(a) for a in (out["R_WB"], target.q)))
+        return {name: out[name] for name in names}
+
+    @cached_property
+    def _recorded(self) -> set[str]:
+        """Names of the variables of a recording that an instant has."""
+        return {v.name for v in schema(self.plant)} - {"energy_residual"}
+
     def check_given(self, commands: np.ndarray, held: np.ndarray) -> None:
         """Refuse held inputs outside of their ranges, and warn of commands.
 
@@ -197,12 +269,15 @@ class PlantRun(Run):
     # -- between steps --------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """See `Run.ready`: the run's data, constraints that close, then the law, which sees what has closed."""
+        """See `Run.ready`: the run's data, constraints that close, then sensors and the law, which see what has closed."""
         if self._first_until < np.inf:
             steps = min(steps, self._steps_alike(steps))
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
+        if self.sensing is not None:
+            self._measure(self.sensing)
+            steps = min(steps, int((self.sensing.every - self._clock % self.sensing.every).min(initial=steps)))
         return steps if self._law is None else min(steps, self._controlled(self._law))
 
     def _steps_alike(self, steps: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +28,8 @@ class Rollout(NamedTuple):
     """Commands of a plant at the end, shape (..., na)."""
     memory: np.ndarray
     """What the controller remembers at the end, shape (..., nm)."""
+    readings: Mapping[str, np.ndarray] = MappingProxyType({})
+    """What sensors had measured last at these times, by name, shape (..., rows + 1, n); NaN where there is nothing."""
 
     def __repr__(self) -> str:
         worlds, good = self.good.size, self.good

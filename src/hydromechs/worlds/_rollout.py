@@ -194,5 +194,5 @@ def _parameters(plant: Plant, given: Mapping[str, Any]) -> dict[str, tuple[np.nd
 
 def _in_batch(rolled: Rollout, batch: tuple[int, ...], times: np.ndarray) -> Rollout:
     """A rollout with the batch's dimensions."""
-    rest = {name: x.reshape((*batch, *x.shape[1:])) for name, x in rolled._asdict().items() if name != "t"}
+    rest = {name: x.reshape((*batch, *x.shape[1:])) for name, x in rolled._asdict().items() if name not in ("t", "readings")}
     return Rollout(t=times, **rest)

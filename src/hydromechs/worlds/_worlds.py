@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from hydromechs import equations
+from hydromechs.contact.terrain import Terrain
 from hydromechs.equations import Dynamics
-from hydromechs.errors import FieldError, UnsupportedFeature
-from hydromechs.integrators import FixedStep, Integrator, method_named
+from hydromechs.errors import FieldError
+from hydromechs.gnc.sensors import Sensor
+from hydromechs.integrators import Integrator, method_named
 from hydromechs.model import Model, State
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import Plant, TracedController, check_time
@@ -29,7 +31,9 @@ from hydromechs.values import nearest, positive, whole
 
 from ._mechanism import Mechanism
 from ._plant import PlantRun, PlantSource
+from ._refused import check_cuda, law_of
 from ._results import Rollout
+from ._seen import Seen
 from ._shapes import as_array, check_quaternions, leading, shape_text
 from ._source import Place, Source
 from ._target import Cpu, Marched, Target
@@ -55,12 +59,14 @@ class Worlds:
         step: Step [s]; a scenario's own, or 1 ms, unless given.
         method: The integrator, a method or its name; a scenario's own, or rk4, unless given.
         controller: Gives commands of a plant every period, compiled; they come from the caller unless given.
+        sensors: What measures in a plant, see `readings`; a scenario's own unless given.
+        ground: Terrain that sensors see besides what the plant can touch; a scenario's own unless given.
         inputs: Of a model: inputs besides tau that are compiled in, of fluid_velocity, fluid_acceleration and wrench.
         parameters: Open parameters: of a model, names of numbers that stay open, or their values by name; of a plant or a
             compiled model, values of those that it has open. Values are of one world, or of each, shape (worlds, ...).
         start: State at the start of all worlds, as that of a simulation; its arrays may be those of each world, shape
             (worlds, n). The model's or scenario's unless given. See `start_q` and `start_v`.
-        seed: Of gusts and waves, see `reset`; the plant's in all worlds unless given.
+        seed: Of gusts, waves and sensors, see `reset`; the plant's in all worlds unless given.
         target: "cpu" or "cuda".
         precision: Numbers on a GPU, "float64" or "float32"; float64 on the CPU.
         lanes: Worlds per vector operation, 1, 4 or 8; what the machine has unless given.
@@ -75,6 +81,8 @@ class Worlds:
         step: float | None = None,
         method: str | Integrator | None = None,
         controller: TracedController | None = None,
+        sensors: Iterable[Sensor] | None = None,
+        ground: Iterable[Terrain] | None = None,
         inputs: Iterable[str] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
         start: State | None = None,
@@ -88,19 +96,23 @@ class Worlds:
         if target not in TARGETS:
             raise ValueError(f"target is {target!r}, must be one of {', '.join(TARGETS)}")
         commands: dict[str, float] = {}
+        measuring, seen = tuple(sensors or ()), tuple(ground or ())
         if isinstance(what, Scenario):
-            _check_scenario(what)
+            law = law_of(what)
+            controller = law if controller is None else controller
+            measuring, seen = what.sensors if sensors is None else measuring, what.terrain if ground is None else seen
             commands, start = dict(what.commands), what.start if start is None else start
             step, method, what = what.step if step is None else step, method or what.integrator, what.plant
+            start = what.on_motions(start)
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
             raise ValueError(f"worlds take steps of one length; {RATE}")
         if target == "cuda" and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # of no use there, and what this machine has need not be known
-        self.source = _source(what, self.method, controller, inputs, parameters, lanes, threads)
+        self.source = _source(what, self.method, controller, (measuring, seen), inputs, parameters, lanes, threads)
         if target == "cuda":
-            _check_cuda(self.source)
+            check_cuda(self.source)
         self.target: Target = _target(self.source, self.worlds, target, precision)
         """Where the worlds are: their arrays, and the code that moves them."""
         model = self.source.model
@@ -203,7 +215,7 @@ class Worlds:
 
     @property
     def seeds(self) -> np.ndarray:
-        """Seed of gusts and waves of each world of a plant, whole numbers of shape (worlds,)."""
+        """Seed of gusts, waves and sensors of each world of a plant, whole numbers of shape (worlds,)."""
         return self._run.seeds
 
     def _view(self, place: Place) -> Any:
@@ -243,6 +255,37 @@ class Worlds:
         at = self.target.get(self.t)
         return [f"world {k}: t = {at[k]:.6g} s: {self._run.why(int(k))}" for k in np.flatnonzero(self.target.frozen)]
 
+    def observe(self, *names: str) -> dict[str, Any]:
+        """Variables of a recording at the present instant of each world of a plant, by name, shape (worlds, ...).
+
+        They are those of `Simulation.observe`, as "position", "force_drag", "contact_force"; work is since the start.
+
+        Args:
+            names: Which ones; only they are computed.
+        """
+        return self._plant_run("observe").observe(names)
+
+    @property
+    def readings(self) -> dict[str, np.ndarray]:
+        """What each sensor has measured last, by its name, shape (worlds, n): of what has arrived by now; NaN for nothing.
+
+        A sensor that is due at the present time measures when it is asked, once; with the same seed these are the numbers of a
+        simulation. The numbers of a sensor have names, see `reading_labels`.
+        """
+        run = self._plant_run("readings")
+        run.measure()
+        return {} if run.sensing is None else {name: values.copy() for name, values in run.sensing.readings.items()}
+
+    @property
+    def reading_labels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the numbers of each sensor, as "fx", by the name of the sensor."""
+        run = self._plant_run("reading_labels")
+        return {} if run.sensing is None else run.sensing.labels
+
+    def step_faults(self) -> list[str]:
+        """What of each world of a plant is too stiff for the step at its start, in words; nothing where all is well."""
+        return self._plant_run("step_faults").too_stiff(self.start_q)
+
     # -- the start ------------------------------------------------------------------------------------------------------------
 
     def _rows(self, x: Any, n: int, name: str) -> np.ndarray:
@@ -273,8 +316,8 @@ class Worlds:
 
         Args:
             mask: Which worlds: booleans of shape (worlds,), or their numbers; all unless given.
-            seed: Of gusts and waves: one whole number, from which world k draws its own, the same in a batch of any size; or
-                one for each world, shape (worlds,). As they were unless given.
+            seed: Of gusts, waves and sensors: one whole number, from which world k draws its own, the same in a batch of any
+                size; or one for each world, shape (worlds,). As they were unless given.
         """
         which = _numbers(mask, self.worlds)
         target, nv = self.target, self.model.nv
@@ -321,11 +364,13 @@ class Worlds:
         check_record(steps, record)
         driven = self._given(inputs, steps)
         number = np.array(self.target.get(self.target.number))
-        q, x, good = self._go(driven, steps, record)
+        seen = Seen(self._run, steps // record + 1, record)
+        q, x, good = self._go(driven, steps, record, seen)
         nv, rows = self.model.nv, record * np.arange(steps // record + 1)
         first = number.max(initial=0.0) if number.max(initial=0.0) == number.min(initial=0.0) else number[:, None]
         t = self.offset + self.step_size * (first + rows)
-        return Rollout(t, q, x[:, :, :nv], good.astype(int), x[:, :, nv:], self.command.copy(), self.memory.copy())
+        ends = (self.command.copy(), self.memory.copy(), seen.readings)
+        return Rollout(t, q, x[:, :, :nv], good.astype(int), x[:, :, nv:], *ends)
 
     def _given(self, inputs: Any, steps: int) -> dict[str, Any]:
         """Set what is held; what changes with every step, shape (worlds or 1, steps, ...)."""
@@ -359,7 +404,7 @@ class Worlds:
         if held.size:
             target.freeze(~np.isfinite(held).all(axis=1), True)
 
-    def _go(self, driven: Mapping[str, Any], steps: int, record: int | None) -> tuple[Any, Any, Any]:
+    def _go(self, driven: Mapping[str, Any], steps: int, record: int | None, seen: Seen | None = None) -> tuple[Any, Any, Any]:
         """All steps, piece by piece: states at the start and after every `record` steps, and how many were good."""
         target, done = self.target, 0
         rows_q: list[Any] = []
@@ -367,6 +412,8 @@ class Worlds:
         good: Any = 0 if record is None else target.zeros()
         while done < steps:
             some = self._run.ready(driven, done, steps - done)
+            if seen is not None:
+                seen.keep(done, done + some)
             stride = None
             if record is not None:
                 if not rows_q:
@@ -387,6 +434,8 @@ class Worlds:
                 rows_q.append(path.q if due.all() else path.q[:, rows])
                 rows_x.append(path.x if due.all() else path.x[:, rows])
             done += some
+        if seen is not None:
+            seen.end()
         for name, x in driven.items():
             if steps:
                 self._view(self.source.places[name])[...] = x[:, -1]
@@ -473,42 +522,11 @@ def _seeds(seed: int | Sequence[int], worlds: int) -> np.ndarray:
     return out
 
 
-def _check_cuda(source: Source) -> None:
-    """Refuse what a GPU cannot run, by name."""
-    if not isinstance(source.method, FixedStep):
-        raise UnsupportedFeature(
-            f"integrator {source.method.name!r} divides its steps or looks back, which target 'cuda' cannot; use rk4, "
-            "semi_implicit_euler or euler, or target='cpu'"
-        )
-    if source.stepper.loops is not None:
-        raise UnsupportedFeature(
-            f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which "
-            "target 'cuda' cannot run; give form='specialised', or target='cpu'"
-        )
-
-
-def _check_scenario(scenario: Scenario) -> None:
-    """Refuse what only a simulation of one world can do, by name."""
-    parts = []
-    if scenario.controller is not None or scenario.sensors:
-        given = scenario.controller
-        name = "none" if given is None else getattr(given, "type", type(given).__name__)
-        parts.append(f"its controller ({name}) and its {len(scenario.sensors)} sensors run in Python, one world at a time")
-    parts += [f"event {e.name!r} is watched by a simulation" for e in scenario.events[:1]]
-    if scenario.engine is not None:
-        parts.append(f"engine {scenario.engine.engine!r} holds one world")
-    if parts:
-        raise UnsupportedFeature(
-            f"scenario {scenario.name!r} cannot run as worlds: {'; '.join(parts)}; take its plant, "
-            "hm.Worlds(scenario.plant, n, start=scenario.start, step=scenario.step), and give commands by step, or a "
-            "TracedController"
-        )
-
-
 def _source(
     what: Any,
     method: Integrator,
     controller: TracedController | None,
+    sensing: tuple[Sequence[Sensor], Sequence[Terrain]],
     inputs: Iterable[str],
     parameters: Iterable[str] | Mapping[str, Any],
     lanes: int | None,
@@ -521,7 +539,9 @@ def _source(
         for name in named:
             if name not in what.parameters:
                 raise ValueError(f"parameter {name!r} is not open in the plant; name it in Plant(parameters=[...])")
-        return PlantSource(what, method, lanes, 1 if threads is None else threads, controller)
+        return PlantSource(what, method, lanes, 1 if threads is None else threads, controller, *sensing)
+    if sensing[0]:
+        raise ValueError("sensors goes with a plant; build one, hm.Plant(model=..., components=...)")
     if controller is not None:
         raise ValueError("controller goes with a plant; build one, hm.Plant(model=..., components=...)")
     if isinstance(what, Model):

@@ -1,5 +1,6 @@
 """Sensors: what they measure, how often, how late and with which errors."""
 
+from ._array import InstrumentArray
 from ._compass import Compass
 from ._contact_switch import ContactSwitch
 from ._depth import DepthGauge
@@ -28,6 +29,7 @@ __all__ = [
     "ForceTorque",
     "Imu",
     "Instant",
+    "InstrumentArray",
     "Instruments",
     "JointEncoders",
     "Mounted",

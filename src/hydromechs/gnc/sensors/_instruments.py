@@ -106,9 +106,20 @@ class Instruments:
         sensors: The sensors.
         step: Step of the integrator [s].
         terrain: Ground that they see besides what the plant can touch.
+        lanes: Worlds per vector operation, for `true_values` of many worlds.
+        threads: Threads that share worlds there.
     """
 
-    def __init__(self, plant: Plant, sensors: Sequence[Sensor], step: float, terrain: Sequence[Terrain] = ()) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        sensors: Sequence[Sensor],
+        step: float,
+        terrain: Sequence[Terrain] = (),
+        *,
+        lanes: int = 1,
+        threads: int = 1,
+    ) -> None:
         model = plant.model
         names = [s.name for s in sensors]
         for s in sensors:
@@ -122,7 +133,8 @@ class Instruments:
         """Errors of each sensor."""
         sizes = [len(c) for c in self.channels]
         ends = np.cumsum([0, *sizes]).tolist()
-        self._slices = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        self.places = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        """Where each sensor is among the values of all."""
         shapes: dict[str, tuple[int, ...]] = {}
         for s, n in zip(sensors, sizes, strict=True):
             shapes[f"{s.name} bias"] = (n,)
@@ -154,13 +166,15 @@ class Instruments:
         inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
         own = (plant.identity, identity_of((*map(_equations, sensors), *ground)))
         identity = None if None in own else " ".join(map(str, own))
-        self._true = Compiled(Recipe("sensors", true, inputs, outputs, identity, seldom=True), 1, 1)
-        self._true.code(1)
+        self._true = Compiled(Recipe("sensors", true, inputs, outputs, identity, seldom=True), lanes, threads)
+        self._true.alone = lanes  # the same bits for one world as for many
+        self._true.code(lanes)
 
     def _draw(self, seed: int) -> None:
         """Draw what is drawn once."""
         self._seeds = [(seed, s.seed) for s in self.sensors]
-        self._turns = np.array([self._once(i, 3) * off for i, off in enumerate(self._off)])
+        self.turns = np.array([self._once(i, 3) * off for i, off in enumerate(self._off)])
+        """Error of the mounting of each sensor, a rotation vector [rad], shape (ns, 3)."""
         self._drawn: dict[int, tuple[int, Array]] = {}
 
     def seeded(self, seed: int) -> Instruments:
@@ -188,10 +202,24 @@ class Instruments:
         """Random numbers of one sample of a sensor: noise, walk, drop-out."""
         block, row = divmod(number, BLOCK)
         if i not in self._drawn or self._drawn[i][0] != block:
-            s, n = self.sensors[i], len(self.channels[i])
-            width = (s.draws or n) + n + 1
-            self._drawn[i] = block, normals(s.name, self._seeds[i], block % ONCE, (BLOCK, width))
+            self._drawn[i] = block, self.draw_block(i, self._seeds[i][0], block)
         return self._drawn[i][1][row]
+
+    def drawn_width(self, i: int) -> int:
+        """How many random numbers a sample of sensor i takes: noise, walk, drop-out."""
+        n = len(self.channels[i])
+        return (self.sensors[i].draws or n) + n + 1
+
+    def draw_block(self, i: int, seed: int, block: int) -> Array:
+        """Random numbers of a block of samples of a sensor, shape (BLOCK, width).
+
+        Args:
+            i: Number of the sensor.
+            seed: Seed of the run.
+            block: Number of the block.
+        """
+        s = self.sensors[i]
+        return normals(s.name, (seed, s.seed), block % ONCE, (BLOCK, self.drawn_width(i)))
 
     def sample(self, memory: Mapping[str, Array], state: State, parameters: Mapping[str, Array] = NONE) -> list[Reading]:
         """Measure with all sensors that are due; what has arrived. `memory` is changed.
@@ -204,8 +232,8 @@ class Instruments:
         arrived, t = [], float(state.t)
         data, _ = self.plant.data(self._flow, t + max(1e-9 * self.step, rounding(t)), parameters)
         inputs, x = np.concatenate([state.command, state.held, data]), np.concatenate([state.v, state.internal])
-        before = self._before(memory, t)
-        true, kept = self._true.single_results(np.asarray(t), state.q, x, inputs, self._turns, before)
+        before = self.before(memory, np.asarray(t))
+        true, kept = self._true.single_results(np.asarray(t), state.q, x, inputs, self.turns, before)
         for i, s in enumerate(self.sensors):
             flight = memory[f"{s.name} flight"]
             for row in flight:
@@ -218,7 +246,7 @@ class Instruments:
             number = round(t * s.rate)
             if s.kept:
                 memory[f"{s.name} before"][0], memory[f"{s.name} before"][1:] = 2 + number, kept[self._kept[s.name]]
-            value = self._measure(i, number, t, true[self._slices[i]], memory[f"{s.name} bias"])
+            value = self._measure(i, number, t, true[self.places[i]], memory[f"{s.name} bias"])
             if s.in_flight:
                 known = np.isfinite(value)
                 flight[number % s.in_flight] = [1.0, number, *known, *np.where(known, value, 0.0)]
@@ -226,18 +254,54 @@ class Instruments:
                 arrived.append(Reading(i, number, t, value))
         return arrived
 
-    def _before(self, memory: Mapping[str, Array], t: float) -> Array:
-        """Of each sensor that keeps something, the time since its last measurement, 0 if the last one is missing, and that."""
-        out = np.zeros(self._past)
+    def before(self, memory: Mapping[str, Array], t: Array) -> Array:
+        """Of each sensor that keeps something, the time since its last measurement, 0 if the last one is missing, and that.
+
+        Args:
+            memory: As of `sample`, or of many worlds, shape (..., n) each.
+            t: Times [s], shape (...).
+        """
+        out = np.zeros((*np.shape(t), self._past))
         for s in self._keeping:
             last, at = memory[f"{s.name} before"], self._kept[s.name]
-            out[at.start - 1], out[at] = s.period if last[0] == 1 + round(t * s.rate) else 0.0, last[1:]
+            out[..., at.start - 1] = np.where(last[..., 0] == 1 + np.rint(t * s.rate), s.period, 0.0)
+            out[..., at] = last[..., 1:]
         return out
+
+    def missing(self, i: int, t: Array, random: Array) -> Array:
+        """Whether measurements of sensor i are missing, shape (n,).
+
+        Args:
+            i: Number of the sensor.
+            t: Times [s], shape (n,).
+            random: Standard normal numbers that decide on drop-outs, shape (n,).
+        """
+        s = self.sensors[i]
+        working = np.array([s.works(float(x)) for x in t]) if s.outages else np.ones(len(t), dtype=bool)
+        return ~working | (random < self._missing[i])
+
+    def true_values(self, t: Array, q: Array, x: Array, inputs: Array, turns: Array, before: Array) -> tuple[Array, Array]:
+        """What sensors would measure without errors in many worlds, shape (n, values), and what they keep, shape (n, kept).
+
+        Args:
+            t: Times [s], shape (n,).
+            q: Configurations, shape (n, nq).
+            x: Velocities and internal states, shape (n, nv + nz).
+            inputs: As `plant.layout` has them, shape (n, nu).
+            turns: Errors of the mountings, shape (n, ns, 3).
+            before: As `before` gives it, shape (n, kept).
+        """
+        values, kept = self._true([t, q, x, inputs, turns, before])
+        return values, kept
+
+    def kept_place(self, name: str) -> slice:
+        """Where what a sensor keeps is among that of all."""
+        return self._kept[name]
 
     def _measure(self, i: int, number: int, t: float, true: Array, bias: Array) -> Array:
         s, errors, random, n = self.sensors[i], self.errors[i], self._random(i, number), len(true)
         if number:
             bias += errors.walk * random[-1 - n : -1]
-        if not s.works(t) or random[-1] < self._missing[i]:
+        if self.missing(i, np.array([t]), random[-1:])[0]:
             return np.full(n, np.nan)
         return s.measured(true, bias, random[: -1 - n], errors)

@@ -130,7 +130,7 @@ class Sensor(abc.ABC):
         return Errors(*np.array(rows).T)
 
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
-        """A measurement with its errors, shape (n,).
+        """A measurement with its errors, shape (n,); as it stands here, also of many worlds, shape (..., n).
 
         Args:
             true: What `read` gave, shape (n,).
@@ -141,7 +141,7 @@ class Sensor(abc.ABC):
         y = true + bias + errors.deviation * normals
         if errors.resolution.any():
             coarse = errors.resolution > 0.0
-            y[coarse] = np.round(y[coarse] / errors.resolution[coarse]) * errors.resolution[coarse]
+            y[..., coarse] = np.round(y[..., coarse] / errors.resolution[coarse]) * errors.resolution[coarse]
         return np.minimum(np.maximum(y, -errors.limit), errors.limit)
 
     def works(self, t: float) -> bool:

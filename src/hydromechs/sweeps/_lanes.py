@@ -1,0 +1,209 @@
+"""Runs of a study as worlds of one plant: whole steps of many runs at once on the lanes of the processor.
+
+A run's row depends on its own numbers alone: a world gives the same bits in a batch of any size. All engines evaluate such a
+study in this way, so that their stores are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import import_cupy
+from hydromechs.hydro import Environment
+from hydromechs.integrators import whole_steps
+from hydromechs.model import State
+from hydromechs.recording import STORED_ENERGIES, find_terms, statistic_of_samples, summed
+from hydromechs.scenario import assemble
+from hydromechs.simulation import CommandRanges, Plant, coordinates, quantities
+from hydromechs.values import Array
+from hydromechs.worlds import Worlds
+
+from ._runner import Row, Task, done_row, failed_row, refused_row
+from ._study import Study
+from ._together import CURRENT
+
+__all__ = ["LaneRunner"]
+
+AUDIT = "energy_residual"
+"""What needs the start of a run besides the present instant."""
+
+
+class _Start(NamedTuple):
+    """How one run begins."""
+
+    state: State
+    """Configuration and velocity."""
+    parameters: dict[str, float]
+    """Open parameters by name."""
+    commands: dict[str, float]
+    """Commands by name."""
+    current: Array
+    """Velocity of the current in world axes [m/s], shape (3,); 0 where it is the plant's."""
+
+
+class LaneRunner:
+    """Runs parts of a study on lanes; see `Study.on_lanes`.
+
+    Args:
+        study: The study.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study, self._scenario = study, study.scenario
+        self._plants: dict[tuple[str, ...], Plant] = {}
+        plant, seeded = self._scenario.plant, self._scenario.environment
+        self._seeded = seeded.gusts is not None or bool(seeded.waves)
+        self._ranges = CommandRanges(plant.layout)
+        self._every = whole_steps(self._scenario.record, self._scenario.step, "record")
+        self._samples = whole_steps(self._scenario.duration, self._scenario.record, "duration")
+        wanted = [*(result.quantity for result in study.results), *(check.quantity for check in self._scenario.checks)]
+        variables, labels = quantities(plant), coordinates(plant)
+        self._terms = {name: find_terms(name, variables, labels) for name in wanted if name != "time"}
+        heads = {head for head, _ in self._terms.values()}
+        self._audited = AUDIT in heads
+        audit = {*STORED_ENERGIES, "work"} & variables.keys() if self._audited else set()
+        self._needed = sorted(heads - {AUDIT} | audit)
+
+    def compile(self, values: Sequence[Any]) -> None:
+        """See `Runner.compile`."""
+        worlds = self._worlds([self._start(values)], [0])
+        worlds.step_faults()
+        worlds.step()
+        self._seen(worlds)
+
+    def rows(self, task: Task) -> list[Row]:
+        """The rows of some runs, in their order.
+
+        Args:
+            task: The runs.
+        """
+        out: dict[int, Row] = {}
+        starts: dict[int, _Start] = {}
+        for k, values in enumerate(task.values):
+            try:
+                starts[k] = self._start(values)
+            except Exception as error:  # the others go on
+                out[k] = refused_row(self.study, error)
+        out |= self._run(starts, task.seeds)
+        return [out[k] for k in range(len(task.runs))]
+
+    def _start(self, values: Sequence[Any]) -> _Start:
+        scenario = self._scenario
+        fields, opened = self.study.changes(values)
+        start = scenario.plant.on_motions(assemble(fields["models"])[1] if "models" in fields else scenario.start)
+        commands = dict(fields.get("commands", scenario.commands))
+        for text in self._ranges.faults(commands).values():
+            raise ValueError(f"commands: {text}")
+        water = fields.get("environment", scenario.environment)
+        own = water.current.velocity if self._streams else (0.0, 0.0, 0.0)
+        return _Start(start, opened, commands, np.array(own, dtype=float))
+
+    @cached_property
+    def _gpu(self) -> bool:
+        """Whether runs go on a GPU: the study asks for one, and this machine has it."""
+        if self.study.target == "cpu":
+            return False
+        try:
+            import_cupy()
+        except ModuleNotFoundError:
+            return False
+        return True
+
+    @cached_property
+    def _streams(self) -> bool:
+        """Whether runs differ in their current."""
+        return any(path.startswith(CURRENT) for path in self.study.paths)
+
+    def _plant(self, names: tuple[str, ...]) -> Plant:
+        """The plant with open parameters; its programs are kept."""
+        if names not in self._plants:
+            plant = self._scenario.plant
+            self._plants[names] = replace(plant, parameters=names, environment=self._still(plant.environment))
+        return self._plants[names]
+
+    def _still(self, water: Environment) -> Environment:
+        """The water without the current, where each run adds its own."""
+        if not self._streams or water.current is None:
+            return water
+        return replace(water, current=replace(water.current, velocity=(0.0, 0.0, 0.0)))
+
+    def _worlds(self, starts: Sequence[_Start], seeds: Sequence[int]) -> Worlds:
+        """Runs at their start."""
+        scenario = self._scenario
+        q, v = (np.stack([getattr(s.state, name) for s in starts]) for name in ("q", "v"))
+        opened = {name: np.array([s.parameters[name] for s in starts]) for name in starts[0].parameters}
+        worlds = Worlds(
+            self._plant(tuple(opened)),
+            len(starts),
+            start=State(t=starts[0].state.t, q=q, v=v),
+            parameters=opened,
+            step=scenario.step,
+            method=scenario.integrator,
+            seed=list(seeds) if self._seeded else None,
+            target="cuda" if self._gpu else "cpu",
+        )
+        everyone = np.arange(len(starts))
+        for name in starts[0].commands:
+            worlds.target.put(worlds.inputs[name], everyone, np.array([s.commands[name] for s in starts]))
+        if self._streams:
+            worlds.add_current(np.stack([s.current for s in starts]))
+        return worlds
+
+    def _run(self, starts: Mapping[int, _Start], seeds: Sequence[int]) -> dict[int, Row]:
+        """Rows of runs by number. Where runs together are refused, each is run alone to find out which of them is to blame."""
+        if not starts:
+            return {}
+        try:
+            return self._together(starts, [seeds[k] for k in starts])
+        except Exception as error:
+            if len(starts) == 1:
+                return dict.fromkeys(starts, refused_row(self.study, error))
+        out: dict[int, Row] = {}
+        for k, start in starts.items():
+            out |= self._run({k: start}, seeds)
+        return out
+
+    def _together(self, starts: Mapping[int, _Start], seeds: Sequence[int]) -> dict[int, Row]:
+        worlds = self._worlds(list(starts.values()), seeds)
+        faults = worlds.step_faults()
+        time, seen = [float(worlds.offset)], [self._seen(worlds)]
+        for k in range(1, self._samples + 1):
+            worlds.step(steps=self._every)
+            time.append(worlds.offset + worlds.step_size * (k * self._every))
+            seen.append(self._seen(worlds))
+        samples = {name: np.stack([row[name] for row in seen], axis=1) for name in seen[0]}
+        lost = dict(zip(np.flatnonzero(worlds.frozen).tolist(), worlds.report(), strict=True))
+        out = {}
+        for i, k in enumerate(starts):
+            if faults[i]:
+                out[k] = refused_row(self.study, ValueError(faults[i]))
+            elif i in lost:
+                out[k] = failed_row(
+                    self.study, f"diverged: {lost[i].partition(': ')[2]}", float(worlds.target.get(worlds.t)[i])
+                )
+            else:
+                out[k] = self._judged(np.array(time), {name: x[i] for name, x in samples.items()})
+        return out
+
+    def _seen(self, worlds: Worlds) -> dict[str, Array]:
+        """All that is judged at the present instant, of each world, by the name of the quantity, shape (n,) each."""
+        found = {name: worlds.target.get(x) for name, x in worlds.observe(*self._needed).items()}
+        if self._audited:
+            found[AUDIT] = sum(found[name] for name in STORED_ENERGIES)
+            found[AUDIT] = found[AUDIT] - (found["work"].sum(axis=1) if "work" in found else 0.0)
+        return {name: summed(np.asarray(found[head], dtype=float), terms) for name, (head, terms) in self._terms.items()}
+
+    def _judged(self, time: Array, samples: dict[str, Array]) -> Row:
+        samples["time"] = time
+        if AUDIT in samples:
+            samples[AUDIT] = samples[AUDIT] - samples[AUDIT][0]
+        for name in [name for name, (head, _) in self._terms.items() if head == "work"]:
+            samples[name] = samples[name] - samples[name][0]
+        checks = [check.judge_samples(time, samples[check.quantity]) for check in self._scenario.checks]
+        results = [statistic_of_samples(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.study.results]
+        return done_row(float(time[-1]), results, checks)._replace(on_gpu=self._gpu)

@@ -1,0 +1,77 @@
+"""Which studies are one program: their runs differ in numbers that the programs take, so that many go on lanes together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hydromechs.integrators import FixedStep, method_named, whole_steps
+from hydromechs.model.joints import Free
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hydromechs.scenario import ModelStart
+
+    from ._study import Study
+
+__all__ = ["CURRENT", "OF_MODEL", "fits_lanes", "is_model_or_start", "stands_free"]
+
+OF_MODEL = "model."
+"""What paths to numbers of the whole model begin with; these stay open when it is compiled."""
+CURRENT = "environment.current.velocity."
+"""What paths to the current begin with."""
+STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
+"""Fields of a model's start that change its first state alone."""
+
+
+def fits_lanes(study: Study) -> bool:
+    """Whether the runs of a study are worlds of one plant: nothing of it is Python, and they differ in numbers alone.
+
+    Args:
+        study: The study.
+    """
+    scenario = study.scenario
+    python = scenario.controller is not None or scenario.sensors or scenario.events or scenario.code
+    if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
+        return False
+    water = scenario.environment
+    flows = water.current is not None or water.gusts is not None or bool(water.waves)
+    if flows and (scenario.tethers or scenario.components):  # these may begin as the water is, which differs
+        return False
+    try:
+        whole_steps(scenario.duration, scenario.record, "duration")
+    except ValueError:
+        return False
+    free = all(map(stands_free, scenario.models))
+    return all(_is_number(path, bool(water.waves)) for path in study.paths) and (free or not _starts(study.paths))
+
+
+def stands_free(start: ModelStart) -> bool:
+    """Whether a model has a free root, so that its place is part of its state; else it is part of the programs.
+
+    Args:
+        start: The model.
+    """
+    return any(isinstance(body.joint, Free) for body in start.model.bodies if body.parent is None)
+
+
+def is_model_or_start(path: str) -> bool:
+    """Whether a path leads to an open parameter of the model, or to the start of a model.
+
+    Args:
+        path: The path.
+    """
+    return path.startswith(OF_MODEL) or bool(_starts([path]))
+
+
+def _starts(paths: Sequence[str]) -> list[str]:
+    """Paths to starts of models."""
+    pieces = [(path, path.split(".")) for path in paths]
+    return [path for path, p in pieces if p[0] == "models" and len(p) > 3 and p[2] in STARTS]
+
+
+def _is_number(path: str, waves: bool) -> bool:
+    """Whether a path leads to a number that programs take; a current does not where it carries waves."""
+    if path.startswith(CURRENT):
+        return not waves
+    return is_model_or_start(path) or path == "seed" or path.startswith("commands.")

@@ -1,0 +1,69 @@
+"""What worlds cannot be made of, by name and with the remedy, before anything is computed."""
+
+from __future__ import annotations
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.gnc.sensors import JointEncoders
+from hydromechs.integrators import FixedStep
+from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.simulation import TracedController
+
+from ._plant import PlantSource
+from ._source import Source
+
+__all__ = ["check_cuda", "law_of"]
+
+
+def check_cuda(source: Source) -> None:
+    """Refuse what a GPU cannot run, by name.
+
+    Args:
+        source: What worlds are to be copies of.
+    """
+    if not isinstance(source.method, FixedStep):
+        raise UnsupportedFeature(
+            f"integrator {source.method.name!r} divides its steps or looks back, which target 'cuda' cannot; use rk4, "
+            "semi_implicit_euler or euler, or target='cpu'"
+        )
+    if source.stepper.loops is not None:
+        raise UnsupportedFeature(
+            f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which "
+            "target 'cuda' cannot run; give form='specialised', or target='cpu'"
+        )
+    if isinstance(source, PlantSource) and source.sensors:
+        names = ", ".join(repr(s.name) for s in source.sensors)
+        raise UnsupportedFeature(
+            f"errors of sensors ({names}) are drawn on the CPU, which target 'cuda' cannot; give sensors=(), or target='cpu'"
+        )
+
+
+def law_of(scenario: Scenario) -> TracedController | None:
+    """The control law of a scenario as worlds run it; refuses by name what only a simulation of one world can do.
+
+    Args:
+        scenario: The scenario.
+    """
+    given, parts = scenario.controller, []
+    made = given.make() if isinstance(given, ControllerSpec) else given
+    law = made if isinstance(made, TracedController) else None
+    if given is not None and law is None:
+        name = given.type if isinstance(given, ControllerSpec) else getattr(given, "__name__", type(given).__name__)
+        parts.append(f"its controller {name!r} is Python code, which is asked in one world at a time")
+    if scenario.navigation is not None:
+        parts.append("its navigation filter is Python code, too")
+    encoders = [s.name for s in scenario.sensors if isinstance(s, JointEncoders)]
+    if law is not None and encoders:
+        parts.append(
+            f"its controller {type(law).__name__!r} sees joints through {encoders[0]!r}, a law in worlds sees the truth"
+        )
+    if scenario.events:
+        parts.append(f"a simulation of one world watches for its events {', '.join(repr(e.name) for e in scenario.events)}")
+    if scenario.engine is not None:
+        parts.append(f"its engine {scenario.engine.engine!r} holds one world")
+    if parts:
+        raise UnsupportedFeature(
+            f"scenario {scenario.name!r} cannot run as worlds: {'; '.join(parts)}; leave these out, "
+            "hm.Worlds(dataclasses.replace(scenario, controller=None, navigation=None, events=(), engine=None), n), and give "
+            "commands by step, or a control law in NumPy operations, controller=..., an hm.TracedController"
+        )
+    return law
