@@ -186,21 +186,8 @@ class _Builder:
 
     def from_casadi(self, op: int, at: list[int]) -> int:
         a, b = at[0], at[-1]
-        match op:
-            case casadi.OP_SQ:
-                return self.add("mul", a, a)
-            case casadi.OP_TWICE:
-                return self.add("add", a, a)
-            case casadi.OP_INV:
-                return self.add("div", self.constant(1.0), a)
-            case casadi.OP_DIV:
-                return self.divided(a, b)
-            case casadi.OP_NEG:
-                return self.negated(a)
-            case casadi.OP_ADD | casadi.OP_SUB:
-                return self.sum(a, b, minus=op == casadi.OP_SUB)
-            case casadi.OP_MUL:
-                return self.product(a, b)
+        if op in SIMPLER:
+            return SIMPLER[op](self, a, b)
         if op in BY_CODE:
             kind = BY_CODE[op]
             return self.add(kind.name, a, b if kind.arity == 2 else -1)
@@ -303,3 +290,16 @@ class _Builder:
                 kept.append(Operation("call", value=len(sites) - 1))
         places = stretch(results)
         return Program(name, inputs, outputs, tuple(kept), places, None, tuple(sites))
+
+
+SIMPLER: dict[int, Callable[[_Builder, int, int], int]] = {
+    casadi.OP_SQ: lambda builder, a, b: builder.add("mul", a, a),
+    casadi.OP_TWICE: lambda builder, a, b: builder.add("add", a, a),
+    casadi.OP_INV: lambda builder, a, b: builder.add("div", builder.constant(1.0), a),
+    casadi.OP_DIV: _Builder.divided,
+    casadi.OP_NEG: lambda builder, a, b: builder.negated(a),
+    casadi.OP_ADD: lambda builder, a, b: builder.sum(a, b, minus=False),
+    casadi.OP_SUB: lambda builder, a, b: builder.sum(a, b, minus=True),
+    casadi.OP_MUL: _Builder.product,
+}
+"""Operations that are simplified or brought to others on the way, by CasADi's codes."""
