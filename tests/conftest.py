@@ -3,10 +3,23 @@
 import hypothesis
 import pytest
 
+from hydromechs.compiler import _compiled
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("hydromechs")
+
+
+@pytest.fixture
+def quickly_compiled(monkeypatch):
+    """Code that is made meanwhile is made without optimising, as that of programs that are called seldom.
+
+    For tests of methods, components and pages, whose statements do not depend on what a compiler does; that optimised code
+    computes what NumPy does is what tests/consistency asks.
+    """
+    made, key = _compiled.object_code, _compiled.fingerprint
+    monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
+    monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from math import degrees
+from statistics import fmean, stdev
 from typing import Any
+
+from hydromechs import studies
 
 from ._common import report, row, table, where
 
@@ -200,12 +204,14 @@ def variants_errors() -> str:
     rows = []
     for r in data["variants"]:
         cells = [_with_more(r, c) if c in r["mean"] else "–" for c in data["units"]]
-        rows.append((r["name"] + (" *" if r["not_converged"] else ""), *cells))
+        count = len(r["trials"])
+        only = f", {count} trials" if count < data["trials"] else ""
+        rows.append((r["name"] + only + (" *" if r["not_converged"] else ""), *cells))
     heads = ("model", *(f"{c.split('.')[1]} [{unit}]" for c, unit in data["units"].items()))
     said = (
         ""
         if all(not r["not_converged"] for r in data["variants"])
-        else " \\* A fit did not converge; the best so far was taken."
+        else " \\* A fit did not converge, and the best so far was taken, or it could not predict trials, which are left out."
     )
     dealt = (
         "each motion left out once"
@@ -213,6 +219,36 @@ def variants_errors() -> str:
         else f"motions dealt into {data['folds']} parts, each left out once"
     )
     return table(heads, rows) + f"\n{data['trials']} trials of {data['motions']} motions, {dealt}.{said}\n"
+
+
+def published_vehicles() -> str:
+    """Single vehicles, published and found."""
+    rows = [
+        (r.vehicle, r.quantity, f"{r.published:.4g} {r.unit}".rstrip(" –"), f"{r.found:.4g}", f"{r.kind}: {r.source}")
+        for r in studies.published_vehicles()
+    ]
+    return table(("vehicle", "quantity", "published", "found here", "where from"), rows)
+
+
+def free_decays() -> str:
+    """Swings of a real vehicle after its arm has stopped, measured and predicted."""
+    found = sorted(report("decays")["decays"], key=lambda d: (d["channel"], d["trial"]))
+    rows = []
+    for d in found:
+        both = [d["measured"], d["predicted"]]
+        numbers = (f"{x[k]:.{n}f}" for k, n in (("frequency", 2), ("ratio", 3)) for x in both)
+        rows.append((d["trial"], d["channel"].split(".")[1], *numbers, *(f"{degrees(x['amplitude']):.2f}" for x in both)))
+    heads = ("trial", "angle", "frequency [rad/s]", "predicted", "damping ratio", "predicted", "amplitude [°]", "predicted")
+    said = []
+    for channel in dict.fromkeys(d["channel"] for d in found):
+        mine = [d for d in found if d["channel"] == channel]
+        faster = [d["predicted"]["frequency"] / d["measured"]["frequency"] for d in mine]
+        measured, predicted = (fmean(d[x]["ratio"] for d in mine) for x in ("measured", "predicted"))
+        said.append(
+            f"{channel.split('.')[1]}, {len(mine)} swings: predicted over measured frequency {fmean(faster):.2f} ± "
+            f"{stdev(faster):.2f}, mean damping ratio {measured:.3f} measured and {predicted:.3f} predicted"
+        )
+    return table(heads, rows) + f"\nIn the mean (± scatter), {'; '.join(said)}.\n"
 
 
 TABLES = (
@@ -228,5 +264,7 @@ TABLES = (
     navigation_places,
     stiffness_factors,
     variants_errors,
+    free_decays,
+    published_vehicles,
 )
 """What makes each table; its name in the documents follows from that of the function."""

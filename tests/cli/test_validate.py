@@ -2,6 +2,8 @@
 
 import json
 import operator
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import yaml
 
 from hydromechs.studies import validation
 from hydromechs.studies.validation._shared_work import in_processes
-from hydromechs.studies.validation._validate import _fold, problem_of
+from hydromechs.studies.validation._validate import _fold
 
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 
@@ -86,7 +88,7 @@ def small(tmp_path_factory):
     for name, arm in arms.items():
         write_logs(data, name, t, arm, roll=0.0 * t, pitch=0.0 * t, z=0.0 * t)
     campaign = validation.read_campaign(validation.load_study(folder / "study.yaml"), data)
-    problem = problem_of(campaign, campaign.trials)
+    problem = campaign.problem_of(campaign.trials)
     values, _ = problem.simulate(TRUTH, np.zeros((2, len(problem.own_deviation))))
     for j, (name, arm) in enumerate(arms.items()):
         noisy = values[: len(t), j] + rng.normal(size=(len(t), 3)) * [1e-3, 1e-3, 3e-3]
@@ -109,8 +111,8 @@ def test_two_trials_predict_each_other(run, tmp_path, small):
     assert written == {"report.html", "results.json", "predictions.csv", "attitude.png", "errors.png", "position.png"}
 
 
-def test_variants_cost_what_they_leave_out(run, small):
-    """A model that may not move its weight predicts worse, by the degrees that are told."""
+def test_variants_cost_what_they_leave_out(run, small, tmp_path):
+    """A model that may not move its weight predicts worse, by the degrees that are told; fits that are done are kept."""
     study, data = small
     code, out, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--json")
     assert code == 0
@@ -118,6 +120,13 @@ def test_variants_cost_what_they_leave_out(run, small):
     assert base["more"]["imu.pitch"] == 0.0 and held["name"] == "the place of the weight is held"
     assert held["more"]["imu.pitch"] == pytest.approx(held["mean"]["imu.pitch"] - base["mean"]["imu.pitch"])
     assert held["more"]["imu.pitch"] > 0.01 and set(held["trials"]) == {"t1-0", "t2-0"}
+    code, _, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--out", tmp_path)
+    kept = sorted((tmp_path / "fits").iterdir())
+    assert code == 0 and len(kept) == 4 and json.loads((tmp_path / "variants.json").read_text())["variants"][1] == held
+    kept[0].unlink()  # as of a run that was stopped
+    before = [f.stat().st_mtime_ns for f in kept[1:]]
+    code, _, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--out", tmp_path)
+    assert code == 0 and kept[0].exists() and [f.stat().st_mtime_ns for f in kept[1:]] == before
     code, _, error = run("validate", study, "--data", data, "--variants", "--folds", "3")
     assert code == 1 and "folds is 3, must be 2 to 2" in error
 
@@ -152,3 +161,80 @@ def test_a_study_with_an_unknown_variant_is_refused(tmp_path, small):
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
     with pytest.raises(ValueError, match="variant 'bad' of small: the study has no unknown"):
         validation.load_study(tmp_path / "bad.yaml")
+
+
+def spoiled(small, folder, log, change):
+    """A copy of the data in which one log of the first trial is other."""
+    shutil.copytree(small[1], folder)
+    file = folder / f"t1-0_{log}.csv"
+    head, rows = file.read_text().split("\n")[0], np.loadtxt(file, delimiter=",", skiprows=1)
+    np.savetxt(file, change(rows), delimiter=",", header=head, comments="")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("log", "change", "said"),
+    [
+        (
+            "imu",
+            lambda x: np.add(x, [100, 0, 0, 0]),
+            "its motion begins at 1.00 s, which is not within all of its logs: t1-0_imu.csv from",
+        ),
+        (
+            "imu",
+            lambda x: x * [1000, 1, 1, 1],
+            r"100 s between two samples is no record of a motion; are times in ms\? give units",
+        ),
+        (
+            "imu",
+            lambda x: np.stack([np.interp(np.linspace(0, 50, 2001), np.arange(51), c) for c in x.T]).T * [200, 1, 1, 1],
+            r"it is 1000 s long, and t1-0_joints.csv 5 s; are its times in another unit\? give units: {time: ms}",
+        ),
+        (
+            "imu",
+            lambda x: x * [30, 1, 1, 1],
+            r"2 samples between the start of the trial, 0.00 s, and its end, 5.00 s; are its times",
+        ),
+        ("imu", lambda x: x * [1, 57.3, 57.3, 1], r"roll is 4.3\d* rad; is it in degrees\? give units: {roll: deg}"),
+        ("joints", lambda x: x[x[:, 0] < 0.95], "not within all of its logs.*joints.csv from 0.00 to 0.90 s; is a clock off"),
+    ],
+)
+def test_clocks_and_units_that_cannot_be_are_refused_by_the_command(run, small, tmp_path, log, change, said):
+    code, _, error = run("validate", small[0], "--data", spoiled(small, tmp_path / "data", log, change))
+    assert code == 1 and re.search(said, error.replace("\n", " ")), error
+
+
+def test_paths_and_files_are_those_of_the_study(small, tmp_path, monkeypatch):
+    """The model beside the study is meant, wherever the command runs; a file that is missing is named."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "study.yaml").write_text(SMALL % "./model.yaml", encoding="utf-8")
+    (tmp_path / "model.yaml").write_text(MODEL, encoding="utf-8")
+    (tmp_path / "here" / "model.yaml").write_text(MODEL.replace("mass: 10.0", "mass: 99.0"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "here")
+    study = validation.load_study("../study.yaml")
+    assert validation.read_campaign(study, small[1]).plant.model.bodies[0].inertia.mass == 10.0
+    data = shutil.copytree(small[1], tmp_path / "data")
+    (data / "begins_1-0.yml").unlink()
+    with pytest.raises(ValueError, match=r"t1-0: there is no file .*begins_1-0.yml, which says when the motion begins"):
+        validation.read_campaign(study, data)
+    (data / "t2-0_imu.csv").write_text("t,roll,pitch,z\n")
+    with pytest.raises(ValueError, match=r"t2-0_imu.csv: no samples, only the names of 4 columns"):
+        validation.read_log(data / "t2-0_imu.csv", "t")
+
+
+def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
+    """A spike of a joint is left out where the study says so; a log that ends early ends the trial, and that is told."""
+    study = validation.load_study(small[0])
+
+    def spiked(rows):
+        rows[20, 1] += 2.0
+        return rows[rows[:, 0] < 4.05]
+
+    data = spoiled(small, tmp_path / "data", "joints", spiked)
+    notes = "\n".join(validation.read_campaign(study, data).trials[0].notes)
+    assert "t1-0_joints.csv: ends at 4.00 s, and the trial with it; other logs go on to 5.00 s" in notes
+    assert "1 samples of arm are far off those around them, most at 2.00 s" in notes and "give joint arm outliers" in notes
+    joints = {"arm": study.joints["arm"].model_copy(update={"outliers": 0.5})}
+    first = validation.read_campaign(study.model_copy(update={"joints": joints}), data).trials[0]
+    assert "t1-0_joints.csv: 1 of 41 samples are outliers; left out" in first.notes
+    assert abs(first.trial.motions["arm"].now(2.0).position) < 1.0

@@ -19,10 +19,12 @@ from hydromechs.compiler import Argument, Compiled, Recipe, trace
 from hydromechs.compiler._cache import cached
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def own_cache(tmp_path_factory):
-    """A cache folder of this test run's own, so that nothing old can pass for new."""
-    os.environ["HYDROMECHS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    """A cache folder of these tests' own, so that nothing old can pass for new; tests of other files share theirs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HYDROMECHS_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 MODELS = [library.load(name) for name in ("tiburon_titan2", "puma560")] + [

@@ -137,15 +137,16 @@ def test_forces_of_added_mass():
     assert_same(lambda A, a: hydro.fluid_acceleration_force(A, (2.0, np.array([0.1, 0.2, 0.3])), a), dict(A=A, a=a))
 
 
-def models():
-    return [library.load(name) for name in library.names()] + [
-        library.random_tree(np.random.default_rng(k), max_bodies=6) for k in range(12)
-    ]
-
-
-@pytest.mark.parametrize("model", models(), ids=lambda m: f"{m.name}-{m.nv}")
+@pytest.mark.parametrize("model", [*library.names(), *range(12)])
 def test_equations_of_models(model):
-    """Every public function of a model; accelerations lose digits to the condition of M in both ways alike."""
+    """Every public function of a model, drawn at random by its seed or from the library.
+
+    Accelerations lose digits to the condition of M in both ways alike.
+    """
+    if isinstance(model, str):
+        model = library.load(model)
+    else:
+        model = library.random_tree(np.random.default_rng(model), max_bodies=6)
     rng = np.random.default_rng(7)
     state = model.initial()
     v, tau = rng.normal(size=(2, model.nv))
@@ -179,6 +180,18 @@ def test_symbols_fold_zeros_and_refuse_branches():
     assert repr(1.0 * x + 0.0) == repr(x)
     assert repr(np.array([0.0, 2.0]) @ np.array([x, y])) == repr(2.0 * y)
     assert float(x**0) == 1.0
+    zero = 0.0 * x
+    assert (
+        zero + y is y
+        and y - zero is y
+        and -zero is zero
+        and repr(zero - y) == repr(-y)
+        and repr(1.0 - zero) == repr(zero + 1.0)
+    )
+    for array in (zero * np.array([x, 2.0]), np.array([x, 2.0]) * zero):  # NumPy broadcasts over what is no scalar
+        assert array.shape == (2,) and all(entry.constant == 0.0 for entry in array)
+    for array in (zero + np.array([3.0, y]), np.array([3.0, y]) - zero, -(zero - np.array([3.0, y]))):
+        assert array.shape == (2,) and repr(array[1]) == repr(y) and float(array[0]) == 3.0
     with pytest.raises(TypeError, match="must not branch"):
         if x > y:
             pass

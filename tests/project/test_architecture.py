@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -59,11 +60,18 @@ def package_of(file: Path) -> str:
     return file.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@functools.cache
+def nodes(file: Path) -> list[ast.AST]:
+    """Imports and texts of a file, anywhere in it."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Constant)
+    return [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, kinds)]
+
+
 def imported_packages(file: Path) -> set[str]:
     """Packages of hydromechs that a file imports, anywhere in it."""
     out = set()
     here = ["hydromechs", *file.relative_to(SOURCE).with_suffix("").parts]
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             names = [a.name for a in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -114,7 +122,7 @@ def test_imports_follow_the_package_table(file):
 def test_private_names_stay_in_their_package(file):
     """No `from hydromechs.x import _y`, no `hydromechs.x._y`, outside of x."""
     package, out = package_of(file), []
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").startswith("hydromechs"):
             path = [*node.module.split(".")[1:], *(a.name for a in node.names)]
             if path[0] not in {package, *EVERYONE} and any(p.startswith("_") and not p.startswith("__") for p in path):
@@ -127,7 +135,7 @@ def test_no_string_names_a_package_above(file):
     """A module named in a string is an import too."""
     package = package_of(file)
     allowed = MAY_IMPORT[package] | EVERYONE | {package}
-    texts = [n.value for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    texts = [n.value for n in nodes(file) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     named = {m for text in texts for m in re.findall(r"^\W*hydromechs\.(\w+)[.:\w]*$", text)}
     assert not (named & set(MAY_IMPORT)) - allowed
 

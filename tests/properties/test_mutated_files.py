@@ -14,6 +14,8 @@ import yaml
 from hydromechs.studies import _file_study as study
 from hydromechs.studies import _mutations as mutations
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 FORMATS = Path(__file__).parents[1] / "formats"
 SMALL = sorted((Path(study.__file__).parent / "files").glob("*.yaml"))
 

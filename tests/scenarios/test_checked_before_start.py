@@ -13,6 +13,8 @@ from hydromechs.errors import ModelError, ScenarioError, SimulationDiverged
 from hydromechs.formats import loads, loads_scenario
 from hydromechs.scenario import scenario_slips
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 MODEL = """
 hydromechs: 1
 name: rov

@@ -1,13 +1,16 @@
 """Open parameters of a simulation: in moving water, in the recording, in states and files; against models that have the numbers."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import contact
 from hydromechs.hydro import Current, RegularWave
 from hydromechs.model import added_mass, drag, joints
+from hydromechs.model.component import Action, Component
+from hydromechs.spatial import where
 
 MASS = "hull.inertia.mass"
 CURRENT = hm.Environment(current=Current(times=(0.0, 1.0), velocities=((0.0, 0.0, 0.0), (0.9, -0.4, 0.2))))
@@ -110,3 +113,77 @@ def test_a_state_file_names_open_parameters():
     """`hydromechs run --resume` compares what the numbers of a state are."""
     closed, opened = hm.Simulation(vehicle()), hm.Simulation(vehicle(), parameters=[MASS])
     assert MASS in opened.layout_names and opened.layout_names.startswith(closed.layout_names)
+
+
+def linked(**options):
+    """A hull on a floor with a foot, a frame of nothing, and an arm on a ball joint."""
+    model = vehicle()
+    hull, arm = model.bodies
+    joint = joints.Ball(placement=hm.Origin((0.3, 0.1, 0.0)), stiffness=(5.0, 6.0, 7.0), limit=0.5)
+    frames = [hm.Frame("foot", hm.Origin((0.0, 0.0, 0.3))), hm.Frame("thing", hm.Origin((0.1, 0.0, 0.0)))]
+    hull = replace(hull, frames=frames, shapes=[hm.shapes.Sphere(radius=0.2)])
+    mud = contact.Material(law=contact.LinearContact(stiffness=2e3, damping=50.0))
+    floor = contact.terrain.Plane(name="floor", material=mud, point=(0.0, 0.0, 3.25), normal=(0, 0, -1))
+    both = hm.Model(name="linked", bodies=[hull, replace(arm, joint=joint)])
+    return hm.Simulation(both, terrain=[floor], touching=["foot"], **options)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("hull.shapes.0.radius", "has no effect on the equations: contacts are made of shapes"),
+        ("arm.joint.limit", "has no effect on the equations"),
+        ("hull.frames.1.origin.xyz", "has no effect: no program of the plant reads it; set it in the model"),
+        ("arm.joint.stiffness", "cannot stay open: the plant's programs need its value"),
+        ("hull.frames.0.origin.rpy", "has no effect"),
+        ("arm.joint.placement.rpy", "cannot stay open"),
+    ],
+)
+def test_what_no_program_reads_is_refused_by_name(name, said):
+    """Beside a parameter that is good; also what programs cannot have as a symbol."""
+    with pytest.raises((ValueError, KeyError), match=f"parameter '{name}' {said}"):
+        linked(parameters=[MASS, name])
+
+
+@dataclass(frozen=True)
+class Late(Component):
+    """A pull on the hull that depends on the place of a frame, from 1 s on."""
+
+    name: str = "late"
+
+    def act(self, now, z, u):
+        """Nothing before."""
+        frame = now.frame("thing")
+        return Action(forces=[frame.force(np.array([where(now.t > 1.0, frame.p_B[0], 0.0), 0.0, 0.0]))])
+
+
+def test_a_parameter_that_is_read_at_another_time_is_taken():
+    """What the programs do at the start is not all of them; of a plant that nothing wets, water is no part."""
+    linked(components=[Late()], parameters=["hull.frames.1.origin.xyz"])
+    dry = replace(vehicle(), bodies=tuple(replace(b, hydro=None) for b in vehicle().bodies))
+    with pytest.raises(ValueError, match="'world.water_density' has no effect"):
+        hm.Plant(model=dry, parameters=["world.water_density"])
+
+
+def test_a_foot_whose_place_is_open_touches_there():
+    """The frame that touches terrain: as in a model that has it elsewhere."""
+    place = (0.0, 0.05, 0.4)
+    sim = linked(parameters={"hull.frames.0.origin.xyz": place})
+    gap = sim.observe()["contact_gap"][0]
+    hull, _ = sim.model.bodies
+    assert gap == pytest.approx(3.25 - 3.0 - 0.4)
+    assert hull.frames[0].origin.xyz == (0.0, 0.0, 0.3)
+
+
+def test_values_that_no_model_can_have_are_refused_by_name():
+    """In a simulation and in worlds; a world whose number is spoilt later says so."""
+    said = "parameter 'hull.inertia.mass' is -50.0: .*mass"
+    with pytest.raises(ValueError, match=said):
+        hm.Simulation(vehicle(), parameters={MASS: -50.0})
+    plant = hm.Plant(model=vehicle(), parameters=[MASS])
+    with pytest.raises(ValueError, match=said):
+        hm.Worlds(plant, 3, parameters={MASS: [11.0, -50.0, 12.0]})
+    worlds = hm.Worlds(plant, 2, step=1e-3)
+    worlds.parameters[MASS][1] = np.nan
+    worlds.step()
+    assert worlds.report() == ["world 1: t = 0 s: parameter 'hull.inertia.mass' is nan, must be finite"]

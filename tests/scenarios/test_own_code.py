@@ -11,6 +11,8 @@ import hydromechs as hm
 from hydromechs.cli._main import app
 from hydromechs.scenario import ComponentSpec, code_faults
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 PAGE = Path(__file__).parents[2] / "docs" / "components.md"
 SCENARIO = """
 hydromechs_scenario: 1

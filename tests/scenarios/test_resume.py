@@ -10,6 +10,8 @@ from hydromechs.gnc import HoldPose
 from hydromechs.hydro import FreeSurface
 from hydromechs.model import added_mass, joints
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 ELSEWHERE = {"aquarobot_rubble", "snake_swim", "tethered_rov"}
 """Long to compile; test_walking.py and test_swimming.py resume the first two, test_tethers.py a smaller tether."""
 

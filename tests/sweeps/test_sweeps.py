@@ -15,7 +15,7 @@ import hydromechs as hm
 from hydromechs import sweeps
 from hydromechs.actuation import Thruster, linear_curve
 from hydromechs.errors import StudyError
-from hydromechs.hydro import Current, Gusts
+from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.sweeps import (
     Choices,
     Dask,
@@ -90,7 +90,7 @@ def test_a_run_is_that_of_a_simulation_of_its_own(drops, calm, run):
 
 @pytest.fixture(scope="session")
 def gusty():
-    """Current, gusts, a thruster, a floor, energy: numbers of a run that programs take."""
+    """Current, gusts, waves that the current carries, a thruster, a floor, energy: numbers of a run that programs take."""
     floor = hm.contact.terrain.Plane(
         name="floor",
         point=(0, 0, 5.2),
@@ -103,7 +103,9 @@ def gusty():
         name="gusty",
         models=(hm.scenario.ModelStart(model=replace(model, bodies=(hull,)), velocity=(0, 0, 0, 0, 0, 0)),),
         environment=hm.Environment(
-            current=Current(velocity=(0.2, 0, 0)), gusts=Gusts(sigma=(0.1, 0.1, 0.05), time_constant=1.0, interval=0.02)
+            current=Current(velocity=(0.2, 0, 0)),
+            gusts=Gusts(sigma=(0.1, 0.1, 0.05), time_constant=1.0, interval=0.02),
+            waves=(RegularWave(height=0.3, period=3.0),),
         ),
         thrusters=(Thruster(name="port", frame="keel", curve=linear_curve(40, 30), time_constant=0.1),),
         terrain=(floor,),
@@ -174,6 +176,20 @@ def test_studies_that_do_not_go_on_lanes(drops, gusty):
     assert not replace(gusty, parameters=(lag,)).on_lanes
     assert not replace(gusty, scenario=replace(gusty.scenario, integrator="dormand_prince")).on_lanes
     assert replace(drops, block=3).block_size == 3
+
+
+def test_numbers_that_cannot_stay_open_build_the_model_anew(gusty):
+    """Axes of a thruster's frame, gravity in waves: runs are of models that have them."""
+    paths = {"turn": "model.hull.frames.keel.origin.rpy.2", "gravity": "model.world.gravity", "mass": "model.hull.inertia.mass"}
+    low = {"turn": 0.5, "gravity": 9.5, "mass": 29.0}
+    changed = tuple(Parameter(name=k, paths=(path,), spread=Range(low[k], low[k] + 0.3)) for k, path in paths.items())
+    study = replace(gusty, parameters=changed)
+    assert study.built_anew == {paths["turn"], paths["gravity"]} and not study.on_lanes
+    assert set(study.compiling) == {"turn", "gravity"}
+    variant = study.variant((0.6, 9.7, 29.0), 0)
+    model = variant.simulation().model
+    assert (model.bodies[0].frames[0].origin.rpy[2], model.world.gravity) == (0.6, 9.7)
+    assert variant.parameters == {"hull.inertia.mass": 29.0}
 
 
 def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):

@@ -10,6 +10,7 @@ import hydromechs as hm
 from hydromechs import equations
 from hydromechs.actuation import motions
 from hydromechs.dynamics import articulated_body_with_motions
+from hydromechs.library import load_vehicle
 from hydromechs.simulation import Plant
 
 GIVEN = ("shoulder", "elbow")
@@ -235,6 +236,18 @@ def test_a_start_off_the_motion_is_refused(vehicle):
         sim.reset(hm.State(q=q, v=v))
 
 
+def test_a_start_with_another_velocity_is_refused(vehicle):
+    """A sine begins fastest: at rest there, it would lag behind without a word."""
+    sim = hm.Simulation(vehicle, motions={"elbow": ELBOW})
+    q, v = sim.state.q, 0.0 * sim.state.v
+    with pytest.raises(
+        ValueError,
+        match=r"joint 'elbow' begins with the velocity 0, but that of its motion is 1.25664 at t = 0 s; start it there",
+    ):
+        sim.reset(hm.State(q=q, v=v))
+    sim.reset(sim.plant.on_motions(hm.State(q=q, v=v)))
+
+
 def test_parts_of_a_composite_are_given_together():
     """A ship on given heave and roll; one of the two alone is refused."""
     ship = hm.Body(
@@ -312,3 +325,28 @@ joints:
         hm.load_scenario(str(tmp_path / "bad.yaml"))
     said = str(error.value)
     assert "joints.shoulder.motion.sine.period" in said
+
+
+def test_a_motion_takes_the_place_of_a_drive_of_the_vehicle(tmp_path):
+    """What the file says of a joint goes first."""
+    text = """
+hydromechs_scenario: 1
+name: given
+duration: 0.5
+models: [{plant: bluerov2_heavy_alpha5}]
+joints:
+  shoulder: {motion: {sine: {amplitude: 0.5, period: 3.0}}}
+"""
+    assert "shoulder" in dict(load_vehicle("bluerov2_heavy_alpha5").drives)
+    (tmp_path / "given.yaml").write_text(text, encoding="utf-8")
+    scenario = hm.load_scenario(str(tmp_path / "given.yaml"))
+    assert "shoulder" not in dict(scenario.drives) and "shoulder" in dict(scenario.motions)
+
+
+def test_a_cost_names_what_changes(vehicle):
+    """The pieces of a recorded motion, where there is no current at all."""
+    recorded = motions.Recorded(pieces=((0.0, 0.0, 0.1, 0.0, 0.0), (0.2, 0.02, 0.1, 0.0, 0.0)), end=1.0)
+    sim = hm.Simulation(vehicle, motions={"elbow": recorded})
+    cost = hm.RolloutCost(sim.plant, running=lambda t, q, v, u: q @ q, final=lambda q, v: q @ q)
+    with pytest.raises(ValueError, match=r"those of 'elbow.motion' \(joint_motion\) change at t = 0.2 s"):
+        cost.value(sim.state, np.zeros((50, 0)), 0.01)

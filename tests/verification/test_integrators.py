@@ -132,6 +132,7 @@ class Undivided(integrators.FixedStep):
         return integrators.LinearlyImplicit().step(system, t, q, x, h)
 
 
+@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize(
     ("name", "order", "steps"),
     [("euler", 1, 160), ("semi_implicit_euler", 1, 80), ("rk4", 4, 40), ("linearly_implicit", 2, 40)],
@@ -528,6 +529,7 @@ def test_sliding_box_stops_where_it_must_at_every_step():
         assert np.abs(run.recording.energy_residual).max() < 4.0 * 1e-4, h  # of 4 J
 
 
+@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("command", [-0.5, 0.05, 0.0])
 @pytest.mark.parametrize("spool", [0.0, 0.01])
 def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
@@ -569,6 +571,7 @@ def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
         assert abs(run.state.v[0] - truth[1]) < 0.1, h
 
 
+@pytest.mark.usefixtures("quickly_compiled")
 def test_divided_steps_resume_and_roll_out():
     """A run that is stopped and resumed is the same to the last bit, worlds on lanes are the same to rounding."""
     whole = sliding_box(0.02, integrator="linearly_implicit").run(0.4)

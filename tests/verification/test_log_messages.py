@@ -91,8 +91,8 @@ def test_a_cut_mcap_file_is_refused(tmp_path):
 # -- bags ---------------------------------------------------------------------------------------------------------------
 
 
-def imu_messages(store):
-    """IMU messages of ROS 2."""
+def imu_messages(store, **more):
+    """IMU messages of ROS; `more` goes into their headers."""
     types = store.types
     time, header = types["builtin_interfaces/msg/Time"], types["std_msgs/msg/Header"]
     quaternion, vector = types["geometry_msgs/msg/Quaternion"], types["geometry_msgs/msg/Vector3"]
@@ -102,7 +102,7 @@ def imu_messages(store):
         yield (
             t,
             types["sensor_msgs/msg/Imu"](
-                header=header(stamp=time(sec=int(t), nanosec=nanoseconds(t - int(t))), frame_id="imu"),
+                header=header(stamp=time(sec=int(t), nanosec=nanoseconds(t - int(t))), frame_id="imu", **more),
                 orientation=quaternion(x=x, y=0.0, z=0.0, w=math.sqrt(1.0 - x * x)),
                 orientation_covariance=nothing,
                 angular_velocity=vector(x=p, y=0.0, z=0.0),
@@ -130,3 +130,33 @@ def test_bags_of_ros_2(tmp_path, storage):
         pytest.importorskip("mcap")
         (file,) = path.glob("*.mcap")
         check(validation.read_log(file, "header.stamp", topic="/imu", columns=COLUMNS))
+
+
+@pytest.mark.parametrize("compression", [None, "BZ2"])
+def test_bags_of_ros_1(tmp_path, compression):
+    """As rosbags writes them, with joints beside the IMU, plain and compressed."""
+    rosbag1, typesys = pytest.importorskip("rosbags.rosbag1"), pytest.importorskip("rosbags.typesys")
+    store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    path, joint_state = tmp_path / "a.bag", store.types["sensor_msgs/msg/JointState"]
+    writer = rosbag1.Writer(path)
+    if compression is not None:
+        writer.set_compression(rosbag1.Writer.CompressionFormat[compression])
+    with writer:
+        imu, joints = (
+            writer.add_connection(topic, f"sensor_msgs/msg/{kind}", typestore=store)
+            for topic, kind in (("/imu", "Imu"), ("/joint_states", "JointState"))
+        )
+        for k, (t, message) in enumerate(imu_messages(store, seq=0)):
+            writer.write(imu, nanoseconds(t + 0.2), store.serialize_ros1(message, "sensor_msgs/msg/Imu"))
+            none = np.zeros(0)
+            angles = joint_state(message.header, ["base", "elbow"], np.array([0.0, 0.01 * k]), none, none)
+            writer.write(joints, nanoseconds(t + 0.2), store.serialize_ros1(angles, "sensor_msgs/msg/JointState"))
+    check(validation.read_log(path, "header.stamp", topic="/imu", columns=COLUMNS))
+    elbow = validation.read_log(path, topic="/joint_states", columns={"elbow": "position.elbow"})
+    np.testing.assert_allclose(elbow.column("elbow"), 0.01 * np.arange(40), atol=1e-12)
+    np.testing.assert_allclose(elbow.time, TIMES + 0.2, atol=1e-6)
+    with pytest.raises(KeyError, match="no topic '/imv'.*it has /imu, /joint_states"):
+        validation.read_log(path, topic="/imv", columns=COLUMNS)
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(ValueError, match="a.bag is not a log that can be read"):
+        validation.read_log(path, topic="/imu", columns=COLUMNS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hydromechs.studies import validation
-from hydromechs.studies.validation._signals import aligned, check_units, resampled
+from hydromechs.studies.validation._signals import aligned, check_units, far_off, hanging, resampled
 
 T = np.arange(0.0, 20.0, 0.05)
 ROLL = 0.1 * np.sin(1.3 * T) + 0.03 * np.sin(3.1 * T)
@@ -22,7 +22,14 @@ def log_of(name="a.csv", **columns):
     ("quantity", "values", "said"),
     [
         ("roll", np.degrees(ROLL) * 10.0, "a.csv: c is .* rad; is it in degrees\\? give units: {c: deg}"),
+        ("roll", 5.0 + np.degrees(ROLL), "c is .* rad; is it in degrees"),
         ("joint elbow", np.full(len(T), 90.0), "is it in degrees"),
+        (
+            "joint elbow",
+            5.0 * np.sin(T),
+            r"c turns by 4.9\d rad/s; is it in degrees\? give units: {c: deg} .*{c: rad} if it is not",
+        ),
+        ("joint hand", 3.0 * np.sin(0.5 * T), r"c goes from -3 to 3 rad, and its joint from -1.5 to 1.5 rad; is it in degrees"),
         ("x", 1e3 * 0.2 * np.sin(T), "a.csv: c moves by .* m/s; is it in millimetres\\? give units: {c: mm}"),
         ("p", np.degrees(RATE), "c is 57.3 times the rate of the attitude; is it in degrees per second"),
     ],
@@ -31,9 +38,15 @@ def test_columns_of_the_wrong_unit_are_named(quantity, values, said):
     """And the same columns in the right unit pass."""
     attitude = {"roll": ROLL}
     with pytest.raises(ValueError, match=said):
-        check_units(log_of(c=values), {quantity: "c"}, attitude)
+        check_units(log_of(c=values), {quantity: "c"}, attitude, {"joint hand": (-1.5, 1.5)})
     factor = 1e-3 if quantity == "x" else math.radians(1.0)
     check_units(log_of(c=factor * values), {quantity: "c"}, attitude)
+
+
+def test_angles_in_degrees_are_seen_by_their_rates():
+    with pytest.raises(ValueError, match=r"a.csv: c turns 57.3 times as fast as gyro; is it in degrees\? give units: {c: deg}"):
+        check_units(log_of(c=0.1 * np.degrees(ROLL), gyro=0.1 * RATE), {"roll": "c", "p": "gyro"})
+    check_units(log_of(c=0.1 * ROLL, gyro=0.1 * RATE), {"roll": "c", "p": "gyro"})
 
 
 def test_units_are_made_right_when_read(tmp_path):
@@ -55,6 +68,40 @@ def test_a_time_far_ahead_costs_one_sample(tmp_path):
     log = validation.read_log(tmp_path / "a.csv", "t")
     assert len(log.time) == len(T) - 1
     assert log.notes == ("a.csv: 1 samples are later than the next (a clock that jumps?); left out",)
+
+
+@pytest.mark.parametrize(
+    ("jump", "said"),
+    [
+        (
+            -3.0,
+            r"a.csv: the clock jumps back from 9.95 to 7.00 s at sample 200 and stays behind: (59|60) of 400 samples .* cut the log",
+        ),
+        (500.0, r"a.csv: the clock jumps ahead from 9.95 to 510.00 s, longer than all the rest of the log; cut the log there"),
+    ],
+)
+def test_a_clock_that_jumps_and_stays_there_is_refused(tmp_path, jump, said):
+    """It would leave another log than was written; a pause that is not longer than the log is told, and stays."""
+    times = np.where(T >= 9.99, T + jump, T)
+    (tmp_path / "a.csv").write_text("t,x\n" + "\n".join(f"{t},1" for t in times))
+    with pytest.raises(ValueError, match=said):
+        validation.read_log(tmp_path / "a.csv", "t")
+    (tmp_path / "b.csv").write_text("t,x\n" + "\n".join(f"{t},1" for t in np.where(T >= 9.99, T + 8.0, T)))
+    assert validation.read_log(tmp_path / "b.csv", "t").notes == ("b.csv: nothing from 9.95 to 18.00 s",)
+
+
+def test_suspect_samples_and_sensors_that_hang_are_told():
+    """A spike with its time, size and remedy, a signal that stops; neither of a signal as it was."""
+    spike, held = ROLL.copy(), np.where(T < 12.0, ROLL, ROLL[240])
+    spike[77] += 0.9
+    (said,) = far_off(log_of(roll=spike), {"roll": "give outliers"}, 2.0)
+    assert (
+        said.startswith("a.csv: 1 samples of roll are far off those around them, most at 3.85 s by 0.")
+        and "give outliers" in said
+    )
+    (said,) = hanging(log_of(roll=held), ["roll"])
+    assert said == f"a.csv: roll is {ROLL[240]:.6g} to the last digit from 12.00 to 19.95 s; did the sensor hang?"
+    assert not far_off(log_of(roll=ROLL), {"roll": ""}, 2.0) and not hanging(log_of(roll=ROLL, zero=0.0 * T), ["roll", "zero"])
 
 
 @pytest.mark.parametrize("shift", [0.213, -0.4])

@@ -9,10 +9,13 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import library
+from hydromechs.hydro import drag_matrix
 from hydromechs.model import added_mass_matrix
 from hydromechs.studies import fitting, validation
+from hydromechs.studies.validation._compare import BASE, Fold
+from hydromechs.studies.validation._compare import _rows as compared_rows
 from hydromechs.studies.validation._logs import changed, without_outliers
-from hydromechs.studies.validation._validate import predictions, problem_of
+from hydromechs.studies.validation._validate import predictions
 from hydromechs.studies.validation._variants import averaged
 
 HERE = Path(__file__).parent / "hinsdale"
@@ -98,7 +101,10 @@ def test_faults_of_a_study_are_told_together(tmp_path):
     bad.write_text(text)
     with pytest.raises(ValueError, match="has 2 faults") as error:
         validation.load_study(bad)
-    assert "window" in str(error.value) and "stpe" in str(error.value)
+    assert "window" in str(error.value) and "stpe: no such key (did you mean 'step'?" in str(error.value)
+    bad.write_text(STUDY.read_text().replace("pitch: {", "pich: {", 1))
+    with pytest.raises(ValueError, match="channels: no quantity 'pich' .did you mean 'pitch'"):
+        validation.load_study(bad)
     bad.write_text(STUDY.read_text().replace("judged: [imu.roll", "judged: [imu.rol"))
     with pytest.raises(ValueError, match="no channel 'imu.rol'"):
         validation.load_study(bad)
@@ -155,7 +161,7 @@ def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start)
 
 def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, study):
     """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
-    problem = problem_of(campaign, campaign.trials[:1])
+    problem = campaign.problem_of(campaign.trials[:1])
     for u in study.found():
         given = getattr(u, "value", None) if isinstance(u, fitting.Number) else getattr(u, "diagonal", None)
         assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u
@@ -182,7 +188,7 @@ def test_variants_of_the_study_change_what_they_say(study):
     model = library.load(study.model)
     found = {name: validation.varied(model, v) for name, v in study.variants.items()}
     arm = {name: {b.name: b for b in m.bodies} for name, m in found.items()}
-    assert isinstance(arm["drag of the arm by strips, coefficient 1.1"]["wrist"].hydro.drag[0], hm.drag.Cylinder)
+    assert isinstance(arm["drag of the arm by strips, 2.2 times as much"]["wrist"].hydro.drag[0], hm.drag.Cylinder)
     assert arm["no drag of the arm"]["wrist"].hydro.drag == () and arm["no drag of the arm"]["wrist"].hydro.added_mass
     assert arm["no added mass of the arm"]["wrist"].hydro.added_mass == ()
     gone = "decoupled: nothing of the moving arm is felt"
@@ -190,6 +196,17 @@ def test_variants_of_the_study_change_what_they_say(study):
     assert len(study.varied(gone).unknowns) == len(study.unknowns) - 3
     with pytest.raises(ValueError, match="has no body 'wirst'"):
         validation.varied(model, validation.Variant(no_drag=["wirst"]))
+
+
+def test_strips_have_the_drag_of_lumped_numbers_in_one_flow(study):
+    """Along each axis of each link: only the place where it acts, and flows that differ along the link, tell them apart."""
+    model = library.load(study.model)
+    strips = validation.varied(model, study.variants["drag of the arm by strips, as much as lumped"])
+    for body in ("armbase", "shoulder", "upper_arm", "elbow", "wrist"):
+        lumped, cylinder = (m.bodies[m.body_index(body)].hydro.drag[0] for m in (model, strips))
+        for k, much in enumerate(lumped.quadratic[:3]):
+            flow = np.eye(6)[k] * 0.3
+            assert float(drag_matrix(cylinder, flow, 997.0)[k, k]) == pytest.approx(much * 0.3, rel=1e-3), (body, k)
 
 
 def test_only_weight_is_weight_and_buoyancy(study):
@@ -202,3 +219,15 @@ def test_only_weight_is_weight_and_buoyancy(study):
     still = np.zeros(model.nv)
     whole, felt = (hm.inverse_dynamics(m, q, still, still) for m in (model, light))
     np.testing.assert_allclose(felt, whole, atol=1e-6)
+
+
+def test_a_model_that_cannot_predict_a_motion_loses_its_trials(study):
+    """The others count, the difference is over the same trials, and why is said."""
+    roll, name = study.model_copy(update={"judged": ["imu.roll"]}), next(iter(study.variants))
+    folds = [Fold(BASE, {trial: {"imu.roll": x}}, True, 5) for trial, x in (("a-0", 0.01), ("a-1", 0.02), ("b-0", 0.09))]
+    folds.append(Fold(name, {"a-0": {"imu.roll": 0.02}, "a-1": {"imu.roll": 0.05}}, True, 5))
+    folds.append(Fold(name, {}, False, 0, "without b: it runs away"))
+    base, other = compared_rows(roll, folds)[:2]
+    assert list(base["trials"]) == ["a-0", "a-1", "b-0"] and list(other["trials"]) == ["a-0", "a-1"]
+    assert other["more"]["imu.roll"] == pytest.approx(np.degrees(0.02)) and other["not_converged"] == 1
+    assert other["uncertain"]["imu.roll"] == pytest.approx(np.degrees(0.01)) and other["fault"] == "without b: it runs away"

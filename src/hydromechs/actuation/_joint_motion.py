@@ -17,6 +17,8 @@ __all__ = ["JointMotion"]
 
 FAR = 0.1
 """How far from its motion a joint may begin [rad or m]."""
+OTHER = 0.1
+"""How far its velocity may be from that of the motion there [rad/s or m/s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +82,18 @@ class JointMotion(Component):
         return [(model.joint_part(self.joint), np.array([now.position]), np.array([now.velocity]))]
 
     def check_start(self, now: Now) -> None:
-        """It must begin near its motion."""
-        begins, given = float(now.joint(self.joint).q[0]), self.motion.now(float(now.t)).position
-        if not abs(begins - given) <= FAR:
+        """It must begin near its motion, and about as fast."""
+        joint, given = now.joint(self.joint), self.motion.now(float(now.t))
+        begins, speed = float(joint.q[0]), float(joint.v[0])
+        remedy = f"at t = {float(now.t):g} s; start it there: plant.on_motions(state) puts it on its motion"
+        if not abs(begins - given.position) <= FAR:
             raise ValueError(
-                f"joint {self.joint!r} begins at {begins:.6g}, but its given motion is at {given:.6g} at "
-                f"t = {float(now.t):g} s; start it there"
+                f"joint {self.joint!r} begins at {begins:.6g}, but its given motion is at {given.position:.6g} {remedy}"
+            )
+        if not abs(speed - given.velocity) <= OTHER:
+            raise ValueError(
+                f"joint {self.joint!r} begins with the velocity {speed:.6g}, "
+                f"but that of its motion is {given.velocity:.6g} {remedy}"
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

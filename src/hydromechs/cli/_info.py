@@ -98,6 +98,7 @@ def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool =
         sources: Whether to list where the numbers of each model come from.
     """
     model, names = scenario.model, start_names(scenario.models)
+    q = (scenario.known_start if model is scenario.known_model else scenario.start).q
     _print_tree(model, console)
     summary = _summary(model)
     warnings: list[str] = []
@@ -105,7 +106,7 @@ def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool =
         own = [i for i, body in enumerate(model.body_names) if len(names) == 1 or body.startswith(f"{name}.")]
         if len(names) > 1:
             summary.add_row(Text(name, "bold"))
-        floats = hydrostatics(model, scenario.start.q, own)
+        floats = hydrostatics(model, q, own)
         _add_totals(summary, model, floats)
         warnings += [text if len(names) == 1 else f"{name}: {text}" for text in floats.warnings]
     summary.add_row("", f"(in world axes, {model.world.axes}, at the start of the scenario)")

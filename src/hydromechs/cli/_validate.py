@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +19,11 @@ __all__ = ["validate"]
 
 def validate(
     study: Annotated[Path, typer.Argument(help="File of the study, as examples/hinsdale_2023.yaml.")],
-    data: Annotated[str, typer.Option(help="Folder with the logs; that of the study by default.")] = "",
-    out: Annotated[str, typer.Option(help="Folder for report.html, pictures and numbers; none by default.")] = "",
+    data: Annotated[str, typer.Option(help="Folder with the logs; that which the study names under data by default.")] = "",
+    out: Annotated[
+        str,
+        typer.Option(help="Folder for the report, and for fits of --variants, which a later run takes up; none by default."),
+    ] = "",
     workers: Annotated[int, typer.Option(min=0, help="Processes that share the fits; one for each processor by default.")] = 0,
     trials: Annotated[str, typer.Option(help="Pattern of the trials' names; that of the study by default.")] = "",
     variants: Annotated[bool, typer.Option("--variants", help="Compare the models that the study names as variants.")] = False,
@@ -39,8 +43,8 @@ def validate(
         folder = Path(data) if data else study.parent / found.data
         if not data and not found.data:
             raise ValueError(f"{study} names no folder with logs; give one with --data")
-        if (variants and out) or (folds and not variants):
-            raise ValueError("--out goes without --variants, whose report --json prints; --folds goes with it")
+        if folds and not variants:
+            raise ValueError("--folds goes with --variants")
         with _live(console) as telling:
             how: dict[str, Any] = {
                 "workers": workers or None,
@@ -48,7 +52,8 @@ def validate(
                 "telling": telling,
             }
             if variants:
-                compared = validation.compare_variants(found, folder, folds=folds, **how)
+                kept = Path(out) / "fits" if out else None
+                compared = validation.compare_variants(found, folder, folds=folds, kept=kept, **how)
             else:
                 result = validation.validate(found, folder, **how)
     except (ValueError, KeyError) as error:
@@ -56,6 +61,10 @@ def validate(
         raise typer.Exit(1) from None
     if variants:
         print_report(compared, print_variants, as_json)
+        if out:
+            file = Path(out) / "variants.json"
+            file.write_text(json.dumps(compared, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            console.print(Text(f"written: {file}"))
         return
     print_report(validation.report_of(result), print_validation, as_json)
     if out:

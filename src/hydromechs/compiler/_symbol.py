@@ -71,26 +71,37 @@ class Symbol:
         return float(self.sx) if self.sx.is_constant() else None
 
     def _binary(self, kind: str, other: Scalar, swapped: bool = False) -> Symbol:
-        if isinstance(other, NUMBERS):
-            other = Symbol(other)
-        elif not isinstance(other, Symbol):
+        other = _operand(other)
+        if other is NotImplemented:
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
         return Symbol(applied(kind, a.sx, b.sx))
 
     def __add__(self, other: Scalar) -> Symbol:
-        return self._binary("add", other)
+        other = _operand(other)
+        if other is ZERO:
+            return self
+        if self is ZERO or other is NotImplemented:
+            return other
+        return Symbol(applied("add", self.sx, other.sx))
 
     __radd__ = __add__
 
     def __sub__(self, other: Scalar) -> Symbol:
-        return self._binary("sub", other)
+        other = _operand(other)
+        if other is ZERO:
+            return self
+        return other if other is NotImplemented else Symbol(applied("sub", self.sx, other.sx))
 
     def __rsub__(self, other: Scalar) -> Symbol:
-        return self._binary("sub", other, swapped=True)
+        other = _operand(other)
+        return other if self is ZERO or other is NotImplemented else Symbol(applied("sub", other.sx, self.sx))
 
     def __mul__(self, other: Scalar) -> Symbol:
-        return self._binary("mul", other)
+        other = _operand(other)
+        if other is NotImplemented:
+            return other
+        return ZERO if self is ZERO or other is ZERO else Symbol(applied("mul", self.sx, other.sx))
 
     __rmul__ = __mul__
 
@@ -111,7 +122,7 @@ class Symbol:
         return out
 
     def __neg__(self) -> Symbol:
-        return Symbol(applied("neg", self.sx))
+        return self if self is ZERO else Symbol(applied("neg", self.sx))
 
     def __pos__(self) -> Symbol:
         return self
@@ -173,6 +184,19 @@ class Symbol:
 
     def __repr__(self) -> str:
         return f"Symbol({self.sx})"
+
+
+ZERO = Symbol(0.0)
+"""The zero of folding: most factors of a mechanism's matrices are zero, and CasADi need not be asked about them."""
+
+
+def _operand(x: Scalar) -> Symbol:
+    """A number as a symbol; NotImplemented for what is neither, as for arrays, which NumPy broadcasts."""
+    if isinstance(x, Symbol):
+        return x
+    if isinstance(x, NUMBERS):
+        return ZERO if x == 0.0 else Symbol(x)
+    return NotImplemented
 
 
 def _method(kind: Kind) -> Callable[..., Symbol]:

@@ -15,7 +15,7 @@ from ._operations import KINDS
 from ._program import Argument, Call, Callee, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
-__all__ = ["identifiers", "program_between", "program_of", "program_with_calls", "trace"]
+__all__ = ["identifiers", "program_between", "program_of", "program_with_calls", "read_by", "trace"]
 
 Rows: TypeAlias = Sequence[tuple[int, ...]]
 """Places of the entries of several arrays."""
@@ -36,13 +36,7 @@ def trace(
         outputs: Names of the results; result0, result1, ... unless given.
     """
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
-    token = TAPE.set([])
-    try:
-        results, sites = function(**inputs), TAPE.get()
-    finally:
-        TAPE.reset(token)
-    results = tuple(results) if isinstance(results, tuple) else (results,)
-    results = tuple(np.asarray(y) for y in results)
+    results, sites = _traced(function, inputs)
     names = outputs or tuple(f"result{k}" for k in range(len(results)))
     outcomes = dict(zip(names, results, strict=True))
     if sites:
@@ -50,6 +44,31 @@ def trace(
         given, wanted = (tuple(Argument(k, x.shape) for k, x in arrays.items()) for arrays in (inputs, outcomes))
         return program_with_calls(name or "program", columns, expressions, given, wanted, sites)
     return program_between(name or "program", inputs, outcomes)
+
+
+def _traced(function: Callable[..., Any], inputs: Mapping[str, Any]) -> tuple[tuple[Any, ...], list[Site]]:
+    """Results of a function of symbols, and its calls."""
+    token = TAPE.set([])
+    try:
+        results, sites = function(**inputs), TAPE.get()
+    finally:
+        TAPE.reset(token)
+    results = tuple(results) if isinstance(results, tuple) else (results,)
+    return tuple(np.asarray(y) for y in results), sites or []
+
+
+def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bool]:
+    """Whether any number of each argument of a NumPy function has an effect on its results.
+
+    Args:
+        function: As of `trace`.
+        shapes: As of `trace`.
+    """
+    inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
+    results, sites = _traced(function, inputs)
+    found = casadi.vertcat(*(column(y) for y in results), *(x for site in sites for x in site.arguments))
+    read = {x.element_hash() for x in casadi.symvar(found)}
+    return {key: any(x.sx.element_hash() in read for x in np.ravel(array)) for key, array in inputs.items()}
 
 
 def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
@@ -167,21 +186,8 @@ class _Builder:
 
     def from_casadi(self, op: int, at: list[int]) -> int:
         a, b = at[0], at[-1]
-        match op:
-            case casadi.OP_SQ:
-                return self.add("mul", a, a)
-            case casadi.OP_TWICE:
-                return self.add("add", a, a)
-            case casadi.OP_INV:
-                return self.add("div", self.constant(1.0), a)
-            case casadi.OP_DIV:
-                return self.divided(a, b)
-            case casadi.OP_NEG:
-                return self.negated(a)
-            case casadi.OP_ADD | casadi.OP_SUB:
-                return self.sum(a, b, minus=op == casadi.OP_SUB)
-            case casadi.OP_MUL:
-                return self.product(a, b)
+        if op in SIMPLER:
+            return SIMPLER[op](self, a, b)
         if op in BY_CODE:
             kind = BY_CODE[op]
             return self.add(kind.name, a, b if kind.arity == 2 else -1)
@@ -284,3 +290,16 @@ class _Builder:
                 kept.append(Operation("call", value=len(sites) - 1))
         places = stretch(results)
         return Program(name, inputs, outputs, tuple(kept), places, None, tuple(sites))
+
+
+SIMPLER: dict[int, Callable[[_Builder, int, int], int]] = {
+    casadi.OP_SQ: lambda builder, a, b: builder.add("mul", a, a),
+    casadi.OP_TWICE: lambda builder, a, b: builder.add("add", a, a),
+    casadi.OP_INV: lambda builder, a, b: builder.add("div", builder.constant(1.0), a),
+    casadi.OP_DIV: _Builder.divided,
+    casadi.OP_NEG: lambda builder, a, b: builder.negated(a),
+    casadi.OP_ADD: lambda builder, a, b: builder.sum(a, b, minus=False),
+    casadi.OP_SUB: lambda builder, a, b: builder.sum(a, b, minus=True),
+    casadi.OP_MUL: _Builder.product,
+}
+"""Operations that are simplified or brought to others on the way, by CasADi's codes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Pair(Component):
     """Index of the body A that carries the probe."""
     probe: Point | Segment
     """What touches."""
+    frame: str | None = None
+    """Name of the frame whose origin is the probe; None for a shape's."""
     other: int | None = None
     """Index of the body B that carries the solid; None for terrain."""
     solid: ground.Terrain | shapes.Shape
@@ -52,7 +54,10 @@ class Pair(Component):
         a, b = self.body, self.other
         X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
         s = np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)
-        c = contact_wrench(self, (now.R_WB[a], now.p_WB[a]), now.V[a], X_B, V_B, s, now.model.world.down)
+        pair = self
+        if self.frame is not None:  # its place may be an open parameter
+            pair = replace(self, probe=Point(position=now.model.frames[self.frame][1].origin.xyz))
+        c = contact_wrench(pair, (now.R_WB[a], now.p_WB[a]), now.V[a], X_B, V_B, s, now.model.world.down)
         forces = [Wrench(a, c.wrench_A)]
         if b is not None and c.wrench_B is not None:
             forces.append(Wrench(b, c.wrench_B))

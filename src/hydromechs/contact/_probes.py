@@ -63,7 +63,8 @@ def contact_pairs(
             at, frame = model.frames[name]
             if model.moves[at]:
                 probe = Point(position=frame.origin.xyz)
-                pairs.append(Pair(name=f"{name} on {solid.name}", body=at, probe=probe, solid=solid, material=rough))
+                meets = f"{name} on {solid.name}"
+                pairs.append(Pair(name=meets, body=at, probe=probe, frame=name, solid=solid, material=rough))
         for at, body in enumerate(model.bodies):
             if model.moves[at]:
                 named = _named_probes(body.name, touching[at], solid)

@@ -14,6 +14,9 @@ from hydromechs.values import Array
 
 __all__ = ["parameter_value", "with_parameters"]
 
+OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity", "orientation")
+"""Numbers of joints from which drives, stops and the start are made; no equation has them."""
+
 
 def _children(thing: Any) -> list[str]:
     """Names of what can be reached from a piece of a model."""
@@ -54,8 +57,10 @@ def parameter_value(model: Model, path: str) -> Array:
         path: Its name: a body (or "world") and then fields, as "vehicle.hydro.added_mass.0.matrix"; tuples are counted from 0.
     """
     thing, names = model, _names(model, path)
-    if names[1:2] == ["joint"] and names[-1] in ("limits", "damping", "friction", "position", "velocity", "orientation"):
+    if names[1:2] == ["joint"] and {*names[2:]} & {*OF_COMPONENTS}:
         raise KeyError(f"parameter {path!r} has no effect on the equations: it is data for drives, stops and the start")
+    if names[1:2] in (["shapes"], ["visual"]):
+        raise KeyError(f"parameter {path!r} has no effect on the equations: contacts are made of shapes when they are built")
     for name in names:
         thing = _child(thing, name, path)
     if thing is None:

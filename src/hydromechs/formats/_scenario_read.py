@@ -291,13 +291,16 @@ class _Reader:
     def _equip(self, fields: dict[str, Any]) -> None:
         """Add the actuators of vehicles that come with them; what the file itself says of a thruster or joint stays."""
         names = start_names(fields["models"])
+        instead = {"drives": set(fields["motions"]), "motions": set(fields["drives"])}  # one takes the place of the other
         for k, vehicle in self.equipped.items():
             before = f"{names[k]}." if len(names) > 1 else ""
             have = {t.name for t in fields["thrusters"]}
             own = [replace(t, name=before + t.name, frame=before + t.frame) for t in vehicle.thrusters]
             fields["thrusters"] = [*fields["thrusters"], *(t for t in own if t.name not in have)]
             for key in ("drives", "motions", "friction", "stops"):
-                fields[key] = {before + name: x for name, x in getattr(vehicle, key)} | fields[key]
+                others = {before + name: x for name, x in getattr(vehicle, key)}
+                others = {name: x for name, x in others.items() if name not in instead.get(key, ())}
+                fields[key] = others | fields[key]
 
     def _start(self, i: int, entry: Entry, k: int) -> ModelStart | None:
         fields, path = fields_of(entry), ("models", i)

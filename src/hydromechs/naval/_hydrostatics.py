@@ -43,7 +43,8 @@ class Hydrostatics:
     stability: float
     """Height of the centre of buoyancy above the centre of mass, negative if it is below [m]; NaN without volume."""
     rest: tuple[float, float]
-    """Roll and pitch of the vehicle at rest, with both centres on one vertical [rad]; NaN where nothing turns it there."""
+    """Roll and pitch at rest [rad]: buoyancy has no moment about the centre of mass, both centres are on one vertical; NaN
+    where nothing turns it there. A vehicle that is not neutral and is held at another point comes to rest otherwise."""
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
     warnings: tuple[str, ...]

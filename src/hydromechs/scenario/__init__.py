@@ -1,6 +1,7 @@
 """A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
 
 from ._assemble import ModelStart, assemble, start_names
+from ._blame import owner_of
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
@@ -25,6 +26,7 @@ __all__ = [
     "check_faults",
     "code_faults",
     "conclude_run",
+    "owner_of",
     "recording_attrs",
     "run_scenario",
     "scenario_slips",

@@ -102,15 +102,15 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
         named = any(named_joints(start.model) for start in scenario.models)
         if not scenario.code:
             sim = scenario.simulation()
-            plant, method = sim.plant, sim.method
+            plant, method, start = sim.plant, sim.method, scenario.start
         elif scenario.engine is None and not named:
             known = tuple(c for c in scenario.components if not isinstance(c, ComponentSpec))
             rest = replace(scenario, components=known, commands=(), events=(), checks=())  # these may name what code brings
-            plant, method = rest.plant, method_named(scenario.integrator)
+            plant, method, start = rest.plant, method_named(scenario.integrator), rest.start
         else:
             return []
         usual = scenario.step == type(scenario).step  # as where a file leaves it out
-        stiff = stiff_parts(plant, scenario.start.q, method, scenario.step)
+        stiff = stiff_parts(plant, start.q, method, scenario.step)
         out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MOST]]
         more = f"{len(stiff) - MOST} more parts are too stiff for the step of {scenario.step:g} s"
         return [*out, *([Fault(out[0].path, more)] if len(stiff) > MOST else [])]
@@ -131,7 +131,7 @@ def _command_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 
 def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    out, q = [], scenario.start.q
+    out, q = [], scenario.known_start.q
     for c in plant.components:
         if not isinstance(c, JointStops):
             continue
@@ -152,7 +152,7 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 def _tether_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Lines that do not reach from end to end at the start."""
-    out, start = [], scenario.start
+    out, start = [], scenario.known_start
     now = Beginning(plant, start.t, start.q, start.v, {})
     for i, tether in enumerate(scenario.tethers):
         try:
@@ -175,7 +175,7 @@ def _holding_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 def _start(scenario: Scenario, plant: Plant) -> Now:
     """The instant at which a scenario starts, at rest in still water."""
-    model, start = plant.model, scenario.start
+    model, start = plant.model, scenario.known_start
     return Now(model, 0.0, start.q, start.v, dynamics.kinematics(model, start.q, np.zeros(model.nv)), StillWater(None))
 
 

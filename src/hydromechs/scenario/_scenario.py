@@ -211,8 +211,8 @@ class Scenario:
 
     @property
     def known_start(self) -> State:
-        """Configuration and velocity at time 0 of `known_model`."""
-        return self._known[1]
+        """Configuration and velocity at time 0 of `known_model`, joints with a given motion on it."""
+        return self.known_plant.on_motions(self._known[1])
 
     @property
     def model(self) -> Model:
@@ -221,8 +221,8 @@ class Scenario:
 
     @property
     def start(self) -> State:
-        """Configuration and velocity at time 0."""
-        return self._assembled[1]
+        """Configuration and velocity at time 0, joints with a given motion on it; runs the code that it names."""
+        return self.plant.on_motions(self._assembled[1])
 
     @property
     def code(self) -> tuple[str, ...]:
@@ -304,7 +304,7 @@ class Scenario:
             integrator=method,
             step=self.step,
             record=self.record,
-            state=self.plant.on_motions(self.start),
+            state=self.start,
             commands=dict(self.commands),
             parameters=parameters,
         )

@@ -13,7 +13,7 @@ from hydromechs import dynamics
 from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
 from hydromechs.errors import FieldError, ModelError
 from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
-from hydromechs.model import Model, State, dry_faults
+from hydromechs.model import Model, State, body_faults, dry_faults, world_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
 
@@ -105,6 +105,11 @@ class Plant:
         _ = self.first_actions
         _ = self.given_motion
         _ = self.rolled
+        if named:
+            from ._opened import opened_faults  # looks at whole plants
+
+            for text in opened_faults(self).values():
+                raise ValueError(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -154,6 +159,11 @@ class Plant:
             for part, q_joint, v_joint in c.initial(self.model, float(state.t)):
                 q[part.q], v[part.v] = q_joint, v_joint
         return replace(state, q=q, v=v)
+
+    @property
+    def start(self) -> State:
+        """The model's start, joints whose motion is given on it."""
+        return self.on_motions(self.model.initial())
 
     def check_start(self, now: Now) -> None:
         """Raise `ValueError` if a run cannot begin at an instant, as with a tether that is too short.
@@ -307,6 +317,21 @@ class Plant:
             out.append(value.ravel())
         return np.concatenate([np.zeros(0), *out])
 
+    def check_values(self, given: Mapping[str, Any]) -> None:
+        """Raise `ValueError` where a model could not have the value of an open parameter, as a mass below 0.
+
+        Args:
+            given: Values by name.
+        """
+        for name, value in given.items():
+            other = with_parameters(self.model, {name: np.asarray(value, dtype=float)})
+            pairs = zip(self.model.bodies, other.bodies, strict=True)
+            faults = [f for i, (own, body) in enumerate(pairs) if body is not own for f in body_faults(i, body)]
+            if other.world is not self.model.world:
+                faults = world_faults(other.world)
+            if faults:
+                raise ValueError(f"parameter {name!r} is {np.asarray(value).tolist()}: {faults[0].text}")
+
     def named_parameters(self, values: Array) -> dict[str, Any]:
         """Open parameters by name, from their values one after another, shape (np,)."""
         at = self.layout.size - len(values)  # they are the last of the inputs
@@ -323,6 +348,12 @@ class Plant:
         if not self.parameters:
             return self.model
         return with_parameters(self.model, {name: self.layout.array(f"parameter.{name}", u) for name in self.parameters})
+
+    @property
+    def current_places(self) -> tuple[slice, ...]:
+        """Where a steady current is among the inputs, three numbers each: in the flow, and in what carries the waves."""
+        places = [self.layout.data[name][0].start for name in ("flow", "carried") if name in self.layout.data]
+        return tuple(slice(at, at + 3) for at in places) if self.streams else ()
 
     def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
         """The waves from their rows among the inputs, shape (7, n); none if None.

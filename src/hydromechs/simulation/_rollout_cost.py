@@ -249,6 +249,12 @@ class RolloutCost:
         sim = Simulation(self.plant, state=state, step=dt, record=dt)
         until = sim.inputs_until
         if until < sim.state.t + dt * len(commands):
+            timed = [c for c in self.plant.components if c.timed and c.timed_values(sim.state.t)[1] <= until]
+            if timed:
+                raise ValueError(
+                    f"RolloutCost needs inputs that hold, but those of {timed[0].name!r} ({timed[0].kind}) change at "
+                    f"t = {until:g} s; give a motion that is a formula, as motions.Sine"
+                )
             raise ValueError(
                 f"RolloutCost needs steady water, but the current changes at t = {until:g} s; leave gusts and tables out"
             )

@@ -163,7 +163,9 @@ class Simulation:
         gusts = self.plant.environment.gusts
         if gusts is not None:
             self._multiple(gusts.interval, "gusts.interval")
-        self._first_parameters = self.plant.parameter_values(parameters if isinstance(parameters, Mapping) else {})
+        values = parameters if isinstance(parameters, Mapping) else {}
+        self._first_parameters = self.plant.parameter_values(values)
+        self.plant.check_values(values)
         self.parameters: dict[str, Any] = {}
         """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
         self._flow = UniformFlow(self.plant.environment, self.plant.seed)
@@ -173,7 +175,7 @@ class Simulation:
         self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
-        self._first = self.plant.on_motions(self.model.initial()) if state is None else state
+        self._first = self.plant.start if state is None else state
         self._first_commands = by_name(commands or {}, "commands")
         for text in self._ranges.faults(self._first_commands).values():
             raise ValueError(f"commands: {text}")

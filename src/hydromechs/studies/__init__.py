@@ -57,6 +57,8 @@ _LATER = {
     "model_counts": "._count",
     "papers_pair": "._count",
     "peers": ".peers:",
+    "published_vehicles": "._published_vehicles",
+    "remus_100": "._published_vehicles",
     "plot_blocks": "._block_study",
     "plot_decoupled": "._decoupled",
     "plot_hybrid": "._hybrid_study",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 import hydromechs as hm
 from hydromechs.actuation import Thruster, ideal_curve
@@ -289,7 +289,7 @@ def measure_navigation(
 
 def _bounds(block: slice, seeds: int) -> tuple[float, float]:
     """Between which the mean of ε over the seeds is with a probability of 95 %."""
-    low, high = chi2.ppf([0.025, 0.975], (block.stop - block.start) * seeds) / seeds
+    low, high = chdtri((block.stop - block.start) * seeds, np.array([0.975, 0.025])) / seeds
     return float(low), float(high)
 
 

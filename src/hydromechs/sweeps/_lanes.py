@@ -18,7 +18,6 @@ from hydromechs.hydro import Environment
 from hydromechs.integrators import whole_steps
 from hydromechs.model import State
 from hydromechs.recording import STORED_ENERGIES, find_terms, statistic_of_samples, summed
-from hydromechs.scenario import assemble
 from hydromechs.simulation import CommandRanges, Plant, coordinates, quantities
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
@@ -95,7 +94,7 @@ class LaneRunner:
     def _start(self, values: Sequence[Any]) -> _Start:
         scenario = self._scenario
         fields, opened = self.study.changes(values)
-        start = scenario.plant.on_motions(assemble(fields["models"])[1] if "models" in fields else scenario.start)
+        start = self.study.start(fields)
         commands = dict(fields.get("commands", scenario.commands))
         for text in self._ranges.faults(commands).values():
             raise ValueError(f"commands: {text}")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydromechs.errors import SimulationDiverged, words_of
 from hydromechs.model import State
-from hydromechs.scenario import assemble
 
 from ._fingerprint import fingerprint_of
 from ._study import Study
@@ -173,7 +172,7 @@ class Runner:
         if self._kept is None:
             self._duration = study.scenario.duration
             self._kept = study.scenario.simulation(parameters=opened)
-        sim, start = self._kept, assemble(fields.get("models", study.scenario.models))[1]
+        sim, start = self._kept, study.start(fields)
         sim.reset(State(t=start.t, q=start.q, v=start.v, parameters=sim.plant.parameter_values(opened)))
         return sim
 
@@ -184,4 +183,5 @@ class Runner:
         alone = scenario.controller is None and not scenario.sensors and scenario.engine is None and not scenario.code
         still = water.gusts is None and not water.waves
         free = all(map(stands_free, scenario.models))
-        return alone and free and still and all(map(is_model_or_start, self.study.paths))
+        numbers = all(map(is_model_or_start, self.study.paths)) and not self.study.built_anew
+        return alone and free and still and numbers

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hydromechs.equations import parameter_value
 from hydromechs.errors import Fault, ModelError, StudyError, words_of
-from hydromechs.model import body_faults, world_faults
+from hydromechs.model import State, body_faults, world_faults
 from hydromechs.recording import STATISTICS, find_terms, statistic_of
-from hydromechs.scenario import Scenario
+from hydromechs.scenario import Scenario, assemble
 from hydromechs.simulation import coordinates, quantities
 from hydromechs.values import Pair, nearest, whole
 
+from ._anew import anew, places_in_models
 from ._paths import changed, first_part, numbered, parts_of, value_at
 from ._sampling import Grid, Sampling, Spread
 from ._together import OF_MODEL, fits_lanes
@@ -216,11 +216,30 @@ class Study:
         pairs = zip(self.parameters, values, strict=True)
         return self._changes([(path, value) for parameter, value in pairs for path in parameter.paths])
 
+    def start(self, fields: Mapping[str, Any]) -> State:
+        """State at the start of a run, joints with a given motion on it.
+
+        Args:
+            fields: Fields of the scenario that differ in the run, see `changes`.
+        """
+        scenario = self.scenario
+        return scenario.plant.on_motions(assemble(fields["models"])[1]) if "models" in fields else scenario.start
+
+    @cached_property
+    def built_anew(self) -> frozenset[str]:
+        """Paths into the model whose numbers cannot stay open, as sizes of shapes: each value builds it anew."""
+        return anew(self.scenario, [path for path in self.paths if path.startswith(OF_MODEL)])
+
     def _changes(self, given: Sequence[tuple[str, Any]]) -> tuple[dict[str, Any], dict[str, float]]:
         parts: dict[str, Any] = {}
         opened, bodies, model = {}, dict[str, Any](), self.scenario.known_model
         for path, value in given:
-            if path.startswith(OF_MODEL):
+            if path in self.built_anew:
+                models = parts.get("models", self.scenario.models)
+                for place in places_in_models(self.scenario, path):
+                    models = changed(models, place, value, inside="models")
+                parts["models"] = models
+            elif path.startswith(OF_MODEL):
                 body, rest = first_part(model, path.removeprefix(OF_MODEL))
                 bodies[body] = changed(bodies.get(body, value_at(model, body)), rest, value, inside=f"{OF_MODEL}{body}")
                 opened[numbered(model, f"{body}.{rest}")] = float(value)
@@ -296,8 +315,8 @@ class Study:
         if path.startswith(OF_MODEL):
             model, inner = self.scenario.known_model, path.removeprefix(OF_MODEL)
             found = value_at(model, inner)
-            if isinstance(found, float | int):
-                parameter_value(model, numbered(model, inner))  # refuses what has no effect
+            if ".visual." in inner:
+                raise KeyError(f"{path!r}: what a body looks like changes nothing that is simulated")
             if self.scenario.engine is not None:
                 raise KeyError(f"{path!r} stays open when the model is compiled, which engines of others cannot do")
             return found

@@ -31,6 +31,8 @@ def fits_lanes(study: Study) -> bool:
         study: The study.
     """
     scenario = study.scenario
+    if study.built_anew:
+        return False
     python = scenario.controller is not None or scenario.sensors or scenario.events or scenario.code
     if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
         return False
@@ -43,7 +45,7 @@ def fits_lanes(study: Study) -> bool:
     except ValueError:
         return False
     free = all(map(stands_free, scenario.models))
-    return all(_is_number(path, bool(water.waves)) for path in study.paths) and (free or not _starts(study.paths))
+    return all(map(_is_number, study.paths)) and (free or not _starts(study.paths))
 
 
 def stands_free(start: ModelStart) -> bool:
@@ -70,8 +72,6 @@ def _starts(paths: Sequence[str]) -> list[str]:
     return [path for path, p in pieces if p[0] == "models" and len(p) > 3 and p[2] in STARTS]
 
 
-def _is_number(path: str, waves: bool) -> bool:
-    """Whether a path leads to a number that programs take; a current does not where it carries waves."""
-    if path.startswith(CURRENT):
-        return not waves
-    return is_model_or_start(path) or path == "seed" or path.startswith("commands.")
+def _is_number(path: str) -> bool:
+    """Whether a path leads to a number that programs take."""
+    return is_model_or_start(path) or path == "seed" or path.startswith(("commands.", CURRENT))

@@ -14,7 +14,7 @@ from hydromechs.compiler import Compiled
 from hydromechs.contact.terrain import Terrain
 from hydromechs.gnc.sensors import InstrumentArray, Sensor
 from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
-from hydromechs.integrators import Integrator, Point, rounding, slack, whole_steps
+from hydromechs.integrators import Integrator, Point, is_multiple, rounding, slack, whole_steps
 from hydromechs.simulation import (
     Beginning,
     CommandRanges,
@@ -33,6 +33,9 @@ from ._source import Place, Run, Source
 from ._target import Target
 
 __all__ = ["PlantRun", "PlantSource"]
+
+SOME = 16
+"""Worlds whose arrays of an open parameter are looked at before they begin."""
 
 
 class PlantSource(Source):
@@ -95,6 +98,12 @@ class PlantSource(Source):
                 raise KeyError(f"no command or held input {name!r}{nearest(name, self.places)}")
         return dict(inputs)
 
+    def check_value(self, name: str, values: np.ndarray) -> None:
+        """See `Source.check_value`."""
+        rows = values if values.ndim > 1 else values[[np.argmin(values), np.argmax(values)]] if len(values) else values
+        for value in rows[:SOME]:
+            self.plant.check_values({name: value})
+
     def run(self, target: Target, step: float, offset: float) -> PlantRun:
         """See `Source.run`."""
         return PlantRun(self, target, step, offset)
@@ -133,6 +142,7 @@ class PlantRun(Run):
         if source.sensors:
             how = {"lanes": source.lanes, "threads": source.threads}
             self.sensing = InstrumentArray(self.plant, source.sensors, step, n, source.ground, **how)
+        self._first = self._steps_to(offset)
         self.period, self._law = 0, None
         if source.controller is not None:
             self.period = whole_steps(source.controller.period, step, "the controller's period")
@@ -142,6 +152,17 @@ class PlantRun(Run):
         law = controller.compiled(self.plant, lanes=self.source.lanes, threads=self.source.threads)
         law.alone = law.lanes  # the same bits for one world as for many
         return law
+
+    def _steps_to(self, t: float) -> int:
+        """Steps from time 0 to that of point 0: laws and sensors are asked at multiples of their period, as in a simulation."""
+        timed = self.source.controller is not None or self.sensing is not None
+        if timed and not is_multiple(t, self.step, self.step):
+            near = round(t / self.step) * self.step
+            raise ValueError(
+                f"start.t is {t:g} s, must be a whole number of steps of {self.step:g} s: controllers and sensors are asked at "
+                f"multiples of their period, which whole steps from there never meet; try {near:g} s, or another step"
+            )
+        return round(t / self.step)
 
     # -- the start of worlds --------------------------------------------------------------------------------------------------
 
@@ -277,7 +298,7 @@ class PlantRun(Run):
             steps = min(steps, self._switch(held, done, steps))
         if self.sensing is not None:
             self._measure(self.sensing)
-            steps = min(steps, int((self.sensing.every - self._clock % self.sensing.every).min(initial=steps)))
+            steps = min(steps, int((self.sensing.every - self._since(self._clock, self.sensing.every)).min(initial=steps)))
         return steps if self._law is None else min(steps, self._controlled(self._law))
 
     def _steps_alike(self, steps: int) -> int:
@@ -331,9 +352,8 @@ class PlantRun(Run):
     def _with_current(self, which: np.ndarray, data: np.ndarray) -> np.ndarray:
         """The run's data but for parameters, of worlds with their own currents, shape (len(which), n)."""
         rows = np.tile(data[: len(data) - self._parameters], (len(which), 1))
-        if self.plant.streams:
-            at = self.plant.layout.data["flow"][0].start - self.nu
-            rows[:, at : at + 3] += self.currents[which]
+        for at in self.plant.current_places:
+            rows[:, at.start - self.nu : at.stop - self.nu] += self.currents[which]
         return rows
 
     def took(self, steps: int) -> None:
@@ -345,11 +365,20 @@ class PlantRun(Run):
         """Steps since each world began, shape (n,)."""
         return self._base + self._ahead
 
+    def _since(self, clock: np.ndarray, period: int) -> np.ndarray:
+        """Steps since the last multiple of a period in time, shape (n,).
+
+        Args:
+            clock: Steps since each world began, shape (n,).
+            period: The period, in steps.
+        """
+        return (self._first % period + clock) % period
+
     def _controlled(self, law: Compiled) -> int:
         """Ask the law in worlds whose time has come; steps until the next time."""
         target, nv = self.target, self.plant.model.nv
         clock = self._base[:1] + self._ahead if self._together else self._clock
-        since = clock % self.period
+        since = self._since(clock, self.period)
         due = since == 0.0
         if due.any():
             command = target.inputs[0][:, : self.na]
@@ -430,8 +459,15 @@ class PlantRun(Run):
 
     def why(self, world: int) -> str:
         """See `Run.why`."""
-        target = self.target
+        target, layout = self.target, self.plant.layout
         q, x = (np.array(target.get(a)[world], dtype=float) for a in (target.q, target.x))
+        given = np.array(target.get(target.inputs[0])[world], dtype=float)
+        if not np.isfinite(given).all():
+            parameters = [(f"parameter {name!r}", layout.data[f"parameter.{name}"][0]) for name in self.plant.parameters]
+            inputs = [(f"input {name!r}", slice(k, k + 1)) for k, name in enumerate((*layout.commands, *layout.held))]
+            for name, at in (*parameters, *inputs):
+                if not np.isfinite(given[at]).all():
+                    return f"{name} is {', '.join(f'{value:g}' for value in given[at])}, must be finite"
         if not (np.isfinite(q).all() and np.isfinite(x).all()):
             return "its state is not finite"
         at = Point(self.offset + self.step * float(target.get(target.number)[world]), q, x)

@@ -107,6 +107,14 @@ class Source(abc.ABC):
     held: tuple[str, ...]
     """Names of held inputs; none of a bare mechanism."""
 
+    def check_value(self, name: str, values: np.ndarray) -> None:  # noqa: B027  a mechanism takes all
+        """Raise `ValueError` where a model could not have the values of an open parameter, as a mass below 0.
+
+        Args:
+            name: Name of the parameter.
+            values: Of some worlds, shape (n, ...).
+        """
+
     @abc.abstractmethod
     def named(self, inputs: Any) -> dict[str, Any]:
         """What a caller gave as inputs, by name.

@@ -103,7 +103,8 @@ class Worlds:
             measuring, seen = what.sensors if sensors is None else measuring, what.terrain if ground is None else seen
             commands, start = dict(what.commands), what.start if start is None else start
             step, method, what = what.step if step is None else step, method or what.integrator, what.plant
-            start = what.on_motions(start)
+        elif isinstance(what, Plant) and start is None:
+            start = what.start
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
@@ -304,6 +305,8 @@ class Worlds:
             value = as_array(given.get(name, self.source.parameters[name]), name)
             if value.shape not in (place.shape, (self.worlds, *place.shape), (1, *place.shape)):
                 raise ValueError(f"parameter {name!r} must have shape {shape_text(place.shape)}, got {value.shape}")
+            if name in given:
+                self.source.check_value(name, value.reshape(-1, *place.shape))
             array = self.target.inputs[place.argument]
             each = np.broadcast_to(value, (self.worlds, *place.shape))
             part = array[(slice(None), *place.at)] if place.at else array

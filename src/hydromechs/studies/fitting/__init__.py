@@ -1,11 +1,12 @@
 """Identification: unknown numbers of a plant from recordings of it, with their uncertainties."""
 
-from ._identify import Direction, Found, Identification, Whiteness, identify
+from ._identify import Direction, Found, Identification, States, Whiteness, identify
 from ._instruments import CHANNELS, Channel, Instrument
+from ._pieces import Nodes
 from ._problem import Evaluated, Problem, Samples, Trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._solve import Solution, solve
-from ._unknowns import AddedMass, CurrentOf, InertiaOf, JointOffset, Number, Positive, Unknown
+from ._unknowns import AddedMass, CurrentOf, Factor, InertiaOf, JointOffset, Number, Positive, Unknown
 
 __all__ = [
     "CHANNELS",
@@ -14,11 +15,13 @@ __all__ = [
     "CurrentOf",
     "Direction",
     "Evaluated",
+    "Factor",
     "Found",
     "Identification",
     "InertiaOf",
     "Instrument",
     "JointOffset",
+    "Nodes",
     "Number",
     "Positive",
     "Problem",
@@ -26,6 +29,7 @@ __all__ = [
     "SensitiveState",
     "Sensitivities",
     "Solution",
+    "States",
     "Trial",
     "Unknown",
     "Whiteness",

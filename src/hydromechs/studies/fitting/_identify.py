@@ -14,15 +14,18 @@ from hydromechs.equations import with_parameters
 from hydromechs.model import Model
 from hydromechs.simulation import Plant
 
+from ._first_nodes import first_nodes
 from ._instruments import Instrument
 from ._problem import Problem, Trial
 from ._solve import Solution, solve
-from ._unknowns import Unknown
+from ._unknowns import Unknown, derived
 
-__all__ = ["Direction", "Found", "Identification", "Whiteness", "identify"]
+__all__ = ["Direction", "Found", "Identification", "States", "Whiteness", "identify"]
 
 WEAK = 1.0
 """Information of the data along a direction, relative to that before them, below which they cannot tell."""
+UNTOLD = 1e10
+"""Times the variance that an unknown would have if all others were known, from which nothing is known of it."""
 NAMED = 0.3
 """Part that an unknown must have of a direction to be named with it."""
 LAGS = 20
@@ -73,6 +76,19 @@ class Whiteness(NamedTuple):
     """Time over which they hang together [s]: the sum of their correlations up to the first below 0."""
 
 
+class States(NamedTuple):
+    """States at which pieces of a trial begin."""
+
+    trial: str
+    """Its name."""
+    times: np.ndarray
+    """Times [s], shape (pieces,)."""
+    q: np.ndarray
+    """Configurations, shape (pieces, nq)."""
+    x: np.ndarray
+    """Velocities and internal states, shape (pieces, nx)."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Identification:
     """What was found."""
@@ -88,24 +104,26 @@ class Identification:
         return self.solution.converged
 
     @cached_property
+    def _sensitive(self) -> np.ndarray:
+        """Covariance of all unknowns with the free coordinates that all trials share, shape (size, g)."""
+        linear = self.solution.normal
+        return linear.covariance_times(np.eye(len(linear.b), len(self.problem.guess)))
+
+    @cached_property
     def covariance(self) -> np.ndarray:
         """Of the free coordinates that all trials share, shape (g, g)."""
-        g = len(self.problem.guess)
-        return np.linalg.inv(self.solution.hessian)[:g, :g]
+        return self._sensitive[: len(self.problem.guess)]
 
     @cached_property
     def clustered_covariance(self) -> np.ndarray:
         """The same from the scatter between trials, H⁻¹ (Σ g_j g_jᵀ) H⁻¹ n/(n−1), shape (g, g)."""
-        problem, s = self.problem, self.solution
-        g, n, l = len(problem.guess), len(problem.trials), len(problem.own_deviation)
-        inverse = np.linalg.inv(s.hessian)
-        middle = np.zeros_like(s.hessian)
-        for j, e in enumerate(s.evaluated):
-            score = np.zeros(len(s.hessian))
+        s, g, n = self.solution, len(self.problem.guess), len(self.problem.trials)
+        scores = np.zeros((n, len(s.normal.b)))
+        for score, part, e in zip(scores, s.normal.trials, s.evaluated, strict=True):
             score[:g] = e.by_shared.T @ e.residual
-            score[g + j * l : g + (j + 1) * l] = e.by_own.T @ e.residual
-            middle += np.outer(score, score)
-        return (inverse @ middle @ inverse)[:g, :g] * (n / (n - 1) if n > 1 else math.nan)
+            score[part] = np.concatenate([e.by_own, e.by_nodes], axis=1).T @ e.residual
+        moved = scores @ self._sensitive
+        return moved.T @ moved * (n / (n - 1) if n > 1 else math.nan)
 
     @cached_property
     def correlations(self) -> np.ndarray:
@@ -118,12 +136,15 @@ class Identification:
         """All numbers, in their own units."""
         out = []
         problem, shared = self.problem, self.solution.shared
+        told = np.diag(self.solution.normal.H)[: len(shared)]
+        untold = (told == 0.0) | (np.diag(self.covariance) * told > UNTOLD)
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
-            slopes, first = u.derivatives(shared[at]), u.derivatives(problem.guess[at])
-            now, before = u.values(shared[at]), u.values(problem.guess[at])
+            slopes, first = derived(u.shown, shared[at]), derived(u.shown, problem.guess[at])
+            now, before = u.shown(shared[at]), u.shown(problem.guess[at])
             spread, between = (
                 np.sqrt(np.diag(slopes @ c[at, at] @ slopes.T)) for c in (self.covariance, self.clustered_covariance)
             )
+            spread[(slopes[:, untold[at]] != 0.0).any(axis=1)] = math.inf
             known = np.sqrt(np.sum((np.where(first == 0.0, 0.0, first * problem.deviation[at])) ** 2, axis=1))
             for k, name in u.reported():
                 out.append(Found(name, now[k], spread[k], between[k], before[k], known[k]))
@@ -137,7 +158,11 @@ class Identification:
         """Directions along which the data say less than was known before, the least first."""
         problem, g = self.problem, len(self.problem.guess)
         known = np.isfinite(problem.deviation)
-        scale = np.where(known, problem.deviation, np.maximum(np.abs(self.solution.shared), 1.0))
+        shared = self.solution.shared
+        large = np.ones(g)
+        for u, at in zip(problem.unknowns, problem.slices, strict=True):
+            large[at] = u.sizes(shared[at])
+        scale = np.where(known, problem.deviation, large)
         information = np.linalg.inv(self.covariance) - np.diag(np.where(known, problem.deviation, np.inf) ** -2.0)
         values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
         out = []
@@ -167,6 +192,32 @@ class Identification:
             out.append(Whiteness(name, rms, lags[0], gap * (0.5 + sum(lags[:positive]))))
         return tuple(out)
 
+    @cached_property
+    def states(self) -> tuple[States, ...]:
+        """Of each trial the states at the beginnings of its pieces, that of its start first."""
+        problem, s = self.problem, self.solution
+        q, x, _ = problem.starts(s.shared, s.own)
+        out = []
+        for j, trial in enumerate(problem.trials):
+            mine = [p for p in problem.pieces if p.trial == j]
+            later = [p.node for p in mine[1:]]
+            times = np.array([trial.start + p.first * problem.h for p in mine])
+            parts = (np.concatenate([q[j : j + 1], s.nodes.q[later]]), np.concatenate([x[j : j + 1], s.nodes.x[later]]))
+            out.append(States(trial.name, times, *parts))
+        return tuple(out)
+
+    def summary(self) -> str:
+        """What was found, whether the search ended, and what the data cannot tell, as lines of text."""
+        s = self.solution
+        ended = "converged" if s.converged else "NOT converged, the best so far"
+        lines = [f"{ended} after {s.iterations} iterations: {s.reason}"]
+        width = max((len(row.name) for row in self.found), default=0)
+        lines += [
+            f"{row.name:<{width}}  {row.value:12.6g} ± {row.deviation:.2g}  (before {row.before:.6g})" for row in self.found
+        ]
+        lines += [f"not told by the data: {d.text}" for d in self.directions]
+        return "\n".join(lines)
+
     def values(self) -> dict[str, Any]:
         """What the plant's open parameters and held inputs are then, by name; as arrays."""
         problem, layout = self.problem, self.problem.plant.layout
@@ -194,6 +245,7 @@ def identify(
     most: int = 40,
     gain: float = 1e-4,
     before: Sequence[float] | None = None,
+    shooting_interval: float | None = None,
     told: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
     """What is unknown of a plant from recordings of it: least squares with exact derivatives of the simulation.
@@ -210,11 +262,19 @@ def identify(
         gain: The search ends where a whole step promises less than this part of the cost.
         before: Times up to which the starts of the trials are sought first with all else as it was taken for [s]; helps where
             starts are not known well.
+        shooting_interval: Length of pieces into which trials are cut, each with a start of its own that is found, too, so that
+            the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
+            whole runs away from any guess. Trials are simulated as a whole unless given.
         told: Called after each iteration with its number, the cost and the damping.
     """
     begin = [0.0] * (2 * plant.model.nv) if start is None else start
-    problem = Problem(plant, trials, instruments, unknowns, start=begin, step=step)
-    own = None
-    if before is not None:
+    problem = Problem(plant, trials, instruments, unknowns, start=begin, step=step, shooting_interval=shooting_interval)
+    own, nodes = None, None
+    if len(problem.node_trials):
+        if before is not None:
+            raise ValueError("before is for trials that are simulated as a whole; with shooting_interval leave it out")
+        own, nodes = first_nodes(problem, problem.guess)
+    elif before is not None:
         own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).own
-    return Identification(problem=problem, solution=solve(problem, own=own, most=most, gain=gain, told=told))
+    solution = solve(problem, own=own, nodes=nodes, most=most, gain=gain, told=told)
+    return Identification(problem=problem, solution=solution)

@@ -16,6 +16,8 @@ from hydromechs.model import Model
 from hydromechs.spatial import cross
 from hydromechs.values import Array
 
+from ._sensitivity import on_lanes
+
 __all__ = ["CHANNELS", "Channel", "Instrument", "Outputs"]
 
 CHANNELS = ("roll", "pitch", "yaw", "x", "y", "z", "u", "v", "w", "p", "q", "r")
@@ -119,7 +121,7 @@ class Outputs:
         n = self.model.nv + self.nx
         shapes = {"q": (self.model.nq,), "y": (n,), "own": (OWN * len(self.instruments),)}
         program = compiler.with_jacobians(compiler.trace(self.raw, shapes, name="measured"), ("y", "own"))
-        return Compiled(Recipe("measured", None, program.inputs, program.outputs, None), compiler.native_lanes(), 1, program)
+        return on_lanes(Recipe("measured", None, program.inputs, program.outputs, None), program)
 
     def __call__(self, q: np.ndarray, x: np.ndarray, own: np.ndarray) -> Measured:
         """Channels and derivatives of many states.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.actuation import motions
 from hydromechs.hydro import UniformFlow
 from hydromechs.simulation import Beginning, Plant
 from hydromechs.values import floats
 
 from ._instruments import OWN, Instrument, Outputs
+from ._pieces import Gaps, Nodes, cut
+from ._samples import Samples, Trial, check_trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._unknowns import JointOffset, Unknown, opened
 
@@ -22,35 +23,6 @@ __all__ = ["Problem", "Samples", "Trial"]
 
 BLOCK = 32
 """Steps whose channels are found at once."""
-
-
-class Samples(NamedTuple):
-    """What a channel measured in a trial."""
-
-    times: np.ndarray
-    """Times [s], shape (m,), rising."""
-    values: np.ndarray
-    """Values in the channel's unit, shape (m,)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """A recording of the plant, and where it begins."""
-
-    name: str
-    """Name, for tables."""
-    start: float
-    """Time at which the simulation of it begins [s]."""
-    end: float
-    """Time at which it ends [s]."""
-    q: np.ndarray
-    """Guess of the configuration at the start, shape (nq,)."""
-    v: np.ndarray
-    """Guess of the velocity at the start, shape (nv,)."""
-    samples: Mapping[str, Samples]
-    """What was measured, by channel, as "imu.roll"."""
-    motions: Mapping[str, motions.Motion] = field(default_factory=dict)
-    """Motion of joints that the plant has given, by name."""
 
 
 class Evaluated(NamedTuple):
@@ -62,6 +34,8 @@ class Evaluated(NamedTuple):
     """∂/∂ what all trials share, shape (m, g)."""
     by_own: np.ndarray
     """∂/∂ what the trial has of its own, shape (m, l)."""
+    by_nodes: np.ndarray
+    """∂/∂ the nodes of the trial, one after the other, shape (m, nodes w)."""
     channel: np.ndarray
     """Number of the channel of each residual, shape (m,)."""
     times: np.ndarray
@@ -81,6 +55,7 @@ class Problem:
         start: Standard deviations of the guesses of the start, of the chart's coordinates and the velocities, shape (2 nv,);
             0 where the guess is exact.
         step: Step of the integration [s].
+        shooting_interval: Length of the pieces into which trials are cut [s]; trials are simulated as a whole unless given.
     """
 
     def __init__(
@@ -92,23 +67,57 @@ class Problem:
         *,
         start: Sequence[float],
         step: float,
+        shooting_interval: float | None = None,
     ) -> None:
-        self.plant, self.trials, self.unknowns, self.h = opened(plant, unknowns), list(trials), list(unknowns), step
+        if shooting_interval is not None and not shooting_interval >= step:
+            raise ValueError(f"shooting_interval is {shooting_interval!r} s, must be at least the step, {step:g} s")
+        self.plant, self.h = opened(plant, unknowns), step
+        self.every = None if shooting_interval is None else round(shooting_interval / step)
+        self.unknowns = [u.on(plant) for u in unknowns]
         model = self.plant.model
         self.start_deviation = np.array(floats(start, 2 * model.nv, "start"))
-        places = [k for u in self.unknowns for k in u.places(self.plant)]
-        self.columns = dict.fromkeys(places)
+        owners: dict[int, Unknown] = {}
+        for u in self.unknowns:
+            for k in u.places(self.plant):
+                if k in owners:
+                    names = f"{u.labels()[0]!r} and {owners[k].labels()[0]!r}"
+                    raise ValueError(f"one number is unknown twice, as {names}; leave out one of them")
+                owners[k] = u
+        self.columns = dict.fromkeys(owners)
         self.dynamics = Sensitivities(self.plant, list(self.columns))
         self.outputs = Outputs(model, instruments, self.dynamics.nx)
+        self.wide = model.nv + self.dynamics.nx
         self._layout()
+        self.take(trials)
+
+    def of(self, trials: Sequence[Trial]) -> Problem:
+        """The same problem of other trials, which shares what is compiled.
+
+        Args:
+            trials: The recordings.
+        """
+        other = copy(self)
+        other.take(trials)
+        return other
+
+    def take(self, trials: Sequence[Trial]) -> None:
+        """Have other trials.
+
+        Args:
+            trials: The recordings.
+        """
+        self.trials = list(trials)
+        for trial in self.trials:
+            check_trial(trial, self.outputs.names)
         self._inputs = self._given()
+        self.pieces = cut(self.steps, self.every)
+        self.node_trials = np.array([p.trial for p in self.pieces if p.node >= 0], dtype=int)
 
     def compile(self) -> None:
         """Make the machine code now, for other processes to find in the cache."""
         nothing = np.zeros((len(self.trials), len(self.own_deviation)))
-        self.steps, steps = [1] * len(self.trials), self.steps
-        self.simulate(self.guess, nothing)
-        self.steps = steps
+        nodes = Nodes(*(x[self.node_trials] for x in self.starts(self.guess, nothing)[:2]))
+        self.run(self.guess, nothing, nodes, range(len(self.pieces)), [1] * len(self.pieces), derivatives=True)
 
     # -- what is unknown ------------------------------------------------------------------------------------------------------
 
@@ -147,6 +156,7 @@ class Problem:
         more = len(shared) - len(lower)
         self.guess, self.deviation = np.array(shared), np.array(deviations)
         self.lower, self.upper = np.array(lower + [-np.inf] * more), np.array(upper + [np.inf] * more)
+        self.weight = np.where(np.isfinite(self.deviation), self.deviation, np.inf) ** -2.0
         self.free_start = np.flatnonzero(self.start_deviation)
         self.offsets = [c for c, (_, channel) in enumerate(self.outputs.channels) if channel.offset]
         self.own_deviation = np.concatenate(
@@ -193,33 +203,77 @@ class Problem:
     # -- what follows ---------------------------------------------------------------------------------------------------------
 
     def simulate(
-        self, shared: np.ndarray, own: np.ndarray, *, derivatives: bool = True
+        self, shared: np.ndarray, own: np.ndarray, nodes: Nodes | None = None, *, derivatives: bool = True
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Channels of all trials at each step, shape (steps + 1, n, channels), and their derivatives, (..., g + starts).
+        """Channels of all pieces at each step, shape (steps + 1, pieces, channels), and their derivatives, (..., g + starts).
 
         Args:
             shared: What all trials share, shape (g,).
             own: What each trial has of its own, shape (n, l).
+            nodes: States at which pieces begin that do not begin a trial.
             derivatives: Whether to find them.
         """
-        model, n, g, nv = self.plant.model, len(self.trials), len(shared), self.plant.model.nv
-        inputs, P = self.inputs(shared)
-        ns = len(self.free_start)
-        k = g + ns if derivatives else 0
+        steps = [p.steps for p in self.pieces]
+        return self.run(shared, own, nodes, range(len(self.pieces)), steps, derivatives=derivatives)[:2]
+
+    def starts(self, shared: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """States at which trials begin, q, (n, nq), and x, (n, nx), and ∂/∂(shared, free start), shape (n, nv + nx, g + ns).
+
+        Args:
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+        """
+        model, n, g, ns = self.plant.model, len(self.trials), len(shared), len(self.free_start)
+        nv = model.nv
         moved = np.zeros((n, 2 * nv))
         moved[:, self.free_start] = own[:, :ns]
-        q0, v0 = np.stack([t.q for t in self.trials]), np.stack([t.v for t in self.trials])
-        S = np.zeros((n, nv + self.dynamics.nx, k))
+        S = np.zeros((n, nv + self.dynamics.nx, g + ns))
+        S[:, self.free_start, g + np.arange(ns)] = 1.0
         for u, at in zip(self.unknowns, self.slices, strict=True):
             if isinstance(u, JointOffset):
                 dof = model.joint_part(u.joint).v.start
                 moved[:, dof] += shared[at][0]
-                if k:
-                    S[:, dof, at.start] = 1.0
-        if k:
-            S[:, self.free_start, g + np.arange(ns)] = 1.0
+                S[:, dof, at.start] = 1.0
+        q0, v0 = np.stack([t.q for t in self.trials]), np.stack([t.v for t in self.trials])
         q, S[:, :nv] = self.dynamics.moved(q0, np.ascontiguousarray(moved[:, :nv]), S[:, :nv])
-        x = np.concatenate([v0 + moved[:, nv:], np.zeros((n, self.dynamics.nx - nv))], axis=1)
+        return q, np.concatenate([v0 + moved[:, nv:], np.zeros((n, self.dynamics.nx - nv))], axis=1), S
+
+    def run(
+        self,
+        shared: np.ndarray,
+        own: np.ndarray,
+        nodes: Nodes | None,
+        chosen: Sequence[int],
+        steps: Sequence[int],
+        *,
+        derivatives: bool,
+    ) -> tuple[np.ndarray, np.ndarray | None, SensitiveState]:
+        """Some pieces, each for some steps: their channels, derivatives of these, and the states at their ends.
+
+        Args:
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+            nodes: States at which pieces begin that do not begin a trial.
+            chosen: Numbers of the pieces.
+            steps: How many of each.
+            derivatives: Whether to find them.
+        """
+        g, ns = len(shared), len(self.free_start)
+        inputs, P = self.inputs(shared)
+        pieces = [self.pieces[p] for p in chosen]
+        trial, first = np.array([p.trial for p in pieces]), np.array([p.first for p in pieces])
+        later = np.array([p.node for p in pieces]) >= 0
+        n = len(pieces)
+        k = g + (self.wide if later.any() else ns) if derivatives else 0
+        q0, x0, S0 = self.starts(shared, own)
+        q, x, S = q0[trial], x0[trial], np.zeros((n, self.wide, k))
+        if k:
+            S[~later, :, : g + ns] = S0[trial[~later]]
+        if nodes is not None and later.any():
+            at = [p.node for p in pieces if p.node >= 0]
+            q[later], x[later] = nodes.q[at], nodes.x[at]
+            if k:
+                S[later, :, g : g + self.wide] = np.eye(self.wide)
         at_state = SensitiveState(q, x, S)
         P_all = np.zeros((n, len(P), k))
         if k:
@@ -227,24 +281,28 @@ class Problem:
         own_numbers = np.zeros(OWN * len(self.outputs.instruments))
         for column, place in self.instrument_places:
             own_numbers[place] = shared[column]
-        most = max(self.steps)
+        lengths = np.array(steps)
+        most = int(lengths.max())
         values = np.zeros((most + 1, n, len(self.outputs.names)))
         slopes = np.zeros((most + 1, n, len(self.outputs.names), k)) if k else None
-        t0 = np.array([t.start for t in self.trials])
+        ends = SensitiveState(np.zeros_like(q), np.zeros_like(x), np.zeros_like(S))
+        t0 = np.array([self.trials[p.trial].start + p.first * self.h for p in pieces])
         waiting: list[SensitiveState] = []
-        steps, live = np.array(self.steps), np.arange(n)
+        live = np.arange(n)
         for i in range(most + 1):
             waiting.append(at_state)
-            goes_on = steps[live] > i
+            goes_on = lengths[live] > i
             if len(waiting) == BLOCK or not goes_on.all():
                 self._seen(waiting, live, own_numbers, values, slopes, i + 1 - len(waiting))
                 waiting = []
-            if not goes_on.all():  # trials that have ended cost nothing more
+            if not goes_on.all():  # pieces that have ended cost nothing more
+                for end, now in zip(ends, at_state, strict=True):
+                    end[live[~goes_on]] = now[~goes_on]
                 live, at_state = live[goes_on], SensitiveState(*(x[goes_on] for x in at_state))
             if len(live):
-                now, given = t0[live] + i * self.h, inputs[i, live]
+                now, given = t0[live] + i * self.h, inputs[first[live] + i, trial[live]]
                 at_state = self.dynamics.step(now, at_state, given, P_all[: len(live)], self.h)
-        return values, slopes
+        return values, slopes, ends
 
     def _seen(
         self,
@@ -269,73 +327,158 @@ class Problem:
         slopes[rows, live] = found
 
     def evaluate(
-        self, shared: np.ndarray, own: np.ndarray, *, until: Sequence[float] | None = None, derivatives: bool = True
+        self,
+        shared: np.ndarray,
+        own: np.ndarray,
+        nodes: Nodes | None = None,
+        *,
+        until: Sequence[float] | None = None,
+        derivatives: bool = True,
     ) -> list[Evaluated]:
         """Residuals of all trials, and their derivatives.
 
         Args:
             shared: What all trials share, shape (g,).
             own: What each trial has of its own, shape (n, l).
-            until: Time of each trial after which samples do not count [s]; all count unless given.
+            nodes: States at which pieces begin that do not begin a trial.
+            until: Time of each trial after which samples do not count [s], for trials of one piece; all count unless given.
             derivatives: Whether to find them.
         """
-        values, slopes = self.simulate(shared, own, derivatives=derivatives)
-        g, ns, h = len(shared), len(self.free_start), self.h
-        out = []
-        for j, trial in enumerate(self.trials):
-            rows, by_shared, by_own, which, when, errors = [], [], [], [], [], []
-            for c, name in enumerate(self.outputs.names):
-                if name not in trial.samples:
-                    continue
-                instrument, channel = self.outputs.channels[c]
-                delay = shared[self.delays[instrument]] if instrument in self.delays else 0.0
-                last = trial.end if until is None else min(trial.end, until[j])
-                times, measured = trial.samples[name]
-                keep = (times >= trial.start) & (times <= last)
-                times, measured = times[keep], measured[keep]
-                asked = (times - delay - trial.start) / h
-                place = np.clip(asked, 0.0, self.steps[j] - 1e-9)
-                k = place.astype(int)
-                part = place - k
-                low, high = values[k, j, c], values[k + 1, j, c]
-                found = low + part * (high - low)
-                if c in self.offsets:
-                    found = found + own[j, ns + self.offsets.index(c)]
-                error = found - measured
-                if channel.quantity in ("roll", "yaw"):
-                    error = (error + np.pi) % (2.0 * np.pi) - np.pi
-                rate = (len(times) - 1) / max(times[-1] - times[0], h) if len(times) > 1 else 0.0
-                thinned = 1.0 / np.sqrt(1.0 + 2.0 * rate * channel.correlation)
-                counted, weight = _huber(error / channel.deviation, channel.outlier)
-                rows.append(counted * thinned)
-                errors.append(error)
-                factor = (weight * thinned / channel.deviation)[:, None]
-                which.append(np.full(len(times), c))
-                when.append(times)
-                if slopes is None:
-                    continue
-                d = (1.0 - part)[:, None] * slopes[k, j, c] + part[:, None] * slopes[k + 1, j, c]
-                ds, dl = d[:, :g].copy(), np.concatenate([d[:, g:], np.zeros((len(times), len(self.offsets)))], axis=1)
-                if instrument in self.delays:
-                    ds[:, self.delays[instrument]] -= np.where(asked == place, (high - low) / h, 0.0)
-                if c in self.offsets:
-                    dl[:, ns + self.offsets.index(c)] = 1.0
-                by_shared.append(ds * factor)
-                by_own.append(dl * factor)
-            nothing = np.zeros((sum(map(len, rows)), 0))
-            if not rows:
-                raise ValueError(f"trial {trial.name!r} has no samples of {', '.join(self.outputs.names)}")
-            out.append(
-                Evaluated(
-                    np.concatenate(rows),
-                    np.concatenate(by_shared) if by_shared else nothing,
-                    np.concatenate(by_own) if by_own else nothing,
-                    np.concatenate(which),
-                    np.concatenate(when),
-                    np.concatenate(errors),
-                )
-            )
-        return out
+        return self.joined(shared, own, nodes, until=until, derivatives=derivatives)[0]
+
+    def joined(
+        self,
+        shared: np.ndarray,
+        own: np.ndarray,
+        nodes: Nodes | None = None,
+        *,
+        until: Sequence[float] | None = None,
+        derivatives: bool = True,
+    ) -> tuple[list[Evaluated], Gaps | None]:
+        """The same, and the gaps between pieces, None if there are none.
+
+        Args:
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+            nodes: States at which pieces begin that do not begin a trial.
+            until: Time of each trial after which samples do not count [s], for trials of one piece; all count unless given.
+            derivatives: Whether to find them.
+        """
+        steps = [p.steps for p in self.pieces]
+        if until is not None:  # no longer than it takes
+            early = -min([0.0, *(float(shared[k]) for k in self.delays.values())])
+            last = [int(np.ceil((t + early - x.start) / self.h)) + 1 for t, x in zip(until, self.trials, strict=True)]
+            steps = [max(1, min(k, most)) for k, most in zip(last, steps, strict=True)]
+        values, slopes, ends = self.run(shared, own, nodes, range(len(self.pieces)), steps, derivatives=derivatives)
+        found = [
+            self.residuals(j, values, slopes, shared, own, [p for p, x in enumerate(self.pieces) if x.trial == j], until)
+            for j in range(len(self.trials))
+        ]
+        return found, self._gaps(nodes, ends, len(shared)) if nodes is not None and len(nodes.q) and derivatives else None
+
+    def residuals(
+        self,
+        j: int,
+        values: np.ndarray,
+        slopes: np.ndarray | None,
+        shared: np.ndarray,
+        own: np.ndarray,
+        pieces: Sequence[int],
+        until: Sequence[float] | None = None,
+    ) -> Evaluated:
+        """Residuals of a trial within those of its pieces that were simulated.
+
+        Args:
+            j: Number of the trial.
+            values: Channels, shape (steps + 1, simulated pieces, channels).
+            slopes: Their derivatives.
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+            pieces: Of each piece of the trial its place in `values`, −1 if it was not simulated.
+            until: As in `evaluate`.
+        """
+        trial, g, ns, h = self.trials[j], len(shared), len(self.free_start), self.h
+        mine = [p for p in self.pieces if p.trial == j]
+        firsts, ends = np.array([p.first for p in mine]), mine[-1].first + mine[-1].steps
+        batch = np.array(pieces)
+        nodes = len(mine) - 1
+        rows, by_shared, by_own, by_nodes, which, when, errors = [], [], [], [], [], [], []
+        for c, name in enumerate(self.outputs.names):
+            if name not in trial.samples:
+                continue
+            instrument, channel = self.outputs.channels[c]
+            delay = shared[self.delays[instrument]] if instrument in self.delays else 0.0
+            last = trial.end if until is None else min(trial.end, until[j])
+            times, measured = trial.samples[name]
+            place = np.clip((times - delay - trial.start) / h, 0.0, ends - 1e-9)
+            keep = (times >= trial.start) & (times <= last)
+            keep &= batch[np.searchsorted(firsts, place.astype(int), side="right") - 1] >= 0
+            times, measured, place = times[keep], measured[keep], place[keep]
+            asked, step = (times - delay - trial.start) / h, place.astype(int)
+            part = place - step
+            piece = np.searchsorted(firsts, step, side="right") - 1
+            k, b = step - firsts[piece], batch[piece]
+            low, high = values[k, b, c], values[k + 1, b, c]
+            found = low + part * (high - low)
+            if c in self.offsets:
+                found = found + own[j, ns + self.offsets.index(c)]
+            error = found - measured
+            if channel.quantity in ("roll", "yaw"):
+                error = (error + np.pi) % (2.0 * np.pi) - np.pi
+            rate = (len(times) - 1) / max(times[-1] - times[0], h) if len(times) > 1 else 0.0
+            thinned = 1.0 / np.sqrt(1.0 + 2.0 * rate * channel.correlation)
+            counted, weight = _huber(error / channel.deviation, channel.outlier)
+            rows.append(counted * thinned)
+            errors.append(error)
+            factor = (weight * thinned / channel.deviation)[:, None]
+            which.append(np.full(len(times), c))
+            when.append(times)
+            if slopes is None:
+                continue
+            d = (1.0 - part)[:, None] * slopes[k, b, c] + part[:, None] * slopes[k + 1, b, c]
+            ds, dl = d[:, :g].copy(), np.zeros((len(times), ns + len(self.offsets)))
+            dl[:, :ns] = np.where(piece[:, None] == 0, d[:, g : g + ns], 0.0)
+            dn = np.zeros((len(times), nodes, self.wide))
+            for i in range(nodes):
+                dn[piece == i + 1, i] = d[piece == i + 1, g : g + self.wide]
+            if instrument in self.delays:
+                ds[:, self.delays[instrument]] -= np.where(asked == place, (high - low) / h, 0.0)
+            if c in self.offsets:
+                dl[:, ns + self.offsets.index(c)] = 1.0
+            by_shared.append(ds * factor)
+            by_own.append(dl * factor)
+            by_nodes.append(dn.reshape(len(times), nodes * self.wide) * factor)
+        if not rows:
+            raise ValueError(f"trial {trial.name!r} has no samples of {', '.join(self.outputs.names)}")
+        none = np.zeros((sum(map(len, rows)), 0))
+        ds, dl, dn = (np.concatenate(x) if x else none for x in (by_shared, by_own, by_nodes))
+        channels, times, error = (np.concatenate(x) for x in (which, when, errors))
+        return Evaluated(np.concatenate(rows), ds, dl, dn, channels, times, error)
+
+    def _gaps(self, nodes: Nodes, ends: SensitiveState, g: int) -> Gaps:
+        """How far pieces end from the nodes where the next begin."""
+        nv = self.plant.model.nv
+        before = [p - 1 for p, piece in enumerate(self.pieces) if piece.node >= 0]
+        u, slopes, by_u = self.dynamics.between(nodes.q, ends.q[before], ends.S[before][:, :nv])
+        size = np.concatenate([u, ends.x[before] - nodes.x], axis=1)
+        by_all = np.concatenate([slopes, ends.S[before][:, nv:]], axis=1)
+        by_node = np.tile(-np.eye(self.wide), (len(before), 1, 1))
+        by_node[:, :nv, :nv] = by_u
+        by_before = np.zeros((len(before), self.wide, self.wide))
+        by_before[..., : by_all.shape[2] - g] = by_all[..., g:]
+        return Gaps(size, by_all[..., :g], by_before, by_node)
+
+    def moved_nodes(self, nodes: Nodes, change: np.ndarray) -> Nodes:
+        """Nodes that are moved by chart coordinates, velocities and internal states.
+
+        Args:
+            nodes: Where they are.
+            change: By how much, shape (nodes, w).
+        """
+        nv = self.plant.model.nv
+        nothing = np.zeros((len(change), nv, 0))
+        q, _ = self.dynamics.moved(nodes.q, np.ascontiguousarray(change[:, :nv]), nothing)
+        return Nodes(q, nodes.x + change[:, nv:])
 
 
 def _huber(u: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray]:

@@ -9,17 +9,29 @@ the chart, as in `integrators`, with the derivative of each of them:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs import compiler, dynamics
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import Argument, Compiled, Program, Recipe
 from hydromechs.simulation import Plant, derivative
 from hydromechs.values import Array, Scalar
 
-__all__ = ["SensitiveState", "Sensitivities"]
+__all__ = ["SensitiveState", "Sensitivities", "on_lanes"]
+
+
+def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
+    """Machine code on lanes, one trial alone too: it is compiled once, and a trial's bits do not depend on others.
+
+    Args:
+        recipe: What to compile.
+        program: The program, if it is made already.
+    """
+    code = Compiled(recipe, compiler.native_lanes(), 1, program)
+    code.alone = code.lanes
+    return code
 
 
 class SensitiveState(NamedTuple):
@@ -62,8 +74,7 @@ class Sensitivities:
         shapes = {"t": (), "q": (plant.model.nq,), "y": (n,), "p": (len(self.places),), "rest": (len(self.rest),)}
         program = compiler.trace(rates, shapes, name="rates", outputs=("ydot",))
         both = compiler.with_jacobians(program, ("y", "p"))
-        recipe = Recipe("sensitive_rates", None, both.inputs, both.outputs, None)
-        return Compiled(recipe, compiler.native_lanes(), 1, both)
+        return on_lanes(Recipe("sensitive_rates", None, both.inputs, both.outputs, None), both)
 
     @cached_property
     def _turn(self) -> Compiled:
@@ -78,7 +89,7 @@ class Sensitivities:
 
         inputs = (Argument("here", (model.nq,)), Argument("u", (nv,)))
         outputs = (Argument("there", (nv, nv)), Argument("centre", (nv, nv)))
-        return Compiled(Recipe("chart_turn", rates, inputs, outputs, None), compiler.native_lanes(), 1)
+        return on_lanes(Recipe("chart_turn", rates, inputs, outputs, None))
 
     def moved(self, q: np.ndarray, u: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Configurations q ⊕ u, and the derivatives of u as those of the chart around them.
@@ -94,12 +105,35 @@ class Sensitivities:
         there, centre = self._turn([here, u])
         return here, centre @ np.linalg.solve(there, S)
 
+    def between(self, q: np.ndarray, other: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Chart coordinates u of other configurations around q, shape (n, nv), and their derivatives.
+
+        Args:
+            q: Configurations, shape (n, nq).
+            other: The others, shape (n, nq).
+            S: Derivatives of the chart around the others, shape (n, nv, k).
+
+        Returns:
+            u, ∂u/∂θ, shape (n, nv, k), and ∂u by the chart around q, shape (n, nv, nv).
+        """
+        (u,) = self._difference([q, other])
+        there, centre = self._turn([other, u])
+        here, own_centre = self._turn([q, -u])  # q = other ⊕ −u
+        return u, there @ np.linalg.solve(centre, S), -here @ np.linalg.inv(own_centre)
+
+    @cached_property
+    def _difference(self) -> Compiled:
+        model = self.plant.model
+        inputs = (Argument("q", (model.nq,)), Argument("q_other", (model.nq,)))
+        u = (Argument("u", (self.nv,)),)
+        return on_lanes(Recipe("difference", partial(dynamics.difference, model), inputs, u, None))
+
     @cached_property
     def _retract(self) -> Compiled:
         model = self.plant.model
         inputs = (Argument("q", (model.nq,)), Argument("u", (self.nv,)))
         recipe = Recipe("retract", lambda q, u: dynamics.retract(model, q, u), inputs, (Argument("here", (model.nq,)),), None)
-        return Compiled(recipe, compiler.native_lanes(), 1)
+        return on_lanes(recipe)
 
     def step(self, t: np.ndarray, at: SensitiveState, inputs: np.ndarray, P: np.ndarray, h: float) -> SensitiveState:
         """One step of all trials.

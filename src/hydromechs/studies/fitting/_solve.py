@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._normal import Normal, Point, normal
+from ._pieces import Gaps, Nodes
 from ._problem import Evaluated, Problem
 
 __all__ = ["Solution", "solve"]
@@ -14,6 +16,10 @@ __all__ = ["Solution", "solve"]
 
 SLOW = 3
 """Steps in a row that gain next to nothing after which a search ends."""
+JOINED = 1e-7
+"""Largest gap between pieces of trials that counts as none, in SI units."""
+FIRM = 2.0
+"""How much dearer gaps are than what the conditions push with, so that none is worth its price."""
 
 
 class Solution(NamedTuple):
@@ -23,12 +29,16 @@ class Solution(NamedTuple):
     """What all trials share, shape (g,)."""
     own: np.ndarray
     """What each trial has of its own, shape (n, l)."""
+    nodes: Nodes
+    """States at which pieces begin that do not begin a trial."""
     cost: float
     """½ of the sum of squares, priors included."""
     evaluated: list[Evaluated]
     """Residuals there."""
-    hessian: np.ndarray
-    """JᵀJ with priors of (shared, own of trial 1, ...), shape (g + n l, g + n l)."""
+    normal: Normal
+    """The linear problem there."""
+    gap: float
+    """Largest gap between the end of a piece and the beginning of the next [rad, m, rad/s, m/s]; 0 for trials of one piece."""
     iterations: int
     """How many."""
     reason: str
@@ -37,116 +47,130 @@ class Solution(NamedTuple):
     """Whether nothing was left to gain."""
 
 
+class _Tried(NamedTuple):
+    """What a point gives."""
+
+    at: Point
+    found: list[Evaluated]
+    gaps: Gaps | None
+    cost: float
+
+    def dear(self, price: np.ndarray) -> float:
+        """Cost with what gaps cost at a price, shape (gaps,)."""
+        return self.cost + (0.0 if self.gaps is None else float(price @ np.abs(self.gaps.size.ravel())))
+
+    @property
+    def gap(self) -> float:
+        """The largest."""
+        return 0.0 if self.gaps is None else float(np.abs(self.gaps.size).max())
+
+
 def solve(
     problem: Problem,
     *,
     shared: np.ndarray | None = None,
     own: np.ndarray | None = None,
+    nodes: Nodes | None = None,
     fixed: bool = False,
     until: Sequence[float] | None = None,
     most: int = 40,
     gain: float = 1e-4,
     told: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Least squares of residuals and priors.
+    """Least squares of residuals and priors, with pieces of trials that join.
 
     Args:
         problem: What is unknown, and what was measured.
         shared: Where to begin; the problem's guess unless given.
         own: The same of what trials have of their own; 0 unless given.
+        nodes: The same of the states at which pieces begin; needed where trials have more than one.
         fixed: Whether what is shared stays as it is.
         until: Time of each trial after which samples do not count [s].
         most: Highest number of iterations.
         gain: The search ends where a whole step of Gauss and Newton promises less than this part of the cost, or where three
-            steps have gained less than a tenth of it each.
+            steps have gained less than a tenth of it each; pieces of trials must join, too.
         told: Called after each iteration with its number, the cost and the damping.
     """
-    theta = problem.guess.copy() if shared is None else shared.copy()
     n, l = len(problem.trials), len(problem.own_deviation)
-    local = np.zeros((n, l)) if own is None else own.copy()
-    g = 0 if fixed else len(theta)
-    weight = np.where(np.isfinite(problem.deviation), 1.0 / problem.deviation, 0.0)
-    own_weight = 1.0 / problem.own_deviation
-
-    def cost_of(theta: np.ndarray, local: np.ndarray, found: list[Evaluated]) -> float:
-        prior = 0.0 if fixed else float(np.sum((weight * (theta - problem.guess)) ** 2))
-        total = sum(float(e.residual @ e.residual) for e in found) + prior + float(np.sum((own_weight * local) ** 2))
-        return 0.5 * total if np.isfinite(total) else np.inf
-
-    def tried_at(theta: np.ndarray, local: np.ndarray) -> tuple[list[Evaluated], float]:
-        """Residuals and cost, infinite where a trial cannot be simulated to its end."""
-        try:
-            with np.errstate(all="ignore"):
-                found = problem.evaluate(theta, local, until=until)
-        except np.linalg.LinAlgError:
-            return [], np.inf
-        whole = all(np.isfinite(e.by_own).all() and np.isfinite(e.by_shared).all() for e in found)
-        return found, cost_of(theta, local, found) if whole else np.inf
-
-    found, cost = tried_at(theta, local)
-    if not np.isfinite(cost):
-        raise ValueError("trials cannot be simulated to their ends with what is taken for known before; take a smaller step")
-    damping, reason = 1e-3, "the number of iterations is used up"
+    nq, nx = problem.plant.model.nq, problem.dynamics.nx
+    none = Nodes(np.zeros((0, nq)), np.zeros((0, nx)))
+    start = Point(
+        problem.guess.copy() if shared is None else shared.copy(),
+        np.zeros((n, l)) if own is None else own.copy(),
+        none if nodes is None else nodes,
+    )
+    if len(start.nodes.q) != len(problem.node_trials):
+        raise ValueError(f"{len(start.nodes.q)} nodes are given, but the trials have {len(problem.node_trials)}")
+    now = _tried(problem, start, until, fixed)
+    if not np.isfinite(now.cost):
+        names = [t.name for t, e in zip(problem.trials, now.found, strict=False) if not np.isfinite(e.residual).all()]
+        raise ValueError(
+            f"trials cannot be simulated to their ends with what is taken for known before: {', '.join(names) or 'all'}; take "
+            "a smaller step, other values to begin with, or pieces (shooting_interval)"
+        )
+    damping, reason = 1e-3, ""
     converged, i, slow = False, 0, 0
+    price = np.zeros(0 if now.gaps is None else now.gaps.size.size)
     for i in range(1, most + 1):
-        H, b = _normal(found, theta, local, problem.guess, weight, own_weight, g)
-        promised = 0.5 * float(b @ np.linalg.solve(H, b))
-        if promised <= gain * cost:
-            reason, converged = f"another step promises {promised / max(cost, 1e-300):.1e} of the cost", True
+        linear = normal(problem, now.at, now.found, now.gaps, fixed=fixed)
+        whole, push = linear.step(0.0)
+        price = np.maximum(price, FIRM * np.abs(push))
+        joined = now.gap <= JOINED
+        promised = linear.promised(whole) + float(price @ np.abs(linear.d))
+        if promised <= gain * now.cost and joined:
+            reason, converged = f"another step promises {promised / max(now.cost, 1e-300):.1e} of the cost", True
             break
-        improved = False
+        better = None
         while damping < 1e9:
-            A = H + damping * np.diag(np.diag(H))
-            change = -np.linalg.solve(A, b)
-            new = theta.copy()
-            if g:
-                new = np.clip(theta + change[:g], problem.lower, problem.upper)
-            new_local = local + change[g:].reshape(n, l)
-            tried, value = tried_at(new, new_local)
-            if value < cost:
-                improved = True
+            tried = _tried(problem, _moved(problem, now.at, linear.step(damping)[0], fixed), until, fixed)
+            if tried.dear(price) < now.dear(price):
+                better = tried
                 break
             damping *= 10.0
-        if not improved:
-            reason, converged = "no step lowers the cost further", True
+        if better is None:
+            reason, converged = "no step lowers the cost further", joined
             break
-        gained = (cost - value) / cost
-        theta, local, cost = new, new_local, value
-        damping = max(damping / 10.0, 1e-9)
-        found = tried
+        gained = 1.0 - better.dear(price) / now.dear(price)
+        now, damping = better, max(damping / 10.0, 1e-9)
         if told is not None:
-            told(i, cost, damping)
-        slow = slow + 1 if gained < 0.1 * gain else 0
+            told(i, now.cost, damping)
+        slow = slow + 1 if gained < 0.1 * gain and now.gap <= JOINED else 0
         if slow == SLOW:
             reason, converged = f"the last {SLOW} steps gained less than {0.1 * gain:.1e} of the cost", True
             break
-    H, _ = _normal(found, theta, local, problem.guess, weight, own_weight, g)
-    return Solution(theta, local, cost, found, H, i, reason, converged)
+    linear = normal(problem, now.at, now.found, now.gaps, fixed=fixed)
+    if not reason:
+        left = linear.promised(linear.step(0.0)[0]) / max(now.cost, 1e-300)
+        reason = f"all {most} iterations are used up, and another one promises {left:.1e} of the cost"
+    if not converged and now.gap > JOINED:
+        reason += f"; pieces of trials do not join, the largest gap is {now.gap:.1e}"
+    return Solution(*now.at, now.cost, now.found, linear, now.gap, i, reason, converged)
 
 
-def _normal(
-    found: list[Evaluated],
-    theta: np.ndarray,
-    local: np.ndarray,
-    guess: np.ndarray,
-    weight: np.ndarray,
-    own_weight: np.ndarray,
-    g: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """JᵀJ and Jᵀr with priors."""
-    n, l = local.shape
-    size = g + n * l
-    H, b = np.zeros((size, size)), np.zeros(size)
-    if g:
-        H[:g, :g] = np.diag(weight**2)
-        b[:g] = weight**2 * (theta - guess)
-    for j, e in enumerate(found):
-        at = slice(g + j * l, g + (j + 1) * l)
-        H[at, at] = e.by_own.T @ e.by_own + np.diag(own_weight**2)
-        b[at] = e.by_own.T @ e.residual + own_weight**2 * local[j]
-        if g:
-            H[:g, :g] += e.by_shared.T @ e.by_shared
-            b[:g] += e.by_shared.T @ e.residual
-            H[:g, at] = e.by_shared.T @ e.by_own
-            H[at, :g] = H[:g, at].T
-    return H, b
+def _tried(problem: Problem, at: Point, until: Sequence[float] | None, fixed: bool) -> _Tried:
+    """Residuals, gaps and cost, infinite where a trial cannot be simulated to its end."""
+    try:
+        with np.errstate(all="ignore"):
+            found, gaps = problem.joined(*at, until=until)
+    except np.linalg.LinAlgError:
+        return _Tried(at, [], None, np.inf)
+    prior = 0.0 if fixed else float(np.sum(problem.weight * (at.shared - problem.guess) ** 2))
+    total = sum(float(e.residual @ e.residual) for e in found) + prior + float(np.sum((at.own / problem.own_deviation) ** 2))
+    numbers = [x for e in found for x in (e.by_own, e.by_shared, e.by_nodes)] + ([] if gaps is None else [*gaps])
+    whole = np.isfinite(total) and all(np.isfinite(x).all() for x in numbers)
+    return _Tried(at, found, gaps, 0.5 * total if whole else np.inf)
+
+
+def _moved(problem: Problem, at: Point, change: np.ndarray, fixed: bool) -> Point:
+    """The point that is a change away."""
+    n, l = at.own.shape
+    g = 0 if fixed else len(at.shared)
+    shared = at.shared if fixed else np.clip(at.shared + change[:g], problem.lower, problem.upper)
+    own, moves, at_change = at.own.copy(), [], g
+    for j, count in enumerate(np.bincount(problem.node_trials, minlength=n)):
+        own[j] += change[at_change : at_change + l]
+        at_change += l
+        moves.append(change[at_change : at_change + count * problem.wide].reshape(-1, problem.wide))
+        at_change += count * problem.wide
+    nodes = problem.moved_nodes(at.nodes, np.concatenate(moves)) if len(at.nodes.q) else at.nodes
+    return Point(shared, own, nodes)

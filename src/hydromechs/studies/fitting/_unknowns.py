@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from hydromechs.equations import parameter_value
 from hydromechs.simulation import Plant
 from hydromechs.values import nearest
 
-__all__ = ["AddedMass", "CurrentOf", "InertiaOf", "JointOffset", "Number", "Positive", "Unknown", "opened"]
+__all__ = ["AddedMass", "CurrentOf", "Factor", "InertiaOf", "JointOffset", "Number", "Positive", "Unknown", "derived", "opened"]
 
 STEP = 1e-30
 """Of the complex differences by which values are derived: exact to rounding."""
@@ -33,6 +33,10 @@ class Unknown(abc.ABC):
     def parameters(self) -> tuple[str, ...]:
         """Numbers of the model that the plant must have open."""
         return ()
+
+    def on(self, plant: Plant) -> Unknown:
+        """It with what it needs to know of the plant; itself unless overridden."""
+        return self
 
     @abc.abstractmethod
     def places(self, plant: Plant) -> list[int]:
@@ -59,8 +63,16 @@ class Unknown(abc.ABC):
         none = np.full(len(self.labels()), math.inf)
         return -none, none
 
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        """Changes of the free coordinates that are large where nothing is known before: 1, as of logarithms, shape (k,)."""
+        return np.ones(len(theta))
+
+    def shown(self, theta: np.ndarray) -> np.ndarray:
+        """What tables are about, of complex numbers, too; its values unless overridden, shape (r,)."""
+        return self.values(theta)
+
     def reported(self) -> list[tuple[int, str]]:
-        """Which of its values are worth a row of a table, and their names; the free coordinates' unless overridden."""
+        """Which of what is shown are worth a row of a table, and their names; the free coordinates' unless overridden."""
         return list(enumerate(self.labels()))
 
     @property
@@ -70,12 +82,22 @@ class Unknown(abc.ABC):
 
     def derivatives(self, theta: np.ndarray) -> np.ndarray:
         """∂values/∂θ, shape (n, k)."""
-        columns = []
-        for k in range(len(theta)):
-            moved = theta.astype(complex)
-            moved[k] += 1j * STEP
-            columns.append(np.imag(self.values(moved)) / STEP)
-        return np.stack(columns, axis=1)
+        return derived(self.values, theta)
+
+
+def derived(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> np.ndarray:
+    """Derivatives of a function of free coordinates by complex differences, shape (n, k).
+
+    Args:
+        function: Takes complex numbers, too.
+        theta: Where, shape (k,).
+    """
+    columns = []
+    for k in range(len(theta)):
+        moved = theta.astype(complex)
+        moved[k] += 1j * STEP
+        columns.append(np.imag(function(moved)) / STEP)
+    return np.stack(columns, axis=1)
 
 
 def _slots(plant: Plant, path: str) -> tuple[int, tuple[int, ...]]:
@@ -124,6 +146,10 @@ class Number(Unknown):
         first, shape = _slots(plant, self.name)
         if len(self.index) != len(shape):
             raise ValueError(f"{self.name!r} has the shape {shape}; name one number of it by index, which is {self.index}")
+        if not all(0 <= k < n for k, n in zip(self.index, shape, strict=True)):
+            raise ValueError(
+                f"{self.name!r} has the shape {shape}; its index is {list(self.index)}, must be from 0 and within it"
+            )
         return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -136,6 +162,10 @@ class Number(Unknown):
     def values(self, theta: np.ndarray) -> np.ndarray:
         """θ itself."""
         return theta
+
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        """As large as it is."""
+        return np.where(theta == 0.0, 1.0, np.abs(theta))
 
     def labels(self) -> list[str]:
         """The name, and which."""
@@ -165,10 +195,73 @@ class Positive(Number):
         """exp θ."""
         return np.exp(theta)
 
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        """1: θ is a logarithm."""
+        return np.ones(1)
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Of the logarithm."""
         low = math.log(self.lower) if self.lower > 0.0 else -math.inf
         return np.array([low]), np.array([math.log(self.upper)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor(Unknown):
+    """One factor above 0 on several numbers of the model, as on the drag of all links: θ is its logarithm."""
+
+    name: str
+    """What it is called."""
+    names: tuple[str, ...]
+    """The numbers, arrays as a whole, as ("wrist.hydro.drag.0.quadratic",)."""
+    deviation: float = math.inf
+    """Relative standard deviation before any data, 0.5 for ±50 %."""
+    value: float = 1.0
+    """What it is taken for before any data."""
+    numbers: tuple[float, ...] = ()
+    """What the numbers are times; those of the plant's model unless given."""
+
+    def __post_init__(self) -> None:
+        if not self.value > 0.0:
+            raise ValueError(f"factor {self.name!r} is taken for {self.value!r}, must be above 0")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The numbers."""
+        return self.names
+
+    def on(self, plant: Plant) -> Factor:
+        """With the numbers of its model."""
+        if self.numbers:
+            return self
+        return replace(self, numbers=tuple(float(x) for path in self.names for x in np.ravel(_now(plant, path))))
+
+    def places(self, plant: Plant) -> list[int]:
+        """All of the numbers."""
+        out: list[int] = []
+        for path in self.names:
+            first, shape = _slots(plant, path)
+            out += range(first, first + math.prod(shape))
+        return out
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """ln of what it is taken for."""
+        return np.log([self.value])
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """exp θ times the numbers."""
+        return np.exp(theta[0]) * np.array(self.numbers)
+
+    def shown(self, theta: np.ndarray) -> np.ndarray:
+        """The factor."""
+        return np.exp(theta)
+
+    def labels(self) -> list[str]:
+        """The name."""
+        return [self.name]
+
+    def deviations(self) -> np.ndarray:
+        """As given."""
+        return np.array([self.deviation])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,11 +274,10 @@ class CurrentOf(Unknown):
     name = "current"
 
     def places(self, plant: Plant) -> list[int]:
-        """x and y among the numbers of the flow."""
-        if "flow" not in plant.layout.data:
+        """x and y among the numbers of the flow, and of what carries the waves where there are some."""
+        if not plant.current_places:
             raise KeyError("the plant's environment has no current; give it one of speed 0 to begin with")
-        first = plant.layout.data["flow"][0].start
-        return [first, first + 1]
+        return [at.start + k for at in plant.current_places for k in (0, 1)]
 
     def start(self, plant: Plant) -> np.ndarray:
         """That of the plant."""
@@ -193,8 +285,8 @@ class CurrentOf(Unknown):
         return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """θ itself."""
-        return theta
+        """θ itself, of the flow and of the waves."""
+        return np.concatenate([theta, theta])
 
     def labels(self) -> list[str]:
         """In world axes."""
@@ -333,6 +425,12 @@ class AddedMass(Unknown):
     """Diagonal of what it is taken for before any data; what the model has unless given."""
     coupled: bool = False
     """Whether entries off the diagonal are sought, too."""
+    averaged: bool = False
+    """Whether it is the same in all directions: one number for translation and one for rotation, the means of the diagonal."""
+
+    def __post_init__(self) -> None:
+        if self.coupled and self.averaged:
+            raise ValueError(f"{self.name}: an added mass that is averaged has nothing off its diagonal; leave out coupled")
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -349,6 +447,8 @@ class AddedMass(Unknown):
     def start(self, plant: Plant) -> np.ndarray:
         """Logarithms of the diagonal of L, then its other entries over the root of the product of their diagonals."""
         before = parameter_value(plant.model, self.name) if self.diagonal is None else np.diag(self.diagonal)
+        if self.averaged:
+            return 0.5 * np.log(np.diag(before).reshape(2, 3).mean(axis=1))
         L = np.linalg.cholesky(before + 1e-9 * np.eye(6))
         diagonal = np.diag(L)
         below = [L[i, j] / diagonal[i] for i, j in self._below()]
@@ -359,24 +459,28 @@ class AddedMass(Unknown):
 
     def values(self, theta: np.ndarray) -> np.ndarray:
         """The matrix, row by row."""
-        L = np.diag(np.exp(theta[:6])).astype(theta.dtype)
+        L = np.diag(np.exp(np.repeat(theta, 3) if self.averaged else theta[:6])).astype(theta.dtype)
         for (i, j), x in zip(self._below(), theta[6:], strict=True):
             L[i, j] = x * L[i, i]
         return (L @ L.T).ravel()
 
     def reported(self) -> list[tuple[int, str]]:
         """Its diagonal, and what is below it where that is sought."""
+        if self.averaged:
+            return [(0, f"{self.name}[translation]"), (21, f"{self.name}[rotation]")]
         return [(6 * i + j, f"{self.name}[{i}][{j}]") for i, j in [*((k, k) for k in range(6)), *self._below()]]
 
     def labels(self) -> list[str]:
         """Of the factors."""
+        if self.averaged:
+            return [f"{self.name}[½ ln translation]", f"{self.name}[½ ln rotation]"]
         axes = "uvwpqr"
         below = [f"{self.name}[{axes[i]}{axes[j]}]" for i, j in self._below()]
         return [*(f"{self.name}[½ ln {a}]" for a in axes), *below]
 
     def deviations(self) -> np.ndarray:
         """As given."""
-        return np.full(6 + len(self._below()), self.deviation)
+        return np.full(len(self.labels()), self.deviation)
 
 
 def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:

@@ -3,6 +3,7 @@
 from ._baseline import StaticBalance
 from ._campaign import Campaign, Recorded, read_campaign
 from ._compare import compare_variants
+from ._decay import Decay, decay_of
 from ._logs import Log, euler_angles, read_log
 from ._report import report_of, write_validation
 from ._shared_work import Iteration
@@ -12,6 +13,7 @@ from ._variants import Variant, varied
 
 __all__ = [
     "Campaign",
+    "Decay",
     "Fitted",
     "Iteration",
     "Log",
@@ -22,6 +24,7 @@ __all__ = [
     "Validation",
     "Variant",
     "compare_variants",
+    "decay_of",
     "euler_angles",
     "load_study",
     "read_campaign",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,9 @@ from hydromechs.model import Model, joints
 from hydromechs.simulation import Plant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
-from ..fitting import CurrentOf, Samples, Trial
-from ._logs import Log, changed, euler_angles, read_log, without_outliers
-from ._signals import aligned, check_units, resampled
+from ..fitting import CurrentOf, Problem, Samples, Trial
+from ._logs import FEW, Log, changed, euler_angles, read_log, without_outliers
+from ._signals import aligned, check_units, far_off, hanging, resampled
 from ._study import Study
 from ._variants import varied
 
@@ -31,6 +33,12 @@ MEDIAN = 2.0
 """Time over which the median is taken that outliers are told by [s]."""
 LONG_AGO, NEAR = 1e6, 100.0
 """Time from which a clock counts from long ago, and the time before the motion from which it is counted then [s]."""
+SLOW = 5.0
+"""Time between two samples beyond which a log is no record of a motion [s]."""
+CUT = 0.1
+"""Part of a trial that may be lost to a log that ends early before that is told."""
+LONGER = 100.0
+"""How much longer than another log of the same trial a log may be."""
 FASTEST = 0.1
 """Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
 
@@ -66,6 +74,25 @@ class Campaign:
     def groups(self) -> list[str]:
         """Motions, in order."""
         return sorted({r.group for r in self.trials})
+
+    def problem_of(self, recorded: Sequence[Recorded]) -> Problem:
+        """What is unknown of some trials.
+
+        Args:
+            recorded: Some of the trials.
+        """
+        return self._problem.of([r.trial for r in recorded])
+
+    @cached_property
+    def _problem(self) -> Problem:
+        """That of the first trial, which shares what is compiled with those of others."""
+        study, nv = self.study, self.plant.model.nv
+        s, at = study.start, self.plant.model.joint_part(self.base).v
+        start = np.zeros(2 * nv)
+        start[at] = [s.position] * 3 + [s.attitude] * 3
+        start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
+        first = [self.trials[0].trial]
+        return Problem(self.plant, first, study.measuring(), study.found(), start=start.tolist(), step=study.step)
 
 
 def read_campaign(study: Study, folder: str | Path) -> Campaign:
@@ -113,19 +140,26 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
 
 def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) -> Recorded:
     """One trial."""
-    logs = _logs(study, folder, name)
+    logs = _logs(study, model, folder, name)
     said = _file(folder, study.trials.begins.file, name)
+    if not said.is_file():
+        raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
     try:
         begins = float(yaml.safe_load(said.read_text(encoding="utf-8"))[study.trials.begins.key])
     except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
         raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
     begins, logs = _from_zero(begins, logs)
     notes = [note for log in logs.values() for note in log.notes]
-    start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
-    end = min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+    start, end = _span(study, name, logs, begins)
+    _refuse_sparse(logs, start, end)
+    notes += _cut_short(logs, start, end)
     given: dict[str, motions.Motion] = {}
     for joint, how in study.joints.items():
         log = logs[how.log]
+        if how.outliers:
+            log = without_outliers(log, {how.column: how.outliers}, MEDIAN)
+            notes += log.notes[len(logs[how.log].notes) :]
+        notes += far_off(log, {how.column: f"give joint {joint} outliers, the largest distance that is believed"}, MEDIAN)
         at = changed(log, how.column, REPEATED)
         given[joint] = motions.Recorded.of(
             log.time[at], how.scale * log.column(how.column)[at] + how.offset, smoothing=study.smoothing
@@ -135,6 +169,9 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
         log = logs[entry.log]
         cleaned = without_outliers(log, entry.outliers, MEDIAN)
         notes += cleaned.notes[len(log.notes) :]
+        named = sorted({channel.column or quantity for quantity, channel in entry.channels.items()})
+        notes += far_off(cleaned, {c: f"give outliers: {{{c}: largest distance that is believed}}" for c in named}, MEDIAN)
+        notes += hanging(cleaned, named)
         for quantity, channel in entry.channels.items():
             values = cleaned.column(channel.column or quantity)
             samples[f"{instrument}.{quantity}"] = Samples(cleaned.time[:: entry.every], values[:: entry.every])
@@ -143,16 +180,22 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
     return Recorded(trial, name.split(study.trials.group)[0], begins, tuple(notes))
 
 
-def _logs(study: Study, folder: Path, name: str) -> dict[str, Log]:
+def _logs(study: Study, model: Model, folder: Path, name: str) -> dict[str, Log]:
     """The logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
     logs = {}
     for key, entry in study.logs.items():
         log = read_log(_file(folder, entry.file, name), entry.time, topic=entry.topic, columns=entry.columns, units=entry.units)
-        check_units(log, {f"joint {j}": how.column for j, how in study.joints.items() if how.log == key and how.scale == 1.0})
+        moving = {j: how for j, how in study.joints.items() if how.log == key and how.scale == 1.0}
+        check_units(
+            log,
+            {f"joint {j}": how.column for j, how in moving.items() if how.column not in entry.units},
+            limits={f"joint {j}": ends for j, how in moving.items() if (ends := _limits(model, j, how.offset)) is not None},
+        )
         for i in (i for i in study.instruments.values() if i.log == key):
             angles = None if i.quaternion is None else euler_angles([log.column(c) for c in i.quaternion])
             log = replace(log, columns=log.columns | (angles or {}))
-            check_units(log, {q: c.column or q for q, c in i.channels.items()}, angles)
+            named = {q: c.column or q for q, c in i.channels.items()}
+            check_units(log, {q: c for q, c in named.items() if c not in entry.units}, angles)
         logs[key] = log
     for key, entry in study.logs.items():
         if entry.align is not None:
@@ -163,6 +206,13 @@ def _logs(study: Study, folder: Path, name: str) -> dict[str, Log]:
     return logs
 
 
+def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | None:
+    """Least and largest position of a joint with limits as its log has them [rad]."""
+    body = next((b for b in model.bodies if b.name == joint), None)
+    ends = getattr(body.joint, "limits", None) if body is not None and isinstance(body.joint, joints.Revolute) else None
+    return None if ends is None else (ends[0] - offset, ends[1] - offset)
+
+
 def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Log]]:
     """Times of clocks that count from long ago, counted from a whole second before the motion, where floats are dense."""
     if abs(begins) < LONG_AGO:
@@ -171,6 +221,56 @@ def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Lo
     note = f"times count from {zero:.0f} s of the clock"
     moved = {k: replace(x, time=x.time - zero, notes=(*x.notes, f"{x.name}: {note}")) for k, x in logs.items()}
     return float(begins - zero), moved
+
+
+def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple[float, float]:
+    """When a trial starts and ends [s]; clocks that do not fit together are refused."""
+    for log in logs.values():
+        usual = float(np.median(np.diff(log.time)))
+        if usual > SLOW:
+            unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
+            raise ValueError(
+                f"{log.name}: {usual:g} s between two samples is no record of a motion; are times in {unit}? give "
+                f"units: {{time: {unit}}} for this log"
+            )
+    start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
+    end = min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+    if not start <= begins < end:
+        spans = ", ".join(f"{log.name} from {log.time[0]:.2f} to {log.time[-1]:.2f} s" for log in logs.values())
+        raise ValueError(
+            f"{name}: its motion begins at {begins:.2f} s, which is not within all of its logs: {spans}; is a clock off? "
+            "align puts a log on the clock of another"
+        )
+    return start, end
+
+
+def _refuse_sparse(logs: dict[str, Log], start: float, end: float) -> None:
+    """Refuse logs that have next to nothing of a trial, or that are far longer than others: their times are in another unit."""
+    shortest = min(logs.values(), key=_length)
+    for log in logs.values():
+        there = int(np.sum((log.time >= start) & (log.time <= end)))
+        why = ""
+        if there < FEW:
+            why = f"{there} samples between the start of the trial, {start:.2f} s, and its end, {end:.2f} s"
+        elif _length(log) > LONGER * _length(shortest):
+            why = f"it is {_length(log):.4g} s long, and {shortest.name} {_length(shortest):.4g} s"
+        if why:
+            raise ValueError(
+                f"{log.name}: {why}; are its times in another unit? give units: {{time: ms}}, us or ns for this log"
+            )
+
+
+def _length(log: Log) -> float:
+    return float(log.time[-1] - log.time[0])
+
+
+def _cut_short(logs: dict[str, Log], start: float, end: float) -> list[str]:
+    """What is said of logs that go on long after the trial has to end."""
+    longest = max(float(log.time[-1]) for log in logs.values())
+    if longest - end < CUT * (longest - start):
+        return []
+    first = min(logs.values(), key=lambda log: float(log.time[-1]))
+    return [f"{first.name}: ends at {end:.2f} s, and the trial with it; other logs go on to {longest:.2f} s"]
 
 
 def _joint_logs(study: Study) -> set[str]:

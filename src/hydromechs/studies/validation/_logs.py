@@ -18,11 +18,30 @@ from ._messages import is_messages, read_messages
 __all__ = ["UNITS", "Log", "euler_angles", "read_log"]
 
 DEGREE = math.radians(1.0)
-UNITS = {"deg": DEGREE, "deg/s": DEGREE, "mm": 1e-3, "cm": 1e-2, "mm/s": 1e-3, "cm/s": 1e-2, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""Units that columns can be in other than m, rad and s, and what they are multiplied by."""
+UNITS = {
+    "rad": 1.0,
+    "rad/s": 1.0,
+    "m": 1.0,
+    "m/s": 1.0,
+    "s": 1.0,
+    "deg": DEGREE,
+    "deg/s": DEGREE,
+    "mm": 1e-3,
+    "cm": 1e-2,
+    "mm/s": 1e-3,
+    "cm/s": 1e-2,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+}
+"""Units that columns can be in, and what they are multiplied by."""
 
 GAP = 10.0
 """Times the usual time between two samples from which a pause is told."""
+JUMPED, LONG = 0.05, 100.0
+"""Part of all samples that may come too early, and times the usual time between two that a pause may have."""
+SELDOM, HOUR = 0.5, 3600.0
+"""Time between two samples and length of a log from which its times are suspect [s]."""
 FEW = 10
 """Least number of samples of a log."""
 
@@ -79,7 +98,7 @@ def read_log(
         time: Name of the column with the times [s]; of messages the path of their time, "" for when they were logged.
         topic: Which messages.
         columns: Names for columns, and what they are called in the file; of messages their paths, as "orientation.x".
-        units: Units of columns, and of "time", that are not in m, rad and s: those of `UNITS`.
+        units: Units of columns, and of "time", that are not in m, rad and s, or that no doubt is wanted of: those of `UNITS`.
     """
     path = Path(path)
     if is_messages(path):
@@ -105,11 +124,14 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
     try:
         with opener(path, "rt", encoding="utf-8") as text:
             names = [name.strip() for name in text.readline().split(",")]
-            rows = np.genfromtxt(text, delimiter=",", invalid_raise=False, ndmin=2)
+            lines = [line for line in text if line.strip()]
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ValueError(f"{path} is not a log that can be read: {error}") from None
     if time not in names:
         raise KeyError(f"{path.name}: no column {time!r} with the times{nearest(time, names)}")
+    if not lines:
+        raise ValueError(f"{path.name}: no samples, only the names of {len(names)} columns")
+    rows = np.genfromtxt(lines, delimiter=",", invalid_raise=False, ndmin=2)
     if rows.shape[1] != len(names):
         raise ValueError(f"{path.name}: rows have {rows.shape[1]} numbers, but {len(names)} columns have names")
     return names, rows
@@ -129,6 +151,7 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
         rows, t = rows[~ahead], t[~ahead]
     latest = np.maximum.accumulate(t) if len(t) else t
     late = np.concatenate([[True], t[1:] > latest[:-1]]) if len(t) else np.zeros(0, dtype=bool)
+    _refuse_jumps(file, t, latest)
     if not late.all():
         notes.append(
             f"{file}: {int((~late).sum())} samples are not later than those before them (a clock that jumps?); left out"
@@ -138,12 +161,40 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
         raise ValueError(f"{file}: {len(t)} samples are left, needed are {FEW}")
     steps = np.diff(t)
     usual = float(np.median(steps))
-    if usual > 1.0 and t[-1] > 1e4:
+    if usual > SELDOM and t[-1] - t[0] > HOUR:
         unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
         notes.append(f"{file}: {usual:g} s between two samples; are times in {unit}? give units: {{time: {unit}}} for this log")
-    for k in np.flatnonzero(steps > GAP * usual):
-        notes.append(f"{file}: nothing from {t[k]:.2f} to {t[k + 1]:.2f} s")
+    pauses = np.flatnonzero(steps > GAP * usual)
+    if len(pauses):
+        notes.append(f"{file}: nothing from {', '.join(f'{t[k]:.2f} to {t[k + 1]:.2f}' for k in pauses)} s")
     return Log(file, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
+
+
+def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
+    """Refuse a clock that jumps and does not come back: what is left of the log would be another one.
+
+    Args:
+        file: Name of the log.
+        t: Times [s], shape (n,).
+        latest: The latest up to each, shape (n,).
+    """
+    remedy, behind = "cut the log there, or take another clock for its times", t < latest
+    if len(t) >= FEW and np.mean(behind) > JUMPED:
+        k = int(np.argmax(behind))
+        raise ValueError(
+            f"{file}: the clock jumps back from {t[k - 1]:.2f} to {t[k]:.2f} s at sample {k} and stays behind: "
+            f"{int(behind.sum())} of {len(t)} samples are earlier than others before them; {remedy}"
+        )
+    steps = np.diff(latest[latest > np.concatenate([[-np.inf], latest[:-1]])])
+    if len(steps) < FEW:
+        return
+    k = int(np.argmax(steps))
+    if steps[k] > max(LONG * float(np.median(steps)), 2.0 * float(steps.sum() - steps[k])):
+        first = latest[0] + float(steps[:k].sum())
+        raise ValueError(
+            f"{file}: the clock jumps ahead from {first:.2f} to {first + steps[k]:.2f} s, longer than all the rest of the log; "
+            f"{remedy}"
+        )
 
 
 def without_outliers(log: Log, limits: dict[str, float], span: float) -> Log:

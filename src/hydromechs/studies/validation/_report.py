@@ -14,7 +14,7 @@ import numpy as np
 
 from ._validate import Predicted, Validation
 
-__all__ = ["report_of", "write_validation"]
+__all__ = ["decays_of", "report_of", "write_validation"]
 
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 20px;color:#1d2b33}"
@@ -60,6 +60,7 @@ def report_of(v: Validation) -> dict[str, Any]:
         trials.append({"trial": p.trial, "motion": p.group, "errors": of_trial, "static": static})
     last = v.fits[-1]
     return {
+        "decays": decays_of(v.predicted, v.study.baseline),
         "study": v.study.name,
         "title": v.study.title,
         "data": v.data,
@@ -74,6 +75,22 @@ def report_of(v: Validation) -> dict[str, Any]:
         "values": last.details["values"],
         "notes": list(v.notes),
     }
+
+
+def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[dict[str, Any]]:
+    """Swings after the joints have stopped, measured and predicted, for JSON.
+
+    Args:
+        predicted: The trials.
+        channels: Names of the channels.
+    """
+    rows = []
+    for p in predicted:
+        for name in channels:
+            both = p.decays(name)
+            if both is not None:
+                rows.append({"trial": p.trial, "channel": name, "measured": both[0]._asdict(), "predicted": both[1]._asdict()})
+    return rows
 
 
 def write_validation(v: Validation, folder: str | Path) -> Path:
@@ -191,6 +208,18 @@ def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> st
     for path in pictures:
         data = base64.b64encode(path.read_bytes()).decode()
         parts.append(f'<img alt="{path.stem}" src="data:image/png;base64,{data}">')
+    swings = [
+        [
+            f"{d['trial']}, {d['channel']}",
+            *(f"{d[x][k]:.3f}" for k in ("frequency", "ratio") for x in ("measured", "predicted")),
+            f"{unit_of(d['channel'])[0] * d['measured']['amplitude']:.2f}",
+        ]
+        for d in report["decays"]
+    ]
+    if swings:
+        parts.append("<h2>Free decay after the joints have stopped</h2>")
+        head = ["frequency [rad/s], measured", "predicted", "damping ratio, measured", "predicted", "amplitude [°]"]
+        parts.append(_table(["trial, channel", *head], swings))
     parts.append("<h2>What was found, from all trials</h2>")
     found = [
         [f["name"], *(f"{f[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before"))]

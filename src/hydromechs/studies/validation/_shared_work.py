@@ -35,7 +35,7 @@ Telling = Callable[[Iteration], None]
 def in_processes(
     work: Callable[[Job, Telling], Result], jobs: Sequence[Job], count: int, telling: Telling
 ) -> Iterator[tuple[Job, Result]]:
-    """Jobs and their results as they are done.
+    """Jobs and their results as they are done; where one fails, those that have not begun are left.
 
     Args:
         work: Does a job and tells how far it is; a function of a module, as other processes need it.
@@ -51,11 +51,14 @@ def in_processes(
     with context.Manager() as manager, ProcessPoolExecutor(count, mp_context=context) as pool:
         told = manager.Queue()
         waiting = {pool.submit(work, job, told.put): job for job in jobs}
-        while waiting:
-            done, _ = wait(waiting, timeout=OFTEN, return_when=FIRST_COMPLETED)
-            _drain(told, telling)
-            for future in done:
-                yield waiting.pop(future), future.result()
+        try:
+            while waiting:
+                done, _ = wait(waiting, timeout=OFTEN, return_when=FIRST_COMPLETED)
+                _drain(told, telling)
+                for future in done:
+                    yield waiting.pop(future), future.result()
+        finally:  # where one has failed, the others need not begin
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _drain(told: Any, telling: Telling) -> None:

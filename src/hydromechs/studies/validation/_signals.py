@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from ._logs import Log
 
-__all__ = ["aligned", "check_units", "resampled"]
+__all__ = ["aligned", "check_units", "far_off", "hanging", "resampled"]
 
-TURNS = 4.0 * math.pi
-"""Largest angle that is believed [rad]."""
+TURNS = {"roll": 3.3, "pitch": 1.7}
+"""Largest angles that are believed [rad], of nine of ten samples; others may turn twice."""
+QUICK, BEYOND = 4.0, 0.3
+"""Largest speed of a joint that is believed [rad/s], and how far it may be beyond its limits [rad], of nine of ten samples."""
+FAR, RARE = 20.0, 0.05
+"""Times the usual distance from the median around it from which a sample is suspect, and part of all that can be."""
+HANGS = 0.2
+"""Part of a log over which a signal may have the same value to the last digit."""
 FAST = 10.0
 """Largest speed that is believed [m/s], of nine of ten samples."""
 NEAR_DEGREES = (30.0, 110.0)
@@ -24,33 +30,119 @@ ALIKE = 0.7
 """Least correlation of two signals that show the same motion."""
 
 
-def check_units(log: Log, quantities: Mapping[str, str], attitude: Mapping[str, np.ndarray] | None = None) -> None:
-    """Refuse columns whose numbers cannot be in m, rad, m/s and rad/s, with what they look like.
+def check_units(
+    log: Log,
+    quantities: Mapping[str, str],
+    attitude: Mapping[str, np.ndarray] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+) -> None:
+    """Refuse columns whose numbers can hardly be in m, rad, m/s and rad/s, with what they look like.
 
     Args:
         log: The log.
         quantities: Columns by quantity: roll, pitch, yaw, joint; x, y, z; p, q, r.
         attitude: Roll, pitch and yaw [rad] of the same instrument, to compare rates with, shape (n,) each.
+        limits: Least and largest position of joints [rad], by quantity.
     """
-    dt = np.diff(log.time)
+    angles = dict(attitude or {})
     for quantity, name in quantities.items():
         x = log.column(name)
         if quantity in ("roll", "pitch", "yaw") or quantity.startswith("joint"):
-            if np.percentile(np.abs(x), 90) > TURNS:
-                raise ValueError(f"{log.name}: {name} is {np.abs(x).max():.4g} rad; is it in degrees? {_remedy(name, 'deg')}")
+            _check_angle(log, quantity, name, (limits or {}).get(quantity))
+            if not quantity.startswith("joint"):
+                angles.setdefault(quantity, x)
         elif quantity in "xyz":
-            speed = float(np.percentile(np.abs(np.diff(x)) / dt, 90))
+            speed = _speed(log, x)
             if speed > FAST:
                 raise ValueError(f"{log.name}: {name} moves by {speed:.3g} m/s; is it in millimetres? {_remedy(name, 'mm')}")
-        elif quantity in "pqr" and attitude is not None:
-            angle = attitude[{"p": "roll", "q": "pitch", "r": "yaw"}[quantity]]
-            expected = float(np.std(np.gradient(angle, log.time)))
-            ratio = float(np.std(x)) / expected if expected > MOVES else 1.0
-            if NEAR_DEGREES[0] < ratio < NEAR_DEGREES[1]:
-                raise ValueError(
-                    f"{log.name}: {name} is {ratio:.3g} times the rate of the attitude; is it in degrees per second? "
-                    f"{_remedy(name, 'deg/s')}"
-                )
+    for rate, angle in (("p", "roll"), ("q", "pitch"), ("r", "yaw")):
+        if rate in quantities and angle in angles:
+            _check_rate(log, quantities[rate], angles[angle], quantities.get(angle, angle))
+
+
+def _check_angle(log: Log, quantity: str, name: str, limits: tuple[float, float] | None) -> None:
+    """Refuse an angle that is larger or quicker than such angles are."""
+    x, why = log.column(name), ""
+    if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
+        why = f"is {np.abs(x).max():.4g} rad"
+    elif limits is not None and np.percentile(np.maximum(limits[0] - x, x - limits[1]), 90) > BEYOND:
+        why = f"goes from {x.min():.4g} to {x.max():.4g} rad, and its joint from {limits[0]:.4g} to {limits[1]:.4g} rad"
+    elif quantity.startswith("joint") and _speed(log, x) > QUICK:
+        why = f"turns by {_speed(log, x):.3g} rad/s"
+    if why:
+        raise ValueError(f"{log.name}: {name} {why}; is it in degrees? {_remedy(name, 'deg')} ({{{name}: rad}} if it is not)")
+
+
+def _check_rate(log: Log, name: str, angle: np.ndarray, of: str) -> None:
+    """Refuse a rate and an angle of which one is in degrees and the other is not."""
+    turns, rate = float(np.std(np.gradient(angle, log.time))), float(np.std(log.column(name)))
+    if NEAR_DEGREES[0] * turns < rate < NEAR_DEGREES[1] * turns and turns > MOVES:
+        raise ValueError(
+            f"{log.name}: {name} is {rate / turns:.3g} times the rate of the attitude; is it in degrees per second? "
+            f"{_remedy(name, 'deg/s')}"
+        )
+    if NEAR_DEGREES[0] * rate < turns < NEAR_DEGREES[1] * rate and rate > MOVES:
+        raise ValueError(
+            f"{log.name}: {of} turns {turns / rate:.3g} times as fast as {name}; is it in degrees? {_remedy(of, 'deg')}"
+        )
+
+
+def _speed(log: Log, x: np.ndarray) -> float:
+    """Speed of a signal that nine of ten samples have at most."""
+    return float(np.percentile(np.abs(np.diff(x)) / np.diff(log.time), 90))
+
+
+def far_off(log: Log, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
+    """What is said of samples far off those around them.
+
+    Args:
+        log: The log.
+        columns: Remedy by column.
+        span: Time over which the median is taken [s].
+    """
+    from scipy.ndimage import median_filter
+
+    notes = []
+    n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(log.time))))) + 1
+    for name, remedy in columns.items():
+        x = log.column(name)
+        off = np.abs(x - median_filter(x, n, mode="nearest"))
+        low, high = np.percentile(x, [1.0, 99.0])
+        far = (off > FAR * float(np.median(off))) & (off > 0.5 * (high - low))
+        if 0 < far.sum() <= RARE * len(x):
+            k = int(np.argmax(off))
+            notes.append(
+                f"{log.name}: {int(far.sum())} samples of {name} are far off those around them, most at {log.time[k]:.2f} s by "
+                f"{off[k]:.3g}; are they outliers? {remedy}"
+            )
+    return tuple(notes)
+
+
+def hanging(log: Log, columns: Iterable[str]) -> tuple[str, ...]:
+    """What is said of signals that have one value to the last digit for long, but not always.
+
+    Args:
+        log: The log.
+        columns: Names of the signals.
+    """
+    notes = []
+    for name in columns:
+        x = log.column(name)
+        first, last = _longest_hold(x)
+        if last - first + 1 < len(x) and log.time[last] - log.time[first] > HANGS * (log.time[-1] - log.time[0]):
+            notes.append(
+                f"{log.name}: {name} is {x[first]:.6g} to the last digit from {log.time[first]:.2f} to {log.time[last]:.2f} s; "
+                "did the sensor hang?"
+            )
+    return tuple(notes)
+
+
+def _longest_hold(x: np.ndarray) -> tuple[int, int]:
+    """First and last place of the longest run of equal values."""
+    ends = np.concatenate([np.flatnonzero(np.diff(x) != 0.0), [len(x) - 1]])
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    k = int(np.argmax(ends - starts))
+    return int(starts[k]), int(ends[k])
 
 
 def _remedy(column: str, unit: str) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hydromechs.values import nearest
+from hydromechs.values import is_path, nearest
 
-from ..fitting import AddedMass, Channel, CurrentOf, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
+from ..fitting import AddedMass, Channel, CurrentOf, Factor, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
+from ..fitting._instruments import CHANNELS
 from ._variants import Variant
 
 __all__ = ["Study", "load_study"]
@@ -47,8 +48,10 @@ class LogEntry(_Entry):
     """Topic of the messages of an MCAP file or a bag."""
     columns: dict[str, str] = {}
     """Names used here of columns, and what the file calls them; of messages their paths, as orientation.x."""
-    units: dict[str, Literal["deg", "deg/s", "mm", "cm", "mm/s", "cm/s", "ms", "us", "ns"]] = {}
-    """Units of columns, and of "time", that are not in m, rad and s."""
+    units: dict[
+        str, Literal["rad", "rad/s", "m", "m/s", "s", "deg", "deg/s", "mm", "cm", "mm/s", "cm/s", "ms", "us", "ns"]
+    ] = {}
+    """Units of columns, and of "time", that are not in m, rad and s; one that is named is believed."""
     rate: float = Field(0.0, ge=0.0)
     """Rate to which it is resampled [Hz]; 0 for all samples."""
     align: AlignEntry | None = None
@@ -88,6 +91,8 @@ class JointEntry(_Entry):
     """What they are multiplied by [-]."""
     offset: float = 0.0
     """What is added to them [rad]."""
+    outliers: float = Field(0.0, ge=0.0)
+    """Largest distance of a position from the median around it; samples beyond are left out. 0 to keep all."""
 
 
 class ChannelEntry(_Entry):
@@ -166,7 +171,7 @@ class Study(_Entry):
     title: str = ""
     """What it is, in a line."""
     model: str
-    """Name of a library model, or path of a file."""
+    """Name of a library model, or path of a file, relative to this one."""
     data: str = ""
     """Folder with the logs, relative to this file; the command line can name another."""
     trials: TrialsEntry
@@ -210,7 +215,9 @@ class Study(_Entry):
         named = {_identity(u): u for u in variant.unknowns}
         kept = [named.pop(_identity(u), u) for u in self.unknowns if u.get("joint_offset") not in variant.without]
         if named:
-            raise ValueError(f"variant {name!r} of {self.name}: the study has no unknown {next(iter(named.values()))!r}")
+            absent = next(iter(named.values()))
+            raise ValueError(f"variant {name!r} of {self.name}: the study has no unknown {absent!r}; new ones go under more")
+        kept += variant.more
         moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
         return self.model_copy(update={"variant": variant, "unknowns": kept, "joints": moving, "baseline": []})
 
@@ -255,6 +262,7 @@ class Study(_Entry):
 KINDS: dict[str, tuple[Any, str]] = {
     "number": (Number, "name"),
     "positive": (Positive, "name"),
+    "factor": (Factor, "name"),
     "inertia": (InertiaOf, "body"),
     "added_mass": (AddedMass, "name"),
     "joint_offset": (JointOffset, "joint"),
@@ -266,6 +274,19 @@ KINDS: dict[str, tuple[Any, str]] = {
 def _identity(unknown: dict[str, Any]) -> tuple[Any, ...]:
     """What an entry of the unknowns names."""
     return tuple((kind, str(unknown[kind])) for kind in KINDS if kind in unknown), tuple(unknown.get("index", ()))
+
+
+def _fault(error: Any) -> str:
+    """A fault that pydantic has found, in our words where it is a key that does not exist."""
+    place = [str(part) for part in error["loc"]]
+    if error["type"] != "extra_forbidden":
+        return f"{'.'.join(place)}: {error['msg']}"
+    entry: Any = Study
+    for part in place[:-1]:
+        field = getattr(entry, "model_fields", {}).get(part)
+        inner = [a for a in (field.annotation, *get_args(field.annotation)) if isinstance(a, type)] if field else []
+        entry = next((a for a in inner if issubclass(a, BaseModel)), entry)
+    return f"{'.'.join(place)}: no such key{nearest(place[-1], entry.model_fields)}"
 
 
 def load_study(path: str | Path) -> Study:
@@ -283,8 +304,14 @@ def load_study(path: str | Path) -> Study:
     try:
         study = Study(**data)
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        lines = [_fault(e) for e in error.errors()]
         raise ValueError("\n  - ".join([f"{path} has {len(lines)} faults:", *lines])) from None
+    if is_path(study.model):
+        study = study.model_copy(update={"model": str(Path(path).absolute().parent / study.model)})
+    for name, instrument in study.instruments.items():
+        for quantity in instrument.channels:
+            if quantity not in CHANNELS:
+                raise ValueError(f"{path}: instruments.{name}.channels: no quantity {quantity!r}{nearest(quantity, CHANNELS)}")
     named = [(f"instruments.{k}", x.log) for k, x in study.instruments.items()]
     named += [(f"joints.{k}", x.log) for k, x in study.joints.items()] + [("trials.find", study.trials.find)]
     named += [(f"logs.{k}.align", x.align.to) for k, x in study.logs.items() if x.align is not None]

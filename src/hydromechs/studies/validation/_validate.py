@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..fitting import Found, Identification, Problem, Samples, solve
+from ..fitting import Found, Identification, Samples, solve
 from ._baseline import StaticBalance
 from ._campaign import Campaign, Recorded, read_campaign
+from ._decay import Decay, decay_of, still_from
 from ._shared_work import Iteration, Telling, in_processes
 from ._study import Study
 
@@ -26,6 +27,10 @@ __all__ = ["Fitted", "Predicted", "Validation", "validate"]
 
 ITERATIONS, GAIN = 30, 1e-3
 """Most iterations of a fit, and the part of the cost that another step must promise."""
+
+
+TOLD = 20
+"""Notes on logs that are told before the fits."""
 
 
 class Predicted(NamedTuple):
@@ -47,6 +52,20 @@ class Predicted(NamedTuple):
     """What was predicted, by channel, with the offsets of the instruments."""
     measured: dict[str, Samples]
     """What was measured."""
+    still: float
+    """When the last joint has stopped [s]."""
+    end: float
+    """When it ends [s]."""
+
+    def decays(self, channel: str) -> tuple[Decay, Decay] | None:
+        """The swing of a channel after the joints have stopped, measured and predicted; None where there is none to be told.
+
+        Args:
+            channel: Its name.
+        """
+        measured = decay_of(self.measured[channel], self.still, self.end)
+        predicted = decay_of(self.simulated[channel], self.still, self.end)
+        return (measured, predicted) if measured and predicted and measured.told else None
 
 
 class Fitted(NamedTuple):
@@ -120,7 +139,10 @@ def validate(
     if len(groups) < 2:
         raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
     told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
-    problem_of(campaign, campaign.trials[:1]).compile()  # once, for all workers
+    notes = [note for recorded in campaign.trials for note in recorded.notes]
+    for note in (*notes[:TOLD], *([f"and {len(notes) - TOLD} more notes on logs, in the report"] if len(notes) > TOLD else [])):
+        told(note)
+    campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
     told(f"compiled after {time.perf_counter() - began:.0f} s")
     jobs = ["", *groups]
     count = min(len(jobs), workers or os.cpu_count() or 1)
@@ -163,22 +185,6 @@ def _fold_alone(study: Study, data: str, group: str, telling: Telling) -> tuple[
     return _fold(read_campaign(study, data), group, telling)
 
 
-def problem_of(campaign: Campaign, recorded: Sequence[Recorded]) -> Problem:
-    """What is unknown of some trials.
-
-    Args:
-        campaign: The trials and what they are of.
-        recorded: Some of them.
-    """
-    study, nv = campaign.study, campaign.plant.model.nv
-    s, at = study.start, campaign.plant.model.joint_part(campaign.base).v
-    start = np.zeros(2 * nv)
-    start[at] = [s.position] * 3 + [s.attitude] * 3
-    start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
-    trials = [r.trial for r in recorded]
-    return Problem(campaign.plant, trials, study.measuring(), study.found(), start=start.tolist(), step=study.step)
-
-
 def _fold(campaign: Campaign, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
     """The fit to all trials but those of a motion, and the predictions of these."""
     began = time.perf_counter()
@@ -204,6 +210,7 @@ def fit(
     known: Sequence[Recorded],
     *,
     shared: np.ndarray | None = None,
+    own: np.ndarray | None = None,
     telling: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
     """The fit to some trials: first their starts, from before the motion, then all.
@@ -212,11 +219,13 @@ def fit(
         campaign: The trials and what they are of.
         known: Those that it may see.
         shared: Where the search begins; at what is taken for known before unless given.
+        own: The same of what trials have of their own; found from before the motion unless given.
         telling: Called after each iteration with its number, the cost and the damping.
     """
-    problem = problem_of(campaign, known)
-    first = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2)
-    solution = solve(problem, shared=shared, own=first.own, most=ITERATIONS, gain=GAIN, told=telling)
+    problem = campaign.problem_of(known)
+    if own is None:
+        own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2).own
+    solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, told=telling)
     return Identification(problem=problem, solution=solution)
 
 
@@ -239,8 +248,8 @@ def predictions(
         shared: What the fit has found.
     """
     study = campaign.study
-    problem = problem_of(campaign, [_blinded(r) for r in unseen])
-    own = solve(problem, shared=shared, fixed=True, most=20, gain=1e-4).own
+    problem = campaign.problem_of([_blinded(r) for r in unseen])
+    own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).own
     values, _ = problem.simulate(shared, own, derivatives=False)
     balance = StaticBalance(campaign) if study.baseline else None
     fixed = np.zeros(3) if balance is None else balance.fit(known, offsets=True)
@@ -263,15 +272,19 @@ def predictions(
             t = r.trial.samples[study.baseline[0]].times
             rows = balance.errors(r, fixed, offsets=True)[:, (t >= r.begins) & (t <= r.trial.end)]
             static = dict(zip(study.baseline, map(_rms, rows), strict=True))
-        out.append(Predicted(r.trial.name, r.group, r.begins, errors, whole, static, simulated, dict(r.trial.samples)))
+        end = r.trial.end
+        still = still_from(r.trial.motions, r.trial.start, end)
+        about = (r.trial.name, r.group, r.begins)
+        out.append(Predicted(*about, errors, whole, static, simulated, dict(r.trial.samples), still, end))
     return out
 
 
 def _blinded(r: Recorded) -> Recorded:
     """The trial without what was measured after its motion begins; its joint angles stay."""
-    samples = {
-        name: Samples(s.times[s.times <= r.begins], s.values[s.times <= r.begins]) for name, s in r.trial.samples.items()
-    }
+    samples = {}
+    for name, (times, values) in r.trial.samples.items():
+        before = (times >= r.trial.start) & (times <= r.begins)
+        samples[name] = Samples(times[before], values[before])
     kept = {name: s for name, s in samples.items() if len(s.times)}
     return replace(r, trial=replace(r.trial, samples=kept))
 

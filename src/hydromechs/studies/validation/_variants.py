@@ -35,6 +35,8 @@ class Strip(_Entry):
     """Radius [m]."""
     coefficient: float = Field(ge=0.0)
     """Drag coefficient on the projected area [-]."""
+    end_coefficient: float | None = Field(None, ge=0.0)
+    """That of the end faces on their area [-]; the side's unless given."""
 
 
 class Variant(_Entry):
@@ -54,6 +56,8 @@ class Variant(_Entry):
     """Bodies that are taken away, with all of theirs."""
     unknowns: list[dict[str, Any]] = []
     """What is unknown instead of those with the same names and indices."""
+    more: list[dict[str, Any]] = []
+    """What is unknown besides."""
 
     @property
     def bodies(self) -> list[str]:
@@ -81,8 +85,7 @@ def _changed(body: Body, variant: Variant, model: Model) -> Body:
     water, density = body.hydro if isinstance(body.hydro, Hydro) else Hydro(), model.world.water_density
     if body.name in variant.strips:
         strip = variant.strips[body.name]
-        sizes = {"radius": strip.radius, "coefficient": strip.coefficient}
-        water = replace(water, drag=(drag.Cylinder.along(strip.axis, strip.start, strip.end, **sizes),))
+        water = replace(water, drag=(drag.Cylinder.along(**strip.model_dump()),))
     if body.name in variant.no_drag:
         water = replace(water, drag=())
     if body.name in variant.no_added_mass:

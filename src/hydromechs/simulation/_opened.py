@@ -1,0 +1,107 @@
+"""Which numbers of a model can stay open in a plant: its programs must read them, and must not need them to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs import compiler
+from hydromechs.equations import parameter_value
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.hydro import UniformFlow
+from hydromechs.values import Array, Scalar
+
+from ._beginning import Beginning
+from ._evaluate import Evaluation, evaluate
+from ._plant import Plant
+
+__all__ = ["opened_faults"]
+
+NEEDED = (TypeError, UnsupportedFeature)
+"""Errors of equations that want the value of a symbol."""
+TIME = 0.37
+"""Of the instant that is looked at [s]."""
+
+
+def opened_faults(plant: Plant) -> dict[str, str]:
+    """What is wrong with open parameters of a plant, by name: nothing reads them, or they cannot be symbols.
+
+    Args:
+        plant: What is simulated, with its open parameters.
+    """
+    read: dict[str, bool]
+    out: dict[str, str]
+    try:
+        read, out = _read(plant, plant.parameters), {}
+    except NEEDED:
+        if not _evaluates(plant):
+            return {}  # code of a user's own that cannot be traced says so when it is
+        alone = {name: _alone(plant, name) for name in plant.parameters}
+        read = {name: found for name, found in alone.items() if isinstance(found, bool)}
+        out = {name: found for name, found in alone.items() if isinstance(found, str)}
+    unread = [name for name, there in read.items() if not there]
+    if not unread:
+        return out
+    try:
+        whole = _read(plant, unread, state=True)  # what the programs do at other instants, too
+    except NEEDED:
+        return out  # as above
+    words = "has no effect: no program of the plant reads it; set it in the model before the plant is built, or leave it out"
+    return out | {name: f"parameter {name!r} {words}" for name in unread if not whole[name]}
+
+
+def _evaluates(plant: Plant) -> bool:
+    """Whether the equations can be traced with all parameters as numbers."""
+    try:
+        _read(plant, ())
+    except NEEDED:
+        return False
+    return True
+
+
+def _alone(plant: Plant, name: str) -> bool | str:
+    """Whether a parameter is read, if it alone is a symbol; what to say where it cannot be one."""
+    try:
+        return _read(plant, [name])[name]
+    except NEEDED:
+        return (
+            f"parameter {name!r} cannot stay open: the plant's programs need its value when they are made; set it in the model "
+            "before the plant is built"
+        )
+
+
+def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[str, bool]:
+    """Whether open parameters have an effect on anything in one instant: any one, or all of them.
+
+    Args:
+        plant: What is simulated.
+        names: Which parameters; others have the model's values.
+        state: Whether time, state and all other inputs are symbols, too: slow, and nothing is left out.
+    """
+    start, layout, nv = plant.start, plant.layout, plant.model.nv
+    now = Beginning(plant, 0.0, start.q, start.v, {})
+    z = np.concatenate([layout.start(layout.state_slots, now), np.zeros(len(layout.causes))])
+    data, _ = plant.data(UniformFlow(plant.environment, plant.seed), TIME, {})
+    u = np.concatenate([layout.start(layout.input_slots, now), data])
+    v = 0.1 * np.random.default_rng(0).normal(size=nv)  # no zeros that hide what they are multiplied with
+    shapes: dict[str, tuple[int, ...]] = {name: parameter_value(plant.model, name).shape for name in names}
+    if state:
+        shapes |= {" t": (), " q": start.q.shape, " v": v.shape, " z": z.shape, " u": u.shape}
+
+    def instant(**given: Array) -> tuple[Any, ...]:
+        inputs = np.array(given[" u"] if state else [compiler.Symbol(x) for x in u], dtype=object)  # NumPy wants one kind
+        for name in names:
+            inputs[layout.data[f"parameter.{name}"][0]] = np.ravel(given[name])
+        t: Scalar = np.asarray(given[" t"])[()] if state else TIME
+        return _all_of(evaluate(plant, t, given.get(" q", start.q), given.get(" v", v), given.get(" z", z), inputs))
+
+    return compiler.read_by(instant, shapes)
+
+
+def _all_of(e: Evaluation) -> tuple[Any, ...]:
+    """All numbers that hold in one instant."""
+    energies = (e.elastic_energy, e.kinetic_energy_body, e.kinetic_energy_fluid, e.potential_energy)
+    recorded = [x for out in e.outputs for x in out.values()]
+    return (e.vdot, e.zdot, e.tau, *e.forces.values(), e.added_mass, e.now.p_WB, e.now.R_WB, *energies, *recorded)

@@ -1,0 +1,76 @@
+"""Recordings of a plant, and what must be right with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.actuation import motions
+from hydromechs.values import nearest
+
+__all__ = ["Samples", "Trial", "check_trial"]
+
+STEEPEST = 1.7
+"""Largest pitch that is believed [rad]."""
+
+
+class Samples(NamedTuple):
+    """What a channel measured in a trial."""
+
+    times: np.ndarray
+    """Times [s], shape (m,), rising."""
+    values: np.ndarray
+    """Values in the channel's unit, shape (m,)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A recording of the plant, and where it begins."""
+
+    name: str
+    """Name, for tables."""
+    start: float
+    """Time at which the simulation of it begins [s]."""
+    end: float
+    """Time at which it ends [s]."""
+    q: np.ndarray
+    """Guess of the configuration at the start, shape (nq,)."""
+    v: np.ndarray
+    """Guess of the velocity at the start, shape (nv,)."""
+    samples: Mapping[str, Samples]
+    """What was measured, by channel, as "imu.roll"."""
+    motions: Mapping[str, motions.Motion] = field(default_factory=dict)
+    """Motion of joints that the plant has given, by name."""
+
+
+def check_trial(trial: Trial, channels: Sequence[str]) -> None:
+    """Refuse a trial whose samples cannot be used, with the channel, what is wrong and the remedy.
+
+    Args:
+        trial: The recording.
+        channels: Names of the channels of all instruments.
+    """
+    if not trial.start < trial.end:
+        raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and ends at {trial.end:g} s; it must end later")
+    for name, (times, values) in trial.samples.items():
+        what = f"trial {trial.name!r}: {name}"
+        if not set(channels) & set(trial.samples):
+            raise ValueError(f"{what} is no channel of an instrument{nearest(name, channels)}")
+        t, x = np.asarray(times), np.asarray(values)
+        if t.shape != x.shape or t.ndim != 1:
+            raise ValueError(f"{what}: times have the shape {t.shape} and values {x.shape}, must be the same and (m,)")
+        if not (np.isfinite(t).all() and np.isfinite(x).all()):
+            bad = int((~(np.isfinite(t) & np.isfinite(x))).sum())
+            raise ValueError(f"{what}: {bad} of {len(t)} samples are not finite; leave them out")
+        if (np.diff(t) <= 0.0).any():
+            k = int(np.argmax(np.diff(t) <= 0.0)) + 1
+            raise ValueError(f"{what}: times do not rise: {t[k]:g} s comes after {t[k - 1]:g} s; leave out what is not later")
+        if len(t) and not ((t >= trial.start) & (t <= trial.end)).any():
+            raise ValueError(
+                f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial goes from {trial.start:g} to {trial.end:g} s"
+            )
+        if name.endswith(".pitch") and len(x) and np.percentile(np.abs(x), 90) > STEEPEST:
+            raise ValueError(f"{what} is {np.abs(x).max():.4g} rad; is it in degrees? np.radians makes it right")

@@ -1,0 +1,105 @@
+"""Recordings that cannot be used, unknowns that cannot be told, searches that do not end: each said, with what to do."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.studies import fitting
+from hydromechs.studies.fitting import Number, Positive, Samples
+
+IMU = fitting.Instrument(name="imu", body="plate", channels=(fitting.Channel(quantity="pitch", deviation=2e-3),))
+DRAG = Positive(name="plate.hydro.drag.0.linear", index=(4,))
+MASS = Positive(name="plate.inertia.mass")
+TENSOR = Positive(name="plate.inertia.tensor", index=(1,))
+
+
+@pytest.fixture(scope="module")
+def plant():
+    """A weighted plate on a hinge."""
+    plate = hm.Body(
+        name="plate",
+        joint=hm.joints.Revolute(axis=(0, 1, 0)),
+        inertia=hm.Inertia(mass=2.0, com=(0.03, 0.0, 0.2), tensor=(0.03, 0.03, 0.002, 0, 0, 0)),
+        hydro=hm.Hydro(volume=0.001, drag=hm.drag.Damping(linear=(0, 0, 0, 0, 0.1, 0))),
+    )
+    return hm.Plant(model=hm.Model(name="plate", bodies=[plate]))
+
+
+@pytest.fixture(scope="module")
+def trial(plant):
+    """A decay, with noise."""
+    run = hm.Simulation(plant, step=0.05, record=0.05, state=hm.State(q=np.array([0.6]), v=np.zeros(1))).run(3.0).recording
+    pitch = run.q.values[:, 0] + 2e-3 * np.random.default_rng(0).normal(size=len(run.time))
+    samples = {"imu.pitch": Samples(run.time.values, pitch)}
+    return fitting.Trial(name="decay", start=0.0, end=3.0, q=np.array([0.6]), v=np.zeros(1), samples=samples)
+
+
+def test_unknowns_that_trade_are_named_with_their_direction(plant, trial):
+    """A pendulum in still water tells ratios of mass, inertia and drag; without priors nothing else, and inf is said."""
+    found = hm.identify(plant, [trial], [IMU], [MASS, TENSOR, DRAG], step=0.05)
+    assert found.converged and [row.deviation for row in found.found] == [math.inf] * 3
+    (trade,) = found.directions
+    assert {name for name, _ in trade.parts} == {"plate.inertia.mass", "plate.inertia.tensor[1]", DRAG.labels()[0]}
+    np.testing.assert_allclose([part for _, part in trade.parts], 3**-0.5, rtol=0.05)  # all three by the same per cent
+    assert f"not told by the data: {trade.text}" in found.summary()
+    held = hm.identify(plant, [trial], [IMU], [TENSOR, DRAG], step=0.05)
+    assert not held.directions and all(row.deviation < 0.02 * row.value for row in held.found)
+
+
+def test_an_unknown_without_effect_stays_and_has_no_deviation(plant, trial):
+    found = hm.identify(plant, [trial], [IMU], [DRAG, Number(name="plate.inertia.tensor", index=(0,))], step=0.05)
+    drag, other = found.found
+    assert found.converged and other.value == 0.03 and other.deviation == math.inf and drag.deviation < 0.01
+    assert [d.text for d in found.directions] == ["+1.00 plate.inertia.tensor[0]"]
+
+
+def test_a_search_that_does_not_end_says_so(plant, trial):
+    """With the best so far, and what another iteration promises."""
+    costs = []
+    far = [replace(DRAG, value=3.0), Number(name="plate.inertia.com", index=(0,), value=-0.2)]
+    found = hm.identify(plant, [trial], [IMU], far, step=0.05, most=2, told=lambda i, cost, damping: costs.append(cost))
+    assert not found.converged and found.solution.cost == min(costs)
+    assert found.summary().startswith(
+        "NOT converged, the best so far after 2 iterations: all 2 iterations are used up, and another"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t, x: {"imu.pitch": Samples(t, np.where(t > 2.01, np.nan, x))}, "imu.pitch: 20 of 61 samples are not finite"),
+        (lambda t, x: {"imu.pich": Samples(t, x)}, "imu.pich is no channel of an instrument.*did you mean 'imu.pitch'"),
+        (lambda t, x: {"imu.pitch": Samples(t, np.degrees(x))}, "is it in degrees"),
+        (lambda t, x: {"imu.pitch": Samples(t + 9.0, x)}, "has samples from 9 to 12 s, but the trial goes from 0 to 3 s"),
+        (lambda t, x: {"imu.pitch": Samples(t[::-1], x)}, "times do not rise: 2.95 s comes after 3 s"),
+        (lambda t, x: {"imu.pitch": Samples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
+        (lambda t, x: {}, "has no samples of imu.pitch"),
+    ],
+)
+def test_samples_that_cannot_be_used_are_refused(plant, trial, change, said):
+    bad = replace(trial, samples=change(*trial.samples["imu.pitch"]))
+    with pytest.raises(ValueError, match=rf"trial 'decay'.*{said}"):
+        hm.identify(plant, [bad], [IMU], [DRAG], step=0.05)
+
+
+def test_other_things_that_make_no_sense_are_refused(plant, trial):
+    with pytest.raises(ValueError, match="'decay' starts at 0 s and ends at -1 s; it must end later"):
+        hm.identify(plant, [replace(trial, end=-1.0)], [IMU], [DRAG], step=0.05)
+    with pytest.raises(ValueError, match="one number is unknown twice, as 'plate.inertia.mass' and 'plate.inertia.mass'"):
+        hm.identify(plant, [trial], [IMU], [MASS, MASS], step=0.05)
+    with pytest.raises(ValueError, match="cannot be simulated to their ends .*: decay; take a smaller step"):
+        hm.identify(plant, [trial], [IMU], [replace(DRAG, value=1e6)], step=0.05)
+
+
+def test_one_factor_on_several_numbers(plant, trial):
+    """Drag and inertia of the plate by one factor, which the report shows."""
+    factor = fitting.Factor(name="size", names=("plate.hydro.drag.0.linear", "plate.inertia.tensor"), value=1.3, deviation=0.5)
+    found = hm.identify(plant, [trial], [IMU], [factor], step=0.05)
+    (row,) = found.found
+    assert row.name == "size" and row.value == pytest.approx(1.0, abs=4.0 * row.deviation) and row.deviation < 0.05
+    np.testing.assert_allclose(found.values()["plate.hydro.drag.0.linear"], [0, 0, 0, 0, 0.1 * row.value, 0])
+    with pytest.raises(ValueError, match="factor 'size' is taken for 0.0, must be above 0"):
+        replace(factor, value=0.0)
