@@ -80,8 +80,12 @@ def worlds(model, program, dtype=np.float64):
     return out
 
 
-def interpret(program, arrays, dtype):
-    """The program's operations one by one in NumPy, all worlds at once, each rounded to `dtype`: what a precision can give."""
+def interpret(program, arrays, dtype, noise=None):
+    """The program's operations one by one in NumPy, all worlds at once, each rounded to `dtype`: what a precision can give.
+
+    With a generator of random numbers, `noise`, each result that is rounded is off by up to half a unit of its last place more,
+    as other orders of sums and other sines round.
+    """
     flat = [np.asarray(x, dtype).reshape(len(x), -1) for x in arrays]
     binary = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
     unary = {"tanh": np.tanh, "neg": np.negative, "sqrt": np.sqrt, "abs": np.abs, "sin": np.sin, "cos": np.cos}
@@ -89,42 +93,48 @@ def interpret(program, arrays, dtype):
     for op in program.operations:
         if op.kind == "const":
             values.append(np.full(len(flat[0]), op.value, dtype))
-        elif op.kind == "input":
+            continue
+        if op.kind == "input":
             values.append(flat[op.value[0]][:, op.value[1]])
-        elif op.kind in binary:
-            values.append(binary[op.kind](values[op.a], values[op.b]))
-        else:
-            values.append(unary[op.kind](values[op.a]))
+            continue
+        x = binary[op.kind](values[op.a], values[op.b]) if op.kind in binary else unary[op.kind](values[op.a])
+        if noise is not None and op.kind not in ("neg", "abs"):
+            x = (x * (1.0 + 0.5 * np.finfo(dtype).eps * noise.uniform(-1.0, 1.0, len(x)))).astype(dtype)
+        values.append(x)
     return [
         np.stack([values[p] for p in places], axis=1).reshape(-1, *a.shape).astype(float)
         for places, a in zip(program.results, program.outputs, strict=True)
     ]
 
 
-def error(ours, reference):
-    """Largest error over all worlds, relative to the largest entry of each world's result."""
+def errors(ours, reference):
+    """Median and largest error over all worlds, relative to the largest entry of each world's result, shape (2,)."""
     n = len(reference)
     scale = np.abs(reference).reshape(n, -1).max(axis=1, initial=0)
-    return (np.abs(ours - reference).reshape(n, -1).max(axis=1) / np.where(scale, scale, 1.0)).max()
+    each = np.abs(ours - reference).reshape(n, -1).max(axis=1) / np.where(scale, scale, 1.0)
+    return np.array([np.median(each), each.max()])
 
 
 def assert_as_good_as(precision, program, arrays, results):
     """Results of a kernel against the program in float64.
 
-    float64: 1e-11, or where the mechanism amplifies rounding more, what the same operations in another order of rounding lose,
-    which 4 times the error of the interpreter in float32 predicts after scaling with the ratio of the precisions. float32: 4
-    times that error itself: fused operations and another sine round otherwise, but not worse.
+    float32: median and largest error over all worlds are at most 4 times those of three interpreters that round at random: fused
+    operations and another sine round otherwise, but not worse. The largest is that of one world that amplifies rounding most;
+    a single interpreter can be lucky there (a tenth of what others have). float64: 1e-11, or where the mechanism amplifies
+    rounding more, that error scaled with the ratio of the precisions.
     """
     reference = interpret(program, arrays, np.float64)
-    single = interpret(program, arrays, np.float32)
+    noise = np.random.default_rng(0)
+    singles = [interpret(program, arrays, np.float32, noise) for _ in range(3)]
     ratio = np.finfo(np.float64).eps / np.finfo(np.float32).eps
-    for ours, exact, rough in zip(results, reference, single, strict=True):
-        expected = 4 * error(rough, exact)
+    for k, (ours, exact) in enumerate(zip(results, reference, strict=True)):
+        expected = 4 * np.max([errors(single[k], exact) for single in singles], axis=0)
         if precision == "float64":
-            limit = max(1e-11, ratio * expected)
+            limit = np.maximum(1e-11, ratio * expected)
         else:
             limit = expected + 8 * np.finfo(np.float32).eps
-        assert error(np.asarray(ours, float), exact) <= limit, program.name
+        got = errors(np.asarray(ours, float), exact)
+        assert (got <= limit).all(), (program.name, got, limit)
 
 
 SHIM = """
