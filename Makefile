@@ -17,10 +17,14 @@ FAST_TESTS = $(wildcard \
 	tests/verification/test_thrusters.py tests/verification/test_energy_audit.py tests/scenarios/test_recording.py \
 	tests/cli/test_run_folders.py tests/cli/test_compare.py)
 
-.PHONY: demo check test style lint docs notebooks docs-tables docs-times crosscheck dist try-wheel clean
+.PHONY: demo train check test style lint docs notebooks docs-tables docs-times crosscheck dist try-wheel clean
 
 demo: $(VENV)/run
 	$(BIN)/hydromechs demo
+
+# Teaches a vehicle to keep its place, in a minute or two; the first time it installs PyTorch.
+train: $(VENV)/learn
+	$(BIN)/python examples/train_station_keeping.py
 
 # Before every commit: about a minute on two cores.
 check: lint
@@ -89,6 +93,10 @@ $(VENV)/run: pyproject.toml | $(BIN)/python
 
 $(VENV)/dev: pyproject.toml | $(BIN)/python
 	$(call install,.[dev])
+	touch $@ $(VENV)/run
+
+$(VENV)/learn: pyproject.toml | $(BIN)/python
+	$(call install,.[learn])
 	touch $@ $(VENV)/run
 
 $(VENV)/docs: pyproject.toml | $(BIN)/python

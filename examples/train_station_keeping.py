@@ -12,6 +12,7 @@ import argparse
 import csv
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import gymnasium
@@ -115,6 +116,9 @@ def main():
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--out", type=Path, default=Path("station_keeping"), help="folder for the policy and the curve")
     given = options.parse_args()
+    if find_spec("stable_baselines3") is None:
+        print("needs Stable-Baselines3: pip install 'hydromechs[learn]', or make train in a clone", file=sys.stderr)
+        return 1
     _, mean, _ = run(given.steps, given.seed, given.out)
     return 0 if mean >= RETURN else 1
 
