@@ -24,7 +24,7 @@ demo: $(VENV)/run
 
 # Teaches a vehicle to keep its place, in a minute or two; the first time it installs PyTorch.
 train: $(VENV)/learn
-	$(BIN)/python examples/train_station_keeping.py
+	$(BIN)/python examples/train_station_keeping.py --out out/station_keeping
 
 # Before every commit: about a minute on two cores.
 check: lint
