@@ -61,3 +61,19 @@ def test_no_equilibrium_is_said(run, hanging):
     assert status == 1 and not out and "not an equilibrium" in err and "float.p (" in err and "hm.trim" in err
     status, _, err = run("modes", hanging(), "--free", "float.p")
     assert status == 2 and "--trim" in err
+
+
+def test_a_vehicle_that_its_thrusters_hold_in_a_current(run, tmp_path):
+    path = tmp_path / "held.yaml"
+    path.write_text("""
+hydromechs_scenario: 1
+name: held
+title: A vehicle in a current
+models: [{plant: bluerov2_heavy_alpha5, position: [0, 0, 5]}]
+environment: {current: {velocity: [0.5, 0.1, 0]}}
+step: 0.01
+record: 0.05
+duration: 1
+""")
+    status, out, err = run("modes", path, "--trim")
+    assert status == 0 and not err and "thruster_8.thrust" in out

@@ -123,6 +123,16 @@ def test_thrust_vanishes_at_its_speed_and_at_rest():
     assert abs(slope - 1.0) < 1e-6  # |x| has no slope at 0, x has 1
 
 
+@pytest.mark.parametrize("u", [-1.0, 0.0, 0.01, 0.3, 2.5, 4.0])
+def test_thrust_at_rest_is_the_inverse_of_thrust_in_moving_water(u):
+    moved = thruster(zero_thrust_speed=3.0)
+    for T in (-60.0, -3.0, -1e-3, 0.0, 1e-12, 1e-3, 3.0, 60.0):
+        x = moved.at_rest(T, u)
+        assert x * T >= 0.0 and (x == 0.0) == (T == 0.0)
+        assert moved.thrust(x, u) == pytest.approx(T, rel=1e-12, abs=8 * EPS * abs(x))
+        assert thruster().at_rest(T, u) == T
+
+
 def test_traced_equals_floats():
     th = thruster(zero_thrust_speed=2.5, time_constant=0.3)
     curves = (BENT, th.curve, t200_curve(13.0))

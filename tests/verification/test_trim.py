@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import JointDrive, JointFriction, Thruster, drives, linear_curve
+from hydromechs.actuation import JointDrive, JointFriction, Thruster, drives, linear_curve, t200_curve
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import added_mass, drag, joints
 
@@ -87,6 +87,58 @@ def test_thrust_against_a_current():
     water = hm.Environment(current=Current(velocity=(-c, 0.0, 0.0)))
     found = hm.trim(plant(model, environment=water))
     assert float(linear_curve(100.0, 80.0, 0.1).steady(found.commands["surge"])) == pytest.approx(10 * c + 50 * c**2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "current"),
+    [
+        ("bluerov2_heavy_alpha5", (0.35, 0.07, 0.0)),
+        ("bluerov2_heavy_alpha5", (0.7, 0.14, 0.0)),
+        ("tiburon_titan2", (0.4, 0.12, 0.0)),
+    ],
+)
+def test_vehicles_stay_in_a_current(name, current):
+    """Their thrusters lose to the inflow; by command there are false minima around no thrust."""
+    vehicle = replace(hm.load_plant(name), environment=hm.Environment(current=Current(velocity=current)))
+    found = hm.trim(vehicle)
+    assert found.converged and not found.message
+    for thruster in (c for c in vehicle.components if isinstance(c, Thruster)):
+        assert thruster.curve.commands[0] <= found.commands[thruster.name] <= thruster.curve.commands[-1]
+
+
+def losing(model, curve, **options) -> hm.Plant:
+    """The vessel with thrusters that lose all thrust at 2 m/s."""
+    pushing = (Thruster(name=n, frame=n, curve=curve, zero_thrust_speed=2.0) for n in model.frames)
+    return hm.Plant(model=model, components=tuple(pushing), **options)
+
+
+def test_the_highest_current_that_thrust_withstands():
+    """10 c + 50 c² = 80 (1 − c / 2); beyond, what is at its limit is named, and commands stay in range."""
+    model, highest = vessel(weight=0.0), (math.sqrt(50.0**2 + 4 * 50.0 * 80.0) - 50.0) / 100.0
+    for c, holds in ((highest - 1e-6, True), (highest + 1e-3, False)):
+        against = hm.Environment(current=Current(velocity=(-c, 0.0, 0.0)))
+        found = hm.trim(losing(model, linear_curve(80.0, 60.0), environment=against))
+        assert found.converged == holds
+        assert found.commands["surge"] == pytest.approx(1.0, abs=1e-5) and found.commands["surge"] <= 1.0
+    assert found.message.endswith("at their limits: surge") and "hull.u (-0.1" in found.message
+
+
+def test_full_reverse_is_a_command_in_range():
+    """A pulse width of 0 µs would be held at full reverse, too, but is none."""
+    found = hm.trim(losing(vessel(weight=-300.0), t200_curve()))
+    assert not found.converged and found.message.endswith("at their limits: bow, stern")
+    assert [found.commands[n] for n in ("bow", "stern")] == pytest.approx([1100.0] * 2, rel=1e-12)
+    assert min(found.commands.values()) >= 1100.0
+
+
+def test_thrust_and_loss_turn_with_a_free_heading():
+    """Found in terms of thrust in the water, but held by commands of the plant as it is."""
+    model = vessel(weight=5.0)
+    water = hm.Environment(current=Current(velocity=(-0.5, 0.6, 0.1)))
+    turning = losing(model, linear_curve(60.0, 40.0, dead_band=0.1), environment=water)
+    found = hm.trim(turning, commands={"fore": -0.3}, free=["hull.r", "hull.p", "hull.q"])
+    assert found.converged and abs(found.state.q[6]) > 0.1
+    assert np.abs(hm.linearize(turning, state=found.state).rates).max() < 1e-8
 
 
 def test_attitude_for_given_commands():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.optimize
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Slot, Values
+from hydromechs.model.component import Action, Component, FrameNow, Mobility, Mode, Now, Slot, Values
 from hydromechs.spatial import clamp
 from hydromechs.values import NotNegative, Positive, Scalar, check_fields
 
@@ -79,8 +81,7 @@ class Thruster(Component):
         speed = d @ frame.v_B
         target = self.curve.steady(command)
         x = z["thrust"] if self.time_constant else target
-        advance = speed - d @ (now.R_WB[frame.body].T @ frame.v_water)
-        T = self.thrust(x, advance)
+        T = self.thrust(x, self.advance(frame))
         depth = frame.depth
         if depth is not None:  # in the air a propeller gives nothing
             T = T * self.wet(depth)
@@ -94,6 +95,16 @@ class Thruster(Component):
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
         """Its lag."""
         return [Mode(f"lag of thruster {self.name!r}", 0.0, 1.0 / self.time_constant)] if self.time_constant else []
+
+    @staticmethod
+    def advance(frame: FrameNow) -> Scalar:
+        """Speed of a thruster relative to the water, along its positive thrust [m/s].
+
+        Args:
+            frame: Its frame at the instant.
+        """
+        d = frame.R_B[:, 0]
+        return d @ frame.v_B - d @ (frame.now.R_WB[frame.body].T @ frame.v_water)
 
     def rate(self, x: Scalar, target: Scalar) -> Scalar:
         """Rate of the lagged thrust [N/s]: ẋ = (target − x) / T.
@@ -133,3 +144,27 @@ class Thruster(Component):
         F = self.curve.limits[1]
         loss = abs(x) * np.sqrt((1.0 + BLEND) * F / (abs(x) + BLEND * F))
         return x - loss * axial_speed / self.zero_thrust_speed
+
+    def at_rest(self, thrust: float, axial_speed: float) -> float:
+        """Thrust at rest x [N] that gives a thrust T in moving water: the inverse of `thrust`, also beyond the curve's limits.
+
+        x has the sign of T. Where the water opposes, T(x) falls below 0 before it rises: the part in which a slow propeller is
+        dragged along, T x < 0, is left out, for the other turning sense does the same with less.
+
+        Args:
+            thrust: Thrust T [N].
+            axial_speed: Speed of the thruster relative to the water, along its positive thrust [m/s].
+        """
+        if self.zero_thrust_speed is None or thrust == 0.0:
+            return thrust
+        F, T, sign = self.curve.limits[1], abs(thrust), math.copysign(1.0, thrust)
+        part = sign * axial_speed / self.zero_thrust_speed
+        zero = (1.0 + BLEND) * F * max(part, 0.0) ** 2  # T rises from there on, and is T at the latest at 2 T + zero
+        least = max(zero - BLEND * F, 0.0)
+
+        def missing(x: float) -> float:
+            return sign * float(self.thrust(sign * x, axial_speed)) - T
+
+        if missing(least) >= 0.0:  # T is rounding of 0
+            return sign * least
+        return sign * float(scipy.optimize.brentq(missing, least, 2.0 * T + zero, xtol=1e-300, rtol=1e-15))

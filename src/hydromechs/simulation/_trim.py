@@ -34,6 +34,12 @@ KEPT = 1e-9
 """Typical value of what is to stay where it is."""
 BLIND = 1e-9
 """Part of the largest effect of any unknown below which none acts in a direction."""
+WIDE = 100.0
+"""Largest thrust that is sought, in highest thrusts at rest; the true limits depend on how the water meets the thruster."""
+ROUNDS = 10
+"""Most searches while the limits of the thrusts change with what is found."""
+POLISH = 20
+"""Most Newton steps to the last digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +73,10 @@ def trim(
     given, by least squares on compiled derivatives; of many solutions that with the least thrust. Velocities are those of
     `state`: a vehicle that drives on steadily is in equilibrium, too. Water moves as the plant says, if it does so steadily.
 
+    Thrusters are sought by their thrust in the moving water, in which the balance is linear; the thrust at rest, and from it
+    the command, follow from it. (By command there are false minima: a propeller that the water opposes must turn at some speed
+    before it pushes at all.)
+
     Args:
         plant: What is to be balanced, with its actuators; a model alone has none.
         state: Configuration and velocity that are wanted, the start for free ones; the model's initial ones unless given.
@@ -89,7 +99,7 @@ def trim(
 
 
 class _Problem:
-    """The equations of a trim, with plain thrust in newtons in place of the thrusters' curves and lags."""
+    """The equations of a trim, with thrust in the moving water in place of the sought thrusters' curves, lags and losses."""
 
     def __init__(self, plant: Plant, state: State, given: dict[str, float], free: tuple[str, ...]) -> None:
         environment = plant.environment
@@ -101,7 +111,7 @@ class _Problem:
             if there:
                 raise ValueError(f"trim needs steady water, but there are {what}; leave them out of the plant's environment")
         self.given_plant, self.start, self.given = plant, state, given
-        self.plant = replace(plant, components=tuple(_plain(c) for c in plant.components))
+        self.plant = replace(plant, components=tuple(_plain(c, c.name in given) for c in plant.components))
         model, layout = self.plant.model, self.plant.layout
         self.names = model.coordinate_names[1]
         for name in free:
@@ -118,16 +128,16 @@ class _Problem:
         data, _ = self.plant.data(UniformFlow(environment, plant.seed), 0.0, self._parameters)
         self.inputs = np.concatenate([layout.start(layout.input_slots, self._beginning), data])
         for name, value in given.items():
-            curve = self._curves.get(name)
-            self.inputs[layout.commands.index(name)] = value if curve is None else float(curve.steady(value))
+            thruster = self._thrusters.get(name)
+            self.inputs[layout.commands.index(name)] = value if thruster is None else float(thruster.curve.steady(value))
         if np.size(state.held):
             self.inputs[len(layout.commands) : len(layout.commands) + len(state.held)] = state.held
         self._compile()
 
     @property
-    def _curves(self) -> dict[str, ForceCurve]:
-        """Curves of the thrusters, by name."""
-        return {c.name: c.curve for c in self.given_plant.components if isinstance(c, Thruster)}
+    def _thrusters(self) -> dict[str, Thruster]:
+        """As they are, by name."""
+        return {c.name: c for c in self.given_plant.components if isinstance(c, Thruster)}
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -144,14 +154,14 @@ class _Problem:
 
     def _compile(self) -> None:
         plant, nz, model = self.plant, self.nz, self.plant.model
-        work = np.zeros(plant.layout.nz - nz)
+        work, thrusters = np.zeros(plant.layout.nz - nz), self._thrusters.values()
 
-        def rates(q: Array, delta: Array, v: Array, z: Array, inputs: Array) -> Array:
+        def rates(q: Array, delta: Array, v: Array, z: Array, inputs: Array) -> tuple[Array, Array]:
             e = evaluate(plant, 0.0, dynamics.retract(model, q, delta), v, np.concatenate([z, work]), inputs)
-            return np.concatenate([e.vdot, e.zdot[:nz]])
+            return np.concatenate([e.vdot, e.zdot[:nz]]), np.array([c.advance(e.now.frame(c.frame)) for c in thrusters])
 
         shapes = {"q": (model.nq,), "delta": (model.nv,), "v": (model.nv,), "z": (nz,), "inputs": (plant.layout.size,)}
-        program = compiler.trace(rates, shapes, name="trim", outputs=("rates",))
+        program = compiler.trace(rates, shapes, name="trim", outputs=("rates", "advance"))
         slopes = compiler.jacobian_program(program, ("delta", "z", "inputs"))
         recipes = [compiler.Recipe(p.name, None, p.inputs, p.outputs, None, seldom=True) for p in (program, slopes)]
         self._rates, self._slopes = (compiler.Compiled(r, 1, 1, p) for r, p in zip(recipes, (program, slopes), strict=True))
@@ -172,35 +182,80 @@ class _Problem:
         delta, z, inputs = self._slopes(self._at(x))
         return np.hstack([delta[:, self.free], z, inputs[:, self.sought]])
 
-    def _limits(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Lowest, highest and typical values of the unknowns."""
-        layout, nf = self.plant.layout, len(self.free)
-        n = nf + self.nz + len(self.sought)
-        lower, upper, scale = np.full(n, -np.inf), np.full(n, np.inf), np.ones(n)
-        known = {c.name: c.curve.limits for c in self.plant.components if isinstance(c, Thruster)}
-        known |= {c.name: c.drive.limits for c in self.plant.components if isinstance(c, JointDrive)}
-        for i, k in enumerate(self.sought, nf + self.nz):
-            lower[i], upper[i] = known.get(layout.commands[k], (-np.inf, np.inf))
-            size = max(abs(lower[i]), abs(upper[i]))
+    def _advance(self, x: np.ndarray) -> dict[str, float]:
+        """Speed of each thruster relative to the water, along its positive thrust [m/s]."""
+        return dict(zip(self._thrusters, self._rates(self._at(x))[1].tolist(), strict=True))
+
+    def _limits(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest values of the unknowns, for thrusters as the water meets them at `x`."""
+        at = len(self.free) + self.nz
+        lower, upper = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+        speeds, drives = self._advance(x), {c.name: c.drive for c in self.plant.components if isinstance(c, JointDrive)}
+        for i, k in enumerate(self.sought, at):
+            name = self.plant.layout.commands[k]
+            if name in speeds:
+                lower[i], upper[i] = _reach(self._thrusters[name], speeds[name])
+            elif name in drives:
+                lower[i], upper[i] = drives[name].limits
+        return lower, upper
+
+    def _scale(self) -> np.ndarray:
+        """Typical values of the unknowns."""
+        at = len(self.free) + self.nz
+        scale = np.ones(at + len(self.sought))
+        limits = {c.name: c.curve.limits for c in self._thrusters.values()}
+        limits |= {c.name: c.drive.limits for c in self.plant.components if isinstance(c, JointDrive)}
+        for i, k in enumerate(self.sought, at):
+            size = max(map(abs, limits.get(self.plant.layout.commands[k], (np.inf,))))
             scale[i] = size if np.isfinite(size) and size > 0.0 else 1.0
-        return lower, upper, scale
+        return scale
 
     def solved(self) -> Trim:
         """The solution, without the help of friction that sticks if there is one; raises `ValueError` where there is none."""
         layout, nf = self.plant.layout, len(self.free)
-        lower, upper, scale = self._limits()
+        scale = self._scale()
         z0 = layout.start(layout.state_slots, self._beginning)
-        x0 = np.clip(np.concatenate([np.zeros(nf), z0, self.inputs[self.sought]]), lower, upper)
+        x0 = np.concatenate([np.zeros(nf), z0, self.inputs[self.sought]])
         stuck = self._stuck(x0)
-        if stuck.any():
-            x = self._nearest(x0, lower, upper, np.where(stuck, KEPT, scale))
-            if self._off(self.rates(x)).any():
-                x = self._nearest(x0, lower, upper, scale)
-        else:
-            x = self._nearest(x0, lower, upper, scale)
+        x = self._found(x0, np.where(stuck, KEPT, scale))
+        if stuck.any() and self._off(self.rates(x)).any():
+            x = self._found(x0, scale)
+        rest = self._at_rest(x)
+        x = self._with_thrusts(x, rest)
         left = self.rates(x)
         converged = not self._off(left).any()
-        return self._result(x, left, converged, "" if converged else self._words(x, left))
+        return self._result(x, rest, left, converged, "" if converged else self._words(x, left))
+
+    def _found(self, x0: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Unknowns with the smallest rates within limits that hold there."""
+        x, limits = x0, self._limits(x0)
+        for _ in range(ROUNDS):
+            x = self._nearest(x0, *limits, scale)
+            before, limits = limits, self._limits(x)
+            same = all(np.array_equal(a, b) for a, b in zip(before, limits, strict=True))
+            if same or (not self._off(self.rates(x)).any() and np.array_equal(x, np.clip(x, *limits))):
+                break
+        return x
+
+    def _at_rest(self, x: np.ndarray) -> dict[str, float]:
+        """Thrusts at rest of the sought thrusters [N], within their limits."""
+        speeds, thrusts = self._advance(x), self._at(x)[-1]
+        out = {}
+        for k in self.sought:
+            name = self.plant.layout.commands[k]
+            if name in speeds:
+                thruster = self._thrusters[name]
+                out[name] = float(np.clip(thruster.at_rest(float(thrusts[k]), speeds[name]), *thruster.curve.limits))
+        return out
+
+    def _with_thrusts(self, x: np.ndarray, rest: dict[str, float]) -> np.ndarray:
+        """Unknowns with what thrusts at rest give in the water."""
+        x, speeds, at = x.copy(), self._advance(x), len(self.free) + self.nz
+        for i, k in enumerate(self.sought, at):
+            name = self.plant.layout.commands[k]
+            if name in rest:
+                x[i] = self._thrusters[name].thrust(rest[name], speeds[name])
+        return x
 
     def _stuck(self, x: np.ndarray) -> np.ndarray:
         """Which unknowns are internal states that stay wherever they are, as the deflection of friction that sticks."""
@@ -217,25 +272,34 @@ class _Problem:
 
     def _nearest(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Unknowns with the smallest rates, of many those nearest to the start in units of `scale`."""
-        nf = len(self.free)
-        x = x0
+        x = x0 = np.clip(x0, lower, upper)
         if x.size:
             still = np.diag(WEAK / scale)
-            found = scipy.optimize.least_squares(
+            x = scipy.optimize.least_squares(
                 lambda x: np.concatenate([self.rates(x), still @ (x - x0)]),
                 x0,
                 lambda x: np.vstack([self.slopes(x), still]),
-                bounds=(lower, upper),
+                bounds=(lower, np.maximum(upper, lower + KEPT * scale)),
                 x_scale=scale,
                 xtol=1e-14,
                 ftol=1e-14,
                 gtol=1e-14,
-            )
-            x = found.x
-            for _ in range(4):  # to the last digits, by the smallest change
-                x = np.clip(x - scale * (np.linalg.pinv(self.slopes(x) * scale, 1e-12) @ self.rates(x)), lower, upper)
-        at = nf + self.nz
+            ).x
+            x = self._polished(np.clip(x, lower, upper), lower, upper, scale)
+        at = len(self.free) + self.nz
         x[at:] = np.where(np.abs(x[at:]) < ZERO * scale[at:], 0.0, x[at:])
+        return x
+
+    def _polished(self, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Unknowns after Newton steps of the smallest change, as long as rates get smaller."""
+        left = self.rates(x)
+        for _ in range(POLISH):
+            change = _least_change(self.slopes(x) * scale, -left, (lower - x) / scale, (upper - x) / scale)
+            further = np.clip(x + scale * change, lower, upper)
+            then = self.rates(further)
+            if not np.linalg.norm(then) < np.linalg.norm(left):
+                break
+            x, left = further, then
         return x
 
     def _words(self, x: np.ndarray, left: np.ndarray) -> str:
@@ -243,7 +307,7 @@ class _Problem:
         model, nv = self.plant.model, self.plant.model.nv
         q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
         M = np.array(mass_matrix(self.plant.opened(self.inputs), q), dtype=float)
-        lower, upper, _ = self._limits()
+        lower, upper = self._limits(x)
         force = M @ left[:nv]
         effect = np.zeros((nv, 1))
         if x.size:  # within the limits, where commands have an effect
@@ -269,13 +333,13 @@ class _Problem:
             p.v.start <= dof < p.v.stop and p.joint.unit == "m" for p in self.plant.model.joint_parts.values()
         )
 
-    def _result(self, x: np.ndarray, left: np.ndarray, converged: bool, message: str) -> Trim:
+    def _result(self, x: np.ndarray, rest: dict[str, float], left: np.ndarray, converged: bool, message: str) -> Trim:
         plant, model = self.given_plant, self.plant.model
         _, delta, v, z, inputs = self._at(x)
-        layout, curves = plant.layout, self._curves
+        layout, thrusters = plant.layout, self._thrusters
         values = inputs[: len(layout.commands)]
-        thrust = dict(zip(layout.commands, values.tolist(), strict=True))
-        commands = {name: _command(curves[name], x) if name in curves else x for name, x in thrust.items()} | self.given
+        thrust = dict(zip(layout.commands, values.tolist(), strict=True)) | rest
+        commands = {n: _command(thrusters[n].curve, x) if n in thrusters else x for n, x in thrust.items()} | self.given
         inner = dict(zip(self.plant.layout.states, z.tolist(), strict=False))
         names = layout.states[: len(layout.states) - len(layout.causes)]
         states = [inner.get(name, thrust.get(name.rpartition(".")[0], 0.0)) for name in names]
@@ -293,13 +357,40 @@ class _Problem:
 
 
 def _command(curve: ForceCurve, force: float) -> float:
-    """The command for a force [N]; 0 where that gives it, too."""
-    return 0.0 if float(curve.steady(0.0)) == force else curve.inverse(force)
+    """The command for a force [N]; 0 where that is one and gives it, too."""
+    none = curve.commands[0] <= 0.0 <= curve.commands[-1] and float(curve.steady(0.0)) == force
+    return 0.0 if none else curve.inverse(force)
 
 
-def _plain(component: Component) -> Component:
-    """A thruster that gives the commanded thrust at once; others as they are."""
+def _plain(component: Component, given: bool) -> Component:
+    """A thruster without lag that gives the commanded thrust: at rest if it is given, else in the water; others as they are."""
     if not isinstance(component, Thruster):
         return component
     low, high = component.curve.limits
-    return replace(component, curve=ideal_curve(max(high, 0.0), max(-low, 0.0)), time_constant=0.0)
+    if given:
+        return replace(component, curve=ideal_curve(max(high, 0.0), max(-low, 0.0)), time_constant=0.0)
+    wide = WIDE * max(high, -low)
+    return replace(component, curve=ideal_curve(wide, wide), time_constant=0.0, zero_thrust_speed=None)
+
+
+def _reach(thruster: Thruster, speed: float) -> tuple[float, float]:
+    """Lowest and highest thrust [N] at a speed of advance [m/s], by a propeller that turns the way it pushes."""
+    low, high = thruster.curve.limits
+    wide = WIDE * max(high, -low)
+    least, most = float(thruster.thrust(low, speed)), float(thruster.thrust(high, speed))
+    least = min(least, 0.0) if low <= 0.0 else least
+    most = max(most, 0.0) if high >= 0.0 else most
+    return float(np.clip(least, -wide, wide)), float(np.clip(max(least, most), -wide, wide))
+
+
+def _least_change(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """The smallest d with the smallest ‖A d − b‖, where the entries that would leave their limits most are put on them."""
+    d, free = np.zeros(A.shape[1]), np.ones(A.shape[1], dtype=bool)
+    while free.any():
+        d[free] = np.linalg.pinv(A[:, free], 1e-12) @ (b - A[:, ~free] @ d[~free])
+        over = np.where(free, np.maximum(lower - d, d - upper), 0.0)
+        worst = int(np.argmax(over))
+        if over[worst] <= 0.0:
+            break
+        d[worst], free[worst] = np.clip(d[worst], lower[worst], upper[worst]), False
+    return d
