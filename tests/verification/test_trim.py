@@ -164,6 +164,8 @@ def test_servos_hold_an_arm_level():
     sim = hm.Simulation(model, drives={"arm": drives.Servo(stiffness=200.0, damping=10.0)})
     found = hm.trim(sim.plant)
     assert found.converged and found.commands["arm"] == pytest.approx(2.0 * 9.81 * 0.5 / 200.0, rel=1e-9)
+    weak = hm.Simulation(model, drives={"arm": drives.Servo(stiffness=200.0, damping=10.0, limit=5.0)})
+    assert hm.trim(weak.plant).message == "not in balance: arm (-4.81 N·m); at their limits: arm"
     hanging = hm.trim(model, free=["arm"], state=hm.State(q=np.array([-1.0]), v=np.zeros(1)))
     assert hanging.converged and hanging.state.q[0] == pytest.approx(-math.pi / 2, abs=1e-8)
 

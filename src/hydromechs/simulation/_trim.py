@@ -224,7 +224,7 @@ class _Problem:
         x = self._with_thrusts(x, rest)
         left = self.rates(x)
         converged = not self._off(left).any()
-        return self._result(x, rest, left, converged, "" if converged else self._words(x, left))
+        return self._result(x, rest, left, converged, "" if converged else self._words(x, x0, left))
 
     def _found(self, x0: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Unknowns with the smallest rates within limits that hold there."""
@@ -286,9 +286,18 @@ class _Problem:
                 gtol=1e-14,
             ).x
             x = self._polished(np.clip(x, lower, upper), lower, upper, scale)
+            nearer = self._polished(self._nearer(x, x0, lower, upper, scale), lower, upper, scale)
+            x = x if self._off(self.rates(nearer)).any() else nearer
         at = len(self.free) + self.nz
         x[at:] = np.where(np.abs(x[at:]) < ZERO * scale[at:], 0.0, x[at:])
         return x
+
+    def _nearer(self, x: np.ndarray, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Of all solutions of the equations linear about `x`, that with the smallest change from the start."""
+        A = self.slopes(x) * scale
+        b = A @ ((x - x0) / scale) - self.rates(x)
+        change = _least_change(A, b, (lower - x0) / scale, (upper - x0) / scale)
+        return np.clip(x0 + scale * change, lower, upper)
 
     def _polished(self, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Unknowns after Newton steps of the smallest change, as long as rates get smaller."""
@@ -302,20 +311,19 @@ class _Problem:
             x, left = further, then
         return x
 
-    def _words(self, x: np.ndarray, left: np.ndarray) -> str:
+    def _words(self, x: np.ndarray, x0: np.ndarray, left: np.ndarray) -> str:
         """What cannot be balanced; raises where nothing acts against it."""
         model, nv = self.plant.model, self.plant.model.nv
         q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
         M = np.array(mass_matrix(self.plant.opened(self.inputs), q), dtype=float)
         lower, upper = self._limits(x)
         force = M @ left[:nv]
-        effect = np.zeros((nv, 1))
-        if x.size:  # within the limits, where commands have an effect
-            effect = np.abs(M @ self.slopes(np.clip(x, 0.5 * lower, 0.5 * upper))[:nv])
+        here = np.abs(M @ self.slopes(x)[:nv])
+        effect = np.maximum(here, np.abs(M @ self.slopes(x0)[:nv]))  # there commands are within limits and have one
         units = ["N" if self._linear(i) else "N·m" for i in range(nv)]
         shown = [f"{name} ({f:.3g} {unit})" for name, f, unit in zip(self.names, force, units, strict=True)]
         worst = [i for i in np.argsort(-np.abs(force)) if abs(force[i]) > 1e-3 * np.abs(force).max()]
-        unmoved = [i for i in worst if effect[i].max() <= BLIND * max(effect.max(), BLIND)]
+        unmoved = [i for i in worst if effect[i].max(initial=0.0) <= BLIND * max(effect.max(initial=0.0), BLIND)]
         if unmoved:
             raise ValueError(
                 f"trim: nothing that may change acts in {', '.join(shown[i] for i in unmoved)}; add an actuator there, or let "
@@ -323,9 +331,10 @@ class _Problem:
             )
         at = len(self.free) + self.nz
         sought = [self.plant.layout.commands[k] for k in self.sought]
-        bounds = zip(sought, x[at:], lower[at:], upper[at:], strict=True)
-        full = [name for name, value, a, b in bounds if min(value - a, b - value) < 1e-6 * min(b - a, 1e9)]
-        limits = f"; at their limits: {', '.join(full)}" if full else ""
+        near = np.minimum(x - lower, upper - x) < 1e-6 * np.minimum(upper - lower, 1e9)
+        full = near | (here.max(axis=0) <= BLIND * effect.max(axis=0))  # or a drive at its own, as of its torque
+        names = [name for name, there in zip(sought, full[at:], strict=True) if there]
+        limits = f"; at their limits: {', '.join(names)}" if names else ""
         return f"not in balance: {', '.join(shown[i] for i in worst)}{limits}"
 
     def _linear(self, dof: int) -> bool:
