@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import drives
+from hydromechs.actuation import ExternalWrench, drives
 from hydromechs.gnc.sensors import DepthGauge
 from hydromechs.hydro import Current, RegularWave, UniformFlow
 from hydromechs.model import joints
@@ -153,3 +153,22 @@ def test_a_current_that_is_sought_carries_waves(scenario):
     places = still.places(there)
     np.testing.assert_array_equal(inputs[places], values)
     assert len(places) == 4
+
+
+def test_open_parameters_of_a_state_go_on():
+    """A force on a ball whose mass was opened and set: worlds that go on have that mass, and others where they are told so."""
+    ball = hm.Body(name="ball", inertia=hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.3), tensor=(1, 1, 1, 0, 0, 0)))
+    names = ("ball.inertia.com", "ball.inertia.mass")
+    plant = hm.Plant(model=hm.Model(bodies=[ball]), parameters=names, components=(ExternalWrench(body="ball"),))
+    sim = hm.Simulation(plant, parameters={names[0]: (0.0, 0.0, 0.0), names[1]: 4.0})
+    sim.set_wrench("ball", [8, 0, 0, 0, 0, 0])
+    half = sim.run(0.5).state
+    worlds = hm.Worlds(plant, 2, start=half)
+    assert worlds.parameters[names[1]].tolist() == [4.0, 4.0] and not worlds.parameters[names[0]].any()
+    worlds.step(steps=500)
+    assert worlds.v[1, 0] == pytest.approx(sim.run(0.5).state.v[0], abs=1e-12) == pytest.approx(2.0)
+    heavier = hm.Worlds(plant, 2, start=half, parameters={names[1]: [4.0, 8.0]})
+    heavier.step(steps=500)
+    np.testing.assert_allclose(heavier.v[:, 0], [2.0, 1.5], atol=1e-12)
+    with pytest.raises(ValueError, match="start has 1 values of open parameters, must have 4"):
+        hm.Worlds(plant, 2, start=replace(half, parameters=np.array([4.0])))

@@ -10,7 +10,9 @@ import hydromechs as hm
 from hydromechs import equations
 from hydromechs.actuation import motions
 from hydromechs.dynamics import articulated_body_with_motions
+from hydromechs.errors import ScenarioError
 from hydromechs.library import load_vehicle
+from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.simulation import Plant
 
 GIVEN = ("shoulder", "elbow")
@@ -350,3 +352,15 @@ def test_a_cost_names_what_changes(vehicle):
     cost = hm.RolloutCost(sim.plant, running=lambda t, q, v, u: q @ q, final=lambda q, v: q @ q)
     with pytest.raises(ValueError, match=r"those of 'elbow.motion' \(joint_motion\) change at t = 0.2 s"):
         cost.value(sim.state, np.zeros((50, 0)), 0.01)
+
+
+def test_a_start_elsewhere_than_the_motion_is_a_fault():
+    def starting(at):
+        start = ModelStart(model=hm.load("puma560"), joints={"link1": at})
+        return Scenario(name="s", models=[start], motions={"link1": motions.Steady(offset=0.3)}, duration=1.0)
+
+    assert starting(0.3).start.q[0] == 0.3
+    with pytest.raises(
+        ScenarioError, match=r"joint 'link1' is to start at 0\.5, but its given motion begins at 0\.3; leave it out"
+    ):
+        starting(0.5).simulation()

@@ -179,7 +179,9 @@ def test_what_the_data_cannot_tell_is_named(plant):
         fitting.Positive(name="hull.hydro.drag.0.linear", index=(1,), deviation=0.5),
     )
     pitch = fitting.Instrument(name="imu", body="hull", channels=(fitting.Channel(quantity="pitch", deviation=2e-3),))
-    problem = fitting.Problem(plant, [blank(0, arm_motion(0))], [pitch], unknowns, start=[0.0] * 4, step=STEP)
+    trial = blank(0, arm_motion(0))
+    trial = replace(trial, samples={"imu.pitch": trial.samples["imu.pitch"]})
+    problem = fitting.Problem(plant, [trial], [pitch], unknowns, start=[0.0] * 4, step=STEP)
     values, _ = problem.simulate(problem.guess, np.zeros((1, 0)), derivatives=False)
     times = np.arange(0.0, 3.9, STEP)
     trial = replace(problem.trials[0], samples={"imu.pitch": fitting.Samples(times, values[: len(times), 0, 0])})

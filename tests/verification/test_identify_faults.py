@@ -72,8 +72,13 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
     [
         (lambda t, x: {"imu.pitch": Samples(t, np.where(t > 2.01, np.nan, x))}, "imu.pitch: 20 of 61 samples are not finite"),
         (lambda t, x: {"imu.pich": Samples(t, x)}, "imu.pich is no channel of an instrument.*did you mean 'imu.pitch'"),
+        (lambda t, x: {"imu.pitch": Samples(t, x), "imu.pich": Samples(t, x)}, "imu.pich is no channel.*mean 'imu.pitch'"),
         (lambda t, x: {"imu.pitch": Samples(t, np.degrees(x))}, "is it in degrees"),
         (lambda t, x: {"imu.pitch": Samples(t + 9.0, x)}, "has samples from 9 to 12 s, but the trial goes from 0 to 3 s"),
+        (
+            lambda t, x: {"imu.pitch": Samples(1e3 * t, x)},
+            "imu.pitch: 60 of 61 samples, which go from 0 to 3000 s, are outside the trial, from 0 to 3 s; are times in ms",
+        ),
         (lambda t, x: {"imu.pitch": Samples(t[::-1], x)}, "times do not rise: 2.95 s comes after 3 s"),
         (lambda t, x: {"imu.pitch": Samples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
         (lambda t, x: {}, "has no samples of imu.pitch"),
@@ -85,7 +90,22 @@ def test_samples_that_cannot_be_used_are_refused(plant, trial, change, said):
         hm.identify(plant, [bad], [IMU], [DRAG], step=0.05)
 
 
+def test_samples_outside_the_trial_are_told(plant, trial):
+    """A part of a log: some samples outside are told, most of them only if they are left out on purpose."""
+    part = replace(trial, end=2.0)
+    found = hm.identify(plant, [part], [IMU], [DRAG], step=0.05)
+    said = "trial 'decay': 20 of 61 samples of imu.pitch are outside of it and do not count"
+    assert found.notes == (said,) and said in found.summary()
+    short = replace(trial, end=1.0)
+    with pytest.raises(ValueError, match="40 of 61 samples.*windowed"):
+        hm.identify(plant, [short], [IMU], [DRAG], step=0.05)
+    cut = hm.identify(plant, [short.windowed()], [IMU], [DRAG], step=0.05)
+    assert cut.converged and not cut.notes and len(cut.solution.evaluated[0].residual) == 21
+
+
 def test_other_things_that_make_no_sense_are_refused(plant, trial):
+    with pytest.raises(ValueError, match="there are no trials"):
+        hm.identify(plant, [], [IMU], [DRAG], step=0.05)
     with pytest.raises(ValueError, match="'decay' starts at 0 s and ends at -1 s; it must end later"):
         hm.identify(plant, [replace(trial, end=-1.0)], [IMU], [DRAG], step=0.05)
     with pytest.raises(ValueError, match="one number is unknown twice, as 'plate.inertia.mass' and 'plate.inertia.mass'"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import JointMotion, JointSpring, Thruster, drives, linear_curve, motions
+from hydromechs.actuation import ExternalWrench, JointMotion, JointSpring, Thruster, drives, linear_curve, motions
 from hydromechs.contact import Grasp, LinearContact, Material, terrain
 from hydromechs.hydro import Current
 from hydromechs.model import State, added_mass, drag, joints
@@ -196,6 +196,16 @@ def test_friction_about_to_slip_is_a_corner():
     sim.command = {"block": 5.0}
     with pytest.warns(UserWarning, match=r"two sides of .*block.friction.deflection.* differ"):
         hm.modes(sim, tolerance=1e-9)
+
+
+def test_a_state_keeps_the_parameters_and_commands_of_the_simulation():
+    """Of which it says nothing."""
+    ball = hm.Body(name="ball", inertia=hm.Inertia(mass=2.0, tensor=(1, 1, 1, 0, 0, 0)))
+    plant = hm.Plant(model=hm.Model(bodies=[ball]), parameters=["ball.inertia.mass"], components=(ExternalWrench(body="ball"),))
+    sim = hm.Simulation(plant, parameters={"ball.inertia.mass": 4.0})
+    sim.set_wrench("ball", [8, 0, 0, 0, 0, 0])
+    there = hm.linearize(sim, state=hm.State(q=sim.state.q, v=sim.state.v))
+    assert there.rates[0] == pytest.approx(2.0) == hm.linearize(sim).rates[0]
 
 
 def test_what_is_no_plant_is_refused():

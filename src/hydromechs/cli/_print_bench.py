@@ -40,11 +40,19 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
     for name, difference in report["relative_difference_to_ours_dry"].items():
         console.print(Text(f"{name} differs from ours dry by {difference:.1e} of the largest acceleration"))
     lanes = report["chains"][0]["lanes"]
-    table = table_of(">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns")
+    table = table_of(
+        ">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns", ">as a loop,\nper link"
+    )
     for c in report["chains"]:
-        numbers = (c["one_lane_ns"], c["one_lane_ns_per_link"], c["lanes_ns"], c["lanes_ns_per_link"])
+        numbers = (
+            c["one_lane_ns"],
+            c["one_lane_ns_per_link"],
+            c["lanes_ns"],
+            c["lanes_ns_per_link"],
+            c["rolled_lanes_ns_per_link"],
+        )
         table.add_row(str(c["links"]), *(f"{x:.1f}" for x in numbers))
-    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
+    console.print(Text(f"\nGeneral chains on a vehicle in water, straight-line code, batch {report['chains'][0]['batch']}"))
     console.print(table)
     table = table_of("", ">empty cache\ns", ">filled cache\ns")
     for key, what in (

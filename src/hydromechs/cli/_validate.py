@@ -120,6 +120,8 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
         report: What `report_of` returns.
         console: Where to print.
     """
+    from hydromechs.studies.validation import found_cells
+
     console.print(
         Text(f"{report['title'] or report['study']}: {len(report['trials'])} trials, {report['seconds']:.0f} s", "bold")
     )
@@ -143,8 +145,7 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
     console.print(Text("\nWhat was found, from all trials:"))
     table = table_of("number", ">value", ">deviation", ">between\ntrials", ">before", ">deviation\nbefore")
     for f in report["found"]:
-        numbers = [f"{f[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before")]
-        table.add_row(*map(Text, (f["name"], *numbers)))
+        table.add_row(*map(Text, found_cells(f)))
     console.print(table)
     for information, text in report["directions"]:
         console.print(Text(f"not told by the data (information {information:.2f}): {text}"))

@@ -76,7 +76,7 @@ def replace_file(text: str, path: str | Path) -> None:
             shutil.copymode(path, temporary)
         os.replace(temporary, path)
     except OSError as error:  # it names the temporary file
-        raise type(error)(f"{str(path)!r} cannot be written: {error.strerror}") from error
+        raise type(error)(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

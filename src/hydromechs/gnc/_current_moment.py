@@ -71,8 +71,8 @@ def current_notes(
     J = inertia[3 + axis, 3 + axis]
     enough = math.ceil(10.0 * math.sqrt(2.0 * worst / left)) / 10.0
     return [
-        f"the current of {speed:.2g} m/s turns {vehicle.name!r} away in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad, too much for "
-        f"a stiffness of {J * stiffness:.2g} N·m/rad (the law cancels the righting moment): it may turn over; "
+        f"the current of {speed:.2g} m/s turns {vehicle.name!r} away in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad, "
+        f"too much for a stiffness of {J * stiffness:.2g} N·m/rad (the law cancels the righting moment): it may turn over; "
         f"give attitude_frequency: {enough:g} or more, now {math.sqrt(stiffness):.3g} rad/s"
     ]
 

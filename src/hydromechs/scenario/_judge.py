@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.actuation import JointStops
+from hydromechs.actuation import JointMotion, JointStops
 from hydromechs.contact import Holding, Pair
 from hydromechs.errors import ModelError, ScenarioError, words_of
 from hydromechs.hydro import Environment, wave_components
@@ -72,7 +72,7 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     out = _command_faults(scenario, plant)
     if any(named_joints(start.model) for start in scenario.models):
         return out  # where its bodies are is not known yet
-    out += [*_stop_faults(scenario, plant), *_contact_faults(scenario, plant)]
+    out += [*_stop_faults(scenario, plant), *_motion_faults(scenario, plant), *_contact_faults(scenario, plant)]
     return [*out, *_tether_faults(scenario, plant), *_holding_faults(scenario, plant)]
 
 
@@ -147,6 +147,21 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         within = f"turned by at most {upper:g} rad" if ball else f"from {lower:g} to {upper:g}"
         remedy = "start it inside, or give the joint 'stops: none' or stops of its own"
         out.append(Fault(path, f"models.{i}: joint {joint!r} starts at {x:g}, but its stops allow it {within}; {remedy}"))
+    return out
+
+
+def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
+    """Starts of joints that begin elsewhere, on their given motions."""
+    out = []
+    for c in plant.components:
+        if not isinstance(c, JointMotion):
+            continue
+        i, joint = owner_of(scenario, c.joint)
+        given = dict(scenario.models[i].joints)
+        begins = float(c.motion.now(scenario.known_start.t).position)
+        if joint in given and not np.allclose(given[joint], begins, rtol=0.0, atol=1e-9):
+            text = f"models.{i}: joint {joint!r} is to start at {given[joint]:g}, but its given motion begins at {begins:g}"
+            out.append(Fault(("models", i, "joints", joint), f"{text}; leave it out here, or change the motion"))
     return out
 
 

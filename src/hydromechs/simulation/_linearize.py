@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,6 +30,10 @@ CORNER = 1e-3
 """Difference of the slopes there, over the largest slope of all, that is a corner."""
 DEPENDENT = 1e-9
 """Singular value, relative to the largest, below which a row of a constraint follows from the others."""
+
+
+KEPT = ("command", "held", "parameters")
+"""What a given state has of the simulation's where it says nothing of it."""
 
 
 class Linearization(NamedTuple):
@@ -86,17 +91,22 @@ def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -
     Args:
         what: A simulation, with its present state, commands and parameters; or a plant, or a model with its own friction and
             stops.
-        state: The state, with its commands; that of the simulation, or the model's initial one, unless given.
+        state: The state, with its commands; that of the simulation, or the model's initial one, unless given. What it leaves
+            open of commands, held inputs and parameters is as in the simulation.
 
     Raises:
         FieldError: It is none of these.
     """
     if not isinstance(what, Simulation | Plant | Model):
         raise FieldError("what", what, "must be a Simulation, a Plant or a Model; of a scenario, scenario.simulation()")
-    if isinstance(what, Simulation) and state is None:
+    if not isinstance(what, Simulation):
+        sim = Simulation(what, state=state)
+    elif state is None:
         sim = what
     else:
-        sim = Simulation(what.plant if isinstance(what, Simulation) else what, state=state)
+        now = what.state
+        kept = {name: getattr(now, name) for name in KEPT if not np.size(getattr(state, name))}
+        sim = Simulation(what.plant, state=replace(state, **kept))
     return _Slopes(sim.plant).at(sim.state, sim.inputs)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Recipe
-from hydromechs.errors import SimulationDiverged, UnsupportedFeature
+from hydromechs.errors import FieldError, SimulationDiverged, UnsupportedFeature
 from hydromechs.integrators import RungeKutta4
 from hydromechs.model import State
 from hydromechs.values import Array, Scalar, positive
@@ -81,6 +81,8 @@ class RolloutCost:
         running: Callable[[Scalar, Array, Array, Array], Scalar] | None = None,
         final: Callable[[Array, Array], Scalar] | None = None,
     ) -> None:
+        if not isinstance(plant, Plant):
+            raise FieldError("plant", plant, "must be a Plant; of a simulation sim.plant, of a scenario scenario.plant")
         self.plant, self.running, self.final = plant, running or (lambda t, q, v, u: 0.0), final or (lambda q, v: 0.0)
         self.nv, self.na = plant.model.nv, len(plant.layout.commands)
         self.booked = len(plant.layout.causes)

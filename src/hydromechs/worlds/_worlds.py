@@ -126,7 +126,7 @@ class Worlds:
         """Velocities to which `reset` sets, shape (worlds, nv)."""
         self.start_commands = commands
         """Commands to which `reset` sets, by name; at rest for those not named."""
-        self._set_parameters(parameters if isinstance(parameters, Mapping) else {})
+        self._set_parameters(self._parameters_of(first) | (dict(parameters) if isinstance(parameters, Mapping) else {}))
         self._run = self.source.run(self.target, self.step_size, self.offset)
         sizes = {"internal": self.source.nz, "command": len(self.source.commands), "held": len(self.source.held)}
         if controller is not None:
@@ -295,6 +295,20 @@ class Worlds:
         if out.shape not in ((n,), (self.worlds, n)):
             raise ValueError(f"start.{name} must have shape ({n},) or ({self.worlds}, {n}), got {out.shape}")
         return np.array(np.broadcast_to(out, (self.worlds, n)))
+
+    def _parameters_of(self, state: State) -> dict[str, np.ndarray]:
+        """Open parameters that a state brings, by name, shape (..., *shape); none where it has none."""
+        values = np.asarray(state.parameters, dtype=float)
+        if not values.size:
+            return {}
+        sizes = [int(np.prod(place.shape)) for place in self.source.opened.values()]
+        if values.shape[-1] != sum(sizes):
+            raise ValueError(f"start has {values.shape[-1]} values of open parameters, must have {sum(sizes)}")
+        parts = np.split(values, np.cumsum(sizes)[:-1], axis=-1)
+        return {
+            name: part.reshape((*part.shape[:-1], *place.shape))
+            for (name, place), part in zip(self.source.opened.items(), parts, strict=True)
+        }
 
     def _set_parameters(self, given: Mapping[str, Any]) -> None:
         for name in given:

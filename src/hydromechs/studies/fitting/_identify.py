@@ -17,6 +17,7 @@ from hydromechs.simulation import Plant
 from ._first_nodes import first_nodes
 from ._instruments import Instrument
 from ._problem import Problem, Trial
+from ._samples import outside
 from ._solve import Solution, solve
 from ._unknowns import Unknown, derived
 
@@ -30,6 +31,8 @@ NAMED = 0.3
 """Part that an unknown must have of a direction to be named with it."""
 LAGS = 20
 """Samples over which residuals are looked at for what hangs together."""
+NOTED = 0.05
+"""Part of a channel's samples outside their trial from which it is noted."""
 
 
 class Found(NamedTuple):
@@ -40,13 +43,15 @@ class Found(NamedTuple):
     value: float
     """Its value, in its unit."""
     deviation: float
-    """Its standard deviation, if the channels' deviations and correlation times are right."""
+    """Its standard deviation, if the channels' deviations and correlation times are right; NaN where a bound holds it."""
     clustered: float
     """Its standard deviation from how the trials differ, whatever the errors within one of them are; NaN of few trials."""
     before: float
     """What it was taken for before."""
     deviation_before: float
     """Standard deviation before any data; inf where nothing was known."""
+    bound: str = ""
+    """Which bound holds it, "lower" or "upper"; empty where it is free. Deviations of others are as if it were known."""
 
 
 class Direction(NamedTuple):
@@ -106,12 +111,14 @@ class Identification:
     @cached_property
     def _sensitive(self) -> np.ndarray:
         """Covariance of all unknowns with the free coordinates that all trials share, shape (size, g)."""
-        linear = self.solution.normal
-        return linear.covariance_times(np.eye(len(linear.b), len(self.problem.guess)))
+        linear, g = self.solution.normal, len(self.problem.guess)
+        held = np.zeros(len(linear.b), dtype=bool)
+        held[:g] = self.solution.side != 0
+        return linear.covariance_times(np.eye(len(linear.b), g), held)
 
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Of the free coordinates that all trials share, shape (g, g)."""
+        """Of the free coordinates that all trials share, 0 of those that a bound holds, shape (g, g)."""
         return self._sensitive[: len(self.problem.guess)]
 
     @cached_property
@@ -127,15 +134,16 @@ class Identification:
 
     @cached_property
     def correlations(self) -> np.ndarray:
-        """Of the free coordinates, shape (g, g)."""
-        scale = np.sqrt(np.diag(self.covariance))
-        return self.covariance / np.outer(scale, scale)
+        """Of the free coordinates, 0 with those that a bound holds, shape (g, g)."""
+        held = self.solution.side != 0
+        scale = np.where(held, 1.0, np.sqrt(np.diag(self.covariance)))
+        return self.covariance / np.outer(scale, scale) + np.diag(np.where(held, 1.0, 0.0))
 
     @cached_property
     def found(self) -> tuple[Found, ...]:
         """All numbers, in their own units."""
         out = []
-        problem, shared = self.problem, self.solution.shared
+        problem, shared, side = self.problem, self.solution.shared, self.solution.side
         told = np.diag(self.solution.normal.H)[: len(shared)]
         untold = (told == 0.0) | (np.diag(self.covariance) * told > UNTOLD)
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
@@ -147,7 +155,12 @@ class Identification:
             spread[(slopes[:, untold[at]] != 0.0).any(axis=1)] = math.inf
             known = np.sqrt(np.sum((np.where(first == 0.0, 0.0, first * problem.deviation[at])) ** 2, axis=1))
             for k, name in u.reported():
-                out.append(Found(name, now[k], spread[k], between[k], before[k], known[k]))
+                sides = side[at][slopes[k] != 0.0]
+                if len(sides) and sides.all():
+                    held = "upper" if sides[0] > 0 else "lower"
+                    out.append(Found(name, now[k], math.nan, math.nan, before[k], known[k], held))
+                else:
+                    out.append(Found(name, now[k], spread[k], between[k], before[k], known[k]))
         for k in range(problem.slices[-1].stop if problem.slices else 0, len(shared)):
             own, among = (math.sqrt(c[k, k]) for c in (self.covariance, self.clustered_covariance))
             out.append(Found(problem.labels[k], shared[k], own, among, problem.guess[k], problem.deviation[k]))
@@ -155,18 +168,24 @@ class Identification:
 
     @cached_property
     def directions(self) -> tuple[Direction, ...]:
-        """Directions along which the data say less than was known before, the least first."""
+        """Directions along which the data say less than was known before, the least first; of what no bound holds."""
         problem, g = self.problem, len(self.problem.guess)
+        free = np.flatnonzero(self.solution.side == 0)
+        if not len(free):
+            return ()
         known = np.isfinite(problem.deviation)
         shared = self.solution.shared
         large = np.ones(g)
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
             large[at] = u.sizes(shared[at])
         scale = np.where(known, problem.deviation, large)
-        information = np.linalg.inv(self.covariance) - np.diag(np.where(known, problem.deviation, np.inf) ** -2.0)
-        values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
+        before = np.where(known, problem.deviation, np.inf) ** -2.0
+        information = np.linalg.inv(self.covariance[np.ix_(free, free)]) - np.diag(before[free])
+        values, vectors = np.linalg.eigh(scale[free, None] * information * scale[free])
         out = []
-        for value, vector in zip(values, vectors.T, strict=True):
+        for value, part in zip(values, vectors.T, strict=True):
+            vector = np.zeros(g)
+            vector[free] = part
             if value < WEAK:
                 vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
                 order = sorted(range(g), key=lambda k: -abs(vector[k]))
@@ -206,17 +225,29 @@ class Identification:
             out.append(States(trial.name, times, *parts))
         return tuple(out)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of the recordings: channels of which many samples are outside their trial."""
+        out = []
+        for trial in self.problem.trials:
+            for name in trial.samples:
+                gone = outside(trial, name)
+                if gone.sum() > NOTED * len(gone):
+                    said = f"{gone.sum()} of {len(gone)} samples of {name} are outside of it and do not count"
+                    out.append(f"trial {trial.name!r}: {said}")
+        return tuple(out)
+
     def summary(self) -> str:
-        """What was found, whether the search ended, and what the data cannot tell, as lines of text."""
+        """What was found, whether the search ended, what the data cannot tell, and notes, as lines of text."""
         s = self.solution
         ended = "converged" if s.converged else "NOT converged, the best so far"
         lines = [f"{ended} after {s.iterations} iterations: {s.reason}"]
         width = max((len(row.name) for row in self.found), default=0)
-        lines += [
-            f"{row.name:<{width}}  {row.value:12.6g} ± {row.deviation:.2g}  (before {row.before:.6g})" for row in self.found
-        ]
+        for row in self.found:
+            how = f"held at its {row.bound} bound" if row.bound else f"± {row.deviation:.2g}"
+            lines.append(f"{row.name:<{width}}  {row.value:12.6g} {how}  (before {row.before:.6g})")
         lines += [f"not told by the data: {d.text}" for d in self.directions]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     def values(self) -> dict[str, Any]:
         """What the plant's open parameters and held inputs are then, by name; as arrays."""
@@ -273,7 +304,7 @@ def identify(
     if len(problem.node_trials):
         if before is not None:
             raise ValueError("before is for trials that are simulated as a whole; with shooting_interval leave it out")
-        own, nodes = first_nodes(problem, problem.guess)
+        own, nodes = first_nodes(problem, problem.within(problem.guess))
     elif before is not None:
         own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).own
     solution = solve(problem, own=own, nodes=nodes, most=most, gain=gain, told=told)

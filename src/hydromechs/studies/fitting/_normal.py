@@ -1,4 +1,4 @@
-"""The linear problem of one step: least squares of all unknowns, under the condition that pieces of trials join."""
+"""The linear problem of one step: least squares of all unknowns within bounds, with pieces of trials that join."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from scipy.sparse.linalg import splu
 from ._pieces import Gaps, Nodes
 from ._problem import Evaluated, Problem
 
-__all__ = ["Normal", "Point", "normal"]
+__all__ = ["Normal", "Point", "Step", "normal"]
 
 RIDGE = 1e-14
 """Added to squares that are scaled to 1, so that unknowns of which nothing is known at all stay where they are."""
+PASSES = 4
+"""Times the number of bounds that are looked at for which of them act: more than problems without ties take."""
 
 
 class Point(NamedTuple):
@@ -29,9 +31,23 @@ class Point(NamedTuple):
     """States at which pieces begin that do not begin a trial."""
 
 
+class Step(NamedTuple):
+    """Where the linear problem is least."""
+
+    change: np.ndarray
+    """Of all unknowns, shape (size,)."""
+    push: np.ndarray
+    """What the conditions push with, shape (gaps,)."""
+    side: np.ndarray
+    """1 where the upper bound holds an unknown, −1 where the lower one does, 0 where it is free, shape (size,)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """½ δᵀ H δ + bᵀ δ to be least under C δ + d = 0; δ changes (shared, own of trial 1, its nodes, own of trial 2, ...)."""
+    """½ δᵀ H δ + bᵀ δ to be least under C δ + d = 0 and within bounds of δ.
+
+    δ changes (shared, own of trial 1, its nodes, own of trial 2, ...).
+    """
 
     H: np.ndarray
     """JᵀJ with priors, shape (size, size)."""
@@ -43,16 +59,46 @@ class Normal:
     """The gaps, shape (gaps,)."""
     trials: tuple[slice, ...]
     """Where each trial's own unknowns and nodes are."""
+    lower: np.ndarray
+    """Lowest changes, not above 0, shape (size,)."""
+    upper: np.ndarray
+    """Highest changes, not below 0, shape (size,)."""
 
-    def step(self, damping: float) -> tuple[np.ndarray, np.ndarray]:
-        """The change, shape (size,), and what the conditions push with, shape (gaps,).
+    def step(self, damping: float) -> Step:
+        """The change within the bounds, by an active set (Nocedal and Wright 2006, 16.5).
+
+        On the way to where the problem is least with some unknowns held, the first bound that is met holds its unknown, too;
+        there, the unknown that is pushed inward the most is let go; until none is.
 
         Args:
             damping: Of Levenberg and Marquardt, relative to the diagonal of H; gaps are closed by as much less, so that steps
                 get as short as it takes.
         """
-        change, push = self._solved(-self.b[:, None], -self.d[:, None] / (1.0 + damping), damping)
-        return change[:, 0], push[:, 0]
+        pinned, size = self.lower == self.upper, self._size
+        change, side = np.zeros(len(self.b)), np.where(pinned, 1, 0)
+        push = np.zeros(len(self.d))
+        for _ in range(1 + PASSES * int(np.isfinite([self.lower, self.upper]).sum())):
+            held = side != 0
+            known = np.where(held, change, 0.0)
+            top, foot = -self.b - self.H @ known, -self.d / (1.0 + damping) - self.C @ known
+            moved, pushed = self._solved(top[:, None], foot[:, None], damping, held)
+            least, push = known + moved[:, 0], pushed[:, 0]
+            way = least - change
+            room = np.where(way > 0.0, self.upper, self.lower) - change
+            part = np.divide(room, way, out=np.full(len(way), np.inf), where=~held & (way != 0.0))
+            first = int(np.argmin(part))
+            if part[first] < 1.0:
+                change = np.clip(change + part[first] * way, self.lower, self.upper)
+                side[first] = 1 if way[first] > 0.0 else -1
+                change[first] = self.upper[first] if way[first] > 0.0 else self.lower[first]
+                continue
+            change = least
+            slope = (self.H @ change + self.b + self.C.T @ push) / size + damping * size * change
+            inward = np.where(pinned, 0.0, side * slope)
+            if not (inward > 0.0).any():
+                break
+            side[np.argmax(inward)] = 0
+        return Step(change, push, side)
 
     def promised(self, change: np.ndarray) -> float:
         """By how much the cost falls if the problem is as linear as it is taken for.
@@ -62,23 +108,36 @@ class Normal:
         """
         return -float(self.b @ change + 0.5 * change @ (self.H @ change))
 
-    def covariance_times(self, columns: np.ndarray) -> np.ndarray:
+    def covariance_times(self, columns: np.ndarray, held: np.ndarray) -> np.ndarray:
         """The covariance of all unknowns under the conditions times some columns, shape (size, n).
 
         Args:
             columns: Shape (size, n).
+            held: Which unknowns do not vary, shape (size,).
         """
-        return self._solved(columns, np.zeros((len(self.d), columns.shape[1])), 0.0)[0]
+        return self._solved(columns, np.zeros((len(self.d), columns.shape[1])), 0.0, held)[0]
 
-    def _solved(self, top: np.ndarray, foot: np.ndarray, damping: float) -> tuple[np.ndarray, np.ndarray]:
-        """(x, y) with (H + damping) x + Cᵀ y = top and C x = foot."""
+    @property
+    def _size(self) -> np.ndarray:
+        """Roots of the diagonal of H, 1 where that is 0, shape (size,)."""
         size = np.sqrt(np.diag(self.H))
-        scale = (1.0 / np.where(size > 0.0, size, 1.0))[:, None]
-        H, n = scale * self.H * scale.T, len(size)
+        return np.where(size > 0.0, size, 1.0)
+
+    def _solved(self, top: np.ndarray, foot: np.ndarray, damping: float, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(x, y) with (H + damping) x + Cᵀ y = top of what is free, C x = foot, and x = 0 of what is held."""
+        x = np.zeros_like(top)
+        x[~held], y = self._free(top[~held], foot, damping, np.flatnonzero(~held))
+        return x, y
+
+    def _free(self, top: np.ndarray, foot: np.ndarray, damping: float, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same of what is free alone."""
+        scale = 1.0 / self._size[free, None]
+        H, n = scale * self.H[np.ix_(free, free)] * scale.T, len(free)
         if not len(self.d):
             return scale * np.linalg.solve(H + (damping + RIDGE) * np.eye(n), scale * top), foot
-        rows = 1.0 / np.abs(self.C * scale.T).max(axis=1)[:, None]
-        C = csc_matrix(rows * self.C * scale.T)
+        C = self.C[:, free] * scale.T
+        rows = 1.0 / np.abs(C).max(axis=1)[:, None]
+        C = csc_matrix(rows * C)
         K = bmat([[csc_matrix(H) + (damping + RIDGE) * identity(n), C.T], [C, None]], format="csc")
         try:
             found = splu(K).solve(np.concatenate([scale * top, rows * foot]))
@@ -102,11 +161,13 @@ def normal(problem: Problem, at: Point, found: list[Evaluated], gaps: Gaps | Non
     ends = g + np.cumsum(l + w * counts)
     trials = tuple(slice(int(end - l - w * k), int(end)) for end, k in zip(ends, counts, strict=True))
     H, b = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
+    lower, upper = np.full(ends[-1], -np.inf), np.full(ends[-1], np.inf)
     own_weight = problem.own_deviation**-2.0
     if g:
         weight = problem.weight
         H[:g, :g] = np.diag(weight)
         b[:g] = weight * (at.shared - problem.guess)
+        lower[:g], upper[:g] = problem.lower - at.shared, problem.upper - at.shared
     for j, (part, e) in enumerate(zip(trials, found, strict=True)):
         J = np.concatenate([e.by_own, e.by_nodes], axis=1)
         first = slice(part.start, part.start + l)
@@ -120,7 +181,7 @@ def normal(problem: Problem, at: Point, found: list[Evaluated], gaps: Gaps | Non
             H[:g, part] = e.by_shared.T @ J
             H[part, :g] = H[:g, part].T
     if gaps is None:
-        return Normal(H, b, np.zeros((0, len(b))), np.zeros(0), trials)
+        return Normal(H, b, np.zeros((0, len(b))), np.zeros(0), trials, lower, upper)
     C = np.zeros((len(gaps.size), w, len(b)))
     C[..., :g] = gaps.by_shared[..., :g]
     ns, before = len(problem.free_start), -1
@@ -132,4 +193,4 @@ def normal(problem: Problem, at: Point, found: list[Evaluated], gaps: Gaps | Non
         else:
             C[k, :, node - w : node] = gaps.by_before[k]
         before = j
-    return Normal(H, b, C.reshape(-1, len(b)), gaps.size.ravel(), trials)
+    return Normal(H, b, C.reshape(-1, len(b)), gaps.size.ravel(), trials, lower, upper)

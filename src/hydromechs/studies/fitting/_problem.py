@@ -106,6 +106,8 @@ class Problem:
         Args:
             trials: The recordings.
         """
+        if not trials:
+            raise ValueError("there are no trials; give at least one recording, as fitting.Trial(...)")
         self.trials = list(trials)
         for trial in self.trials:
             check_trial(trial, self.outputs.names)
@@ -165,6 +167,14 @@ class Problem:
         names = [*model_names(self.plant), *(f"rate of {n}" for n in self.plant.model.coordinate_names[1])]
         self.own_labels = [f"start of {names[k]}" for k in self.free_start]
         self.own_labels += [f"offset of {self.outputs.names[c]}" for c in self.offsets]
+
+    def within(self, shared: np.ndarray) -> np.ndarray:
+        """What all trials share, or what is next to it within the bounds, shape (g,).
+
+        Args:
+            shared: Shape (g,).
+        """
+        return np.clip(shared, self.lower, self.upper)
 
     def _given(self) -> np.ndarray:
         """Inputs of all trials at each step with the plant's own numbers, shape (steps, n, nu)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +11,12 @@ import numpy as np
 from hydromechs.actuation import motions
 from hydromechs.values import nearest
 
-__all__ = ["Samples", "Trial", "check_trial"]
+__all__ = ["Samples", "Trial", "check_trial", "outside"]
 
 STEEPEST = 1.7
 """Largest pitch that is believed [rad]."""
+MOST = 0.5
+"""Part of a channel's samples that may be outside the trial."""
 
 
 class Samples(NamedTuple):
@@ -45,6 +47,22 @@ class Trial:
     motions: Mapping[str, motions.Motion] = field(default_factory=dict)
     """Motion of joints that the plant has given, by name."""
 
+    def windowed(self) -> Trial:
+        """The trial with those samples alone that lie within it: a part of a long log."""
+        kept = {name: ~outside(self, name) for name in self.samples}
+        return replace(self, samples={k: Samples(*(np.asarray(x)[kept[k]] for x in s)) for k, s in self.samples.items()})
+
+
+def outside(trial: Trial, channel: str) -> np.ndarray:
+    """Which samples of a channel lie before the trial or after it and do not count, shape (m,).
+
+    Args:
+        trial: The recording.
+        channel: Name of the channel.
+    """
+    t = np.asarray(trial.samples[channel].times)
+    return (t < trial.start) | (t > trial.end)
+
 
 def check_trial(trial: Trial, channels: Sequence[str]) -> None:
     """Refuse a trial whose samples cannot be used, with the channel, what is wrong and the remedy.
@@ -57,7 +75,7 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
         raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and ends at {trial.end:g} s; it must end later")
     for name, (times, values) in trial.samples.items():
         what = f"trial {trial.name!r}: {name}"
-        if not set(channels) & set(trial.samples):
+        if name not in channels:
             raise ValueError(f"{what} is no channel of an instrument{nearest(name, channels)}")
         t, x = np.asarray(times), np.asarray(values)
         if t.shape != x.shape or t.ndim != 1:
@@ -68,9 +86,15 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
         if (np.diff(t) <= 0.0).any():
             k = int(np.argmax(np.diff(t) <= 0.0)) + 1
             raise ValueError(f"{what}: times do not rise: {t[k]:g} s comes after {t[k - 1]:g} s; leave out what is not later")
-        if len(t) and not ((t >= trial.start) & (t <= trial.end)).any():
+        out = outside(trial, name)
+        if len(t) and out.all():
             raise ValueError(
                 f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial goes from {trial.start:g} to {trial.end:g} s"
+            )
+        if out.sum() > MOST * len(t):
+            raise ValueError(
+                f"{what}: {out.sum()} of {len(t)} samples, which go from {t[0]:g} to {t[-1]:g} s, are outside the trial, from "
+                f"{trial.start:g} to {trial.end:g} s; are times in ms? of a long log, trial.windowed() keeps what is within"
             )
         if name.endswith(".pitch") and len(x) and np.percentile(np.abs(x), 90) > STEEPEST:
             raise ValueError(f"{what} is {np.abs(x).max():.4g} rad; is it in degrees? np.radians makes it right")

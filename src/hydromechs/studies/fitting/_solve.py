@@ -37,6 +37,8 @@ class Solution(NamedTuple):
     """Residuals there."""
     normal: Normal
     """The linear problem there."""
+    side: np.ndarray
+    """1 where what is shared is held by its upper bound, −1 by its lower one, 0 where it is free, shape (g,)."""
     gap: float
     """Largest gap between the end of a piece and the beginning of the next [rad, m, rad/s, m/s]; 0 for trials of one piece."""
     iterations: int
@@ -77,7 +79,7 @@ def solve(
     gain: float = 1e-4,
     told: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Least squares of residuals and priors, with pieces of trials that join.
+    """Least squares of residuals and priors within bounds, with pieces of trials that join.
 
     Args:
         problem: What is unknown, and what was measured.
@@ -88,14 +90,14 @@ def solve(
         until: Time of each trial after which samples do not count [s].
         most: Highest number of iterations.
         gain: The search ends where a whole step of Gauss and Newton promises less than this part of the cost, or where three
-            steps have gained less than a tenth of it each; pieces of trials must join, too.
+            steps have gained less than a tenth of it each; pieces of trials must join, too. Steps are within the bounds.
         told: Called after each iteration with its number, the cost and the damping.
     """
     n, l = len(problem.trials), len(problem.own_deviation)
     nq, nx = problem.plant.model.nq, problem.dynamics.nx
     none = Nodes(np.zeros((0, nq)), np.zeros((0, nx)))
     start = Point(
-        problem.guess.copy() if shared is None else shared.copy(),
+        problem.within(problem.guess if shared is None else shared),
         np.zeros((n, l)) if own is None else own.copy(),
         none if nodes is None else nodes,
     )
@@ -113,16 +115,17 @@ def solve(
     price = np.zeros(0 if now.gaps is None else now.gaps.size.size)
     for i in range(1, most + 1):
         linear = normal(problem, now.at, now.found, now.gaps, fixed=fixed)
-        whole, push = linear.step(0.0)
+        whole, push, side = linear.step(0.0)
         price = np.maximum(price, FIRM * np.abs(push))
         joined = now.gap <= JOINED
         promised = linear.promised(whole) + float(price @ np.abs(linear.d))
-        if promised <= gain * now.cost and joined:
+        settled = np.count_nonzero(_held(problem, now.at, side, fixed)) == np.count_nonzero(side)
+        if promised <= gain * now.cost and joined and settled:
             reason, converged = f"another step promises {promised / max(now.cost, 1e-300):.1e} of the cost", True
             break
         better = None
         while damping < 1e9:
-            tried = _tried(problem, _moved(problem, now.at, linear.step(damping)[0], fixed), until, fixed)
+            tried = _tried(problem, _moved(problem, now.at, linear.step(damping).change, fixed), until, fixed)
             if tried.dear(price) < now.dear(price):
                 better = tried
                 break
@@ -139,12 +142,22 @@ def solve(
             reason, converged = f"the last {SLOW} steps gained less than {0.1 * gain:.1e} of the cost", True
             break
     linear = normal(problem, now.at, now.found, now.gaps, fixed=fixed)
+    last = linear.step(0.0)
     if not reason:
-        left = linear.promised(linear.step(0.0)[0]) / max(now.cost, 1e-300)
+        left = linear.promised(last.change) / max(now.cost, 1e-300)
         reason = f"all {most} iterations are used up, and another one promises {left:.1e} of the cost"
     if not converged and now.gap > JOINED:
         reason += f"; pieces of trials do not join, the largest gap is {now.gap:.1e}"
-    return Solution(*now.at, now.cost, now.found, linear, now.gap, i, reason, converged)
+    held = _held(problem, now.at, last.side, fixed)
+    return Solution(*now.at, now.cost, now.found, linear, held, now.gap, i, reason, converged)
+
+
+def _held(problem: Problem, at: Point, side: np.ndarray, fixed: bool) -> np.ndarray:
+    """The sides of a step on whose bounds what is shared is already, 0 elsewhere, shape (g,)."""
+    g = len(at.shared)
+    if fixed:
+        return np.zeros(g, dtype=int)
+    return np.where(at.shared == np.where(side[:g] > 0, problem.upper, problem.lower), side[:g], 0)
 
 
 def _tried(problem: Problem, at: Point, until: Sequence[float] | None, fixed: bool) -> _Tried:
@@ -165,7 +178,11 @@ def _moved(problem: Problem, at: Point, change: np.ndarray, fixed: bool) -> Poin
     """The point that is a change away."""
     n, l = at.own.shape
     g = 0 if fixed else len(at.shared)
-    shared = at.shared if fixed else np.clip(at.shared + change[:g], problem.lower, problem.upper)
+    shared = at.shared
+    if not fixed:
+        shared = problem.within(shared + change[:g])
+        shared = np.where(change[:g] == problem.lower - at.shared, problem.lower, shared)  # on it, not next to it
+        shared = np.where(change[:g] == problem.upper - at.shared, problem.upper, shared)
     own, moves, at_change = at.own.copy(), [], g
     for j, count in enumerate(np.bincount(problem.node_trials, minlength=n)):
         own[j] += change[at_change : at_change + l]

@@ -136,6 +136,12 @@ class Number(Unknown):
     value: float | None = None
     """What it is taken for before any data; what the model has unless given."""
 
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise ValueError(
+                f"{self.labels()[0]}: its lower bound is {self.lower:g}, must not be above the upper, {self.upper:g}"
+            )
+
     @property
     def parameters(self) -> tuple[str, ...]:
         """The number itself; held inputs are sorted out later."""
@@ -183,6 +189,11 @@ class Number(Unknown):
 @dataclass(frozen=True, kw_only=True)
 class Positive(Number):
     """One number above 0: θ is its logarithm, and `deviation` is relative, 0.5 for ±50 %."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.upper > 0.0:
+            raise ValueError(f"{self.labels()[0]}: its upper bound is {self.upper:g}, must be above 0 as the number is")
 
     def start(self, plant: Plant) -> np.ndarray:
         """ln of what it is taken for."""

@@ -5,7 +5,7 @@ from ._campaign import Campaign, Recorded, read_campaign
 from ._compare import compare_variants
 from ._decay import Decay, decay_of
 from ._logs import Log, euler_angles, read_log
-from ._report import report_of, write_validation
+from ._report import found_cells, report_of, write_validation
 from ._shared_work import Iteration
 from ._study import Study, load_study
 from ._validate import Fitted, Predicted, Validation, validate
@@ -26,6 +26,7 @@ __all__ = [
     "compare_variants",
     "decay_of",
     "euler_angles",
+    "found_cells",
     "load_study",
     "read_campaign",
     "read_log",

@@ -81,7 +81,7 @@ class Campaign:
         Args:
             recorded: Some of the trials.
         """
-        return self._problem.of([r.trial for r in recorded])
+        return self._problem.of([r.trial.windowed() for r in recorded])
 
     @cached_property
     def _problem(self) -> Problem:
@@ -91,7 +91,7 @@ class Campaign:
         start = np.zeros(2 * nv)
         start[at] = [s.position] * 3 + [s.attitude] * 3
         start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
-        first = [self.trials[0].trial]
+        first = [self.trials[0].trial.windowed()]
         return Problem(self.plant, first, study.measuring(), study.found(), start=start.tolist(), step=study.step)
 
 

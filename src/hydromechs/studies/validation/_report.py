@@ -77,6 +77,18 @@ def report_of(v: Validation) -> dict[str, Any]:
     }
 
 
+def found_cells(found: dict[str, Any]) -> list[str]:
+    """Name, value, both deviations, and value and deviation before, of a row of `found`; a bound that holds it is named.
+
+    Args:
+        found: The row.
+    """
+    cells = [f"{found[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before")]
+    if found["bound"]:
+        cells[1:3] = [f"at {found['bound']} bound", "–"]
+    return [found["name"], *cells]
+
+
 def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[dict[str, Any]]:
     """Swings after the joints have stopped, measured and predicted, for JSON.
 
@@ -221,10 +233,7 @@ def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> st
         head = ["frequency [rad/s], measured", "predicted", "damping ratio, measured", "predicted", "amplitude [°]"]
         parts.append(_table(["trial, channel", *head], swings))
     parts.append("<h2>What was found, from all trials</h2>")
-    found = [
-        [f["name"], *(f"{f[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before"))]
-        for f in report["found"]
-    ]
+    found = [found_cells(f) for f in report["found"]]
     parts.append(_table(["number", "value", "deviation", "from scatter between trials", "before", "deviation before"], found))
     weak = report["directions"]
     parts.append("<h2>What the data cannot tell</h2>")
