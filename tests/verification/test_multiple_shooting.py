@@ -146,3 +146,19 @@ def test_pieces_that_make_no_sense_are_refused(plant, angles):
         identified(plant, trial, shooting_interval=0.5, before=[0.5])
     found = identified(plant, replace(trial, end=0.6), shooting_interval=5.0)  # longer than the record: as a whole
     assert found.converged and len(found.states[0].times) == 1
+
+
+@pytest.mark.parametrize("start", [None, [0.2, 0.2, 0.0, 0.0]], ids=["exact", "velocities exact"])
+def test_starts_that_are_known_stay(plant, angles, start):
+    """All or some of the start exact: pieces give what a simulation of the whole gives."""
+    trial = recorded(angles, 1.0, 0)
+    trial = trial if start else replace(trial, q=np.array([2.0, 1.0]))
+    whole, pieces = (
+        hm.identify(plant, [trial], IMUS, UNKNOWNS, start=start, step=STEP, gain=1e-8, shooting_interval=length)
+        for length in (None, 0.25)
+    )
+    assert pieces.converged and pieces.solution.gap < 1e-7
+    for a, b in zip(whole.found, pieces.found, strict=True):
+        assert b.value == pytest.approx(a.value, abs=1e-2 * a.deviation) and b.deviation == pytest.approx(a.deviation, rel=1e-2)
+    (states,) = pieces.states
+    np.testing.assert_array_equal(states.x[0], 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -268,7 +268,12 @@ class Plant:
         return out + [Data(f"parameter.{name}", parameter_value(self.model, name).shape) for name in self.parameters]
 
     def data(
-        self, flow: UniformFlow, t: float, parameters: Mapping[str, Array], waves: WaveComponents | None = None
+        self,
+        flow: UniformFlow,
+        t: float,
+        parameters: Mapping[str, Array],
+        waves: WaveComponents | None = None,
+        replaced: Collection[str] = (),
     ) -> tuple[Array, float]:
         """The run's data from a time on, shape (n,), and until when they hold [s].
 
@@ -277,6 +282,7 @@ class Plant:
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
             waves: Those of another seed; its own unless given.
+            replaced: Names of components whose numbers the caller puts others in place of, whenever they change.
         """
         parts, until = [], np.inf
         if self.streams:
@@ -292,7 +298,7 @@ class Plant:
             if c.timed:
                 values, end = c.timed_values(t)
                 parts.append(list(values))
-                until = min(until, end)
+                until = until if c.name in replaced else min(until, end)
         parts.append(list(self.parameter_values(parameters)))
         return np.array([x for part in parts for x in part], dtype=float), until
 

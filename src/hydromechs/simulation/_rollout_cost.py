@@ -17,6 +17,7 @@ from hydromechs.integrators import RungeKutta4
 from hydromechs.model import State
 from hydromechs.values import Array, Scalar, positive
 
+from ._derivable import check_derivable
 from ._evaluate import derivative
 from ._plant import Plant
 from ._programs import PlantPrograms
@@ -87,11 +88,7 @@ class RolloutCost:
         self.nv, self.na = plant.model.nv, len(plant.layout.commands)
         self.booked = len(plant.layout.causes)
         self.nx = self.nv + plant.layout.nz - self.booked
-        if self._rates.calls:
-            raise UnsupportedFeature(
-                "RolloutCost: the plant's equations have parts without derivatives, as grasps and tables of heights do; "
-                "leave these components out"
-            )
+        check_derivable("RolloutCost", plant, self._rates)
 
     # -- programs -------------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@ def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes
     """What trials have of their own, shape (n, l), and the nodes, from a walk along the trials with what is shared as it is.
 
     Each piece is simulated from where the one before has ended; then its beginning is moved by damped Gauss-Newton steps to
-    where its own samples say it was. What they do not tell of it stays.
+    where its own samples say it was. What they do not tell of it stays, and so do internal states, of which samples of a
+    body tell so little that a linear step can send them anywhere.
 
     Args:
         problem: What is unknown, and what was measured.
@@ -49,7 +50,7 @@ def _corrected(
 ) -> tuple[np.ndarray, Nodes, SensitiveState]:
     """Beginnings of one piece of each trial moved to where their samples say they were, and the ends of these pieces."""
     pieces = [problem.pieces[p] for p in chosen]
-    ns = len(problem.free_start)
+    ns, moving = len(problem.free_start), 2 * problem.plant.model.nv
     deviation = problem.own_deviation[:ns]
     damping = np.full(len(pieces), DAMPING)
     now = _seen(problem, shared, own, nodes, chosen)
@@ -62,8 +63,8 @@ def _corrected(
                 own_tried[piece.trial, :ns] += _step(J, np.concatenate([e.residual, residual]), damping[row])
             else:
                 k = piece.node - int(np.searchsorted(problem.node_trials, piece.trial))
-                J = e.by_nodes[:, k * problem.wide : (k + 1) * problem.wide]
-                moves[piece.node] = _step(J, e.residual, damping[row])
+                J = e.by_nodes[:, k * problem.wide : k * problem.wide + moving]
+                moves[piece.node, :moving] = _step(J, e.residual, damping[row])
         nodes_tried = problem.moved_nodes(nodes, moves) if len(nodes.q) else nodes
         tried = _seen(problem, shared, own_tried, nodes_tried, chosen)
         better = tried.cost < now.cost

@@ -252,7 +252,7 @@ class Identification:
     def values(self) -> dict[str, Any]:
         """What the plant's open parameters and held inputs are then, by name; as arrays."""
         problem, layout = self.problem, self.problem.plant.layout
-        inputs = problem.inputs(self.solution.shared)[0][0, 0]
+        inputs = problem.inputs(self.solution.shared, slice(1))[0][0]
         out = {name: layout.array(f"parameter.{name}", inputs) for name in problem.plant.parameters}
         first = len(layout.commands)
         return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
@@ -297,6 +297,9 @@ def identify(
             the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
             whole runs away from any guess. Trials are simulated as a whole unless given.
         told: Called after each iteration with its number, the cost and the damping.
+
+    Raises:
+        UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.
     """
     begin = [0.0] * (2 * plant.model.nv) if start is None else start
     problem = Problem(plant, trials, instruments, unknowns, start=begin, step=step, shooting_interval=shooting_interval)

@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.hydro import UniformFlow
-from hydromechs.simulation import Beginning, Plant
+from hydromechs.simulation import Plant
 from hydromechs.values import floats
 
 from ._instruments import OWN, Instrument, Outputs
+from ._internal_starts import InternalStarts
 from ._pieces import Gaps, Nodes, cut
 from ._samples import Samples, Trial, check_trial
 from ._sensitivity import SensitiveState, Sensitivities
+from ._timeline import timeline
 from ._unknowns import JointOffset, Unknown, opened
 
 __all__ = ["Problem", "Samples", "Trial"]
@@ -111,8 +112,9 @@ class Problem:
         self.trials = list(trials)
         for trial in self.trials:
             check_trial(trial, self.outputs.names)
-        self._inputs = self._given()
-        self.pieces = cut(self.steps, self.every)
+        self.timeline = timeline(self.plant, self.trials, self.h)
+        self.internal_starts = InternalStarts(self.dynamics, self.trials)
+        self.pieces = cut(self.timeline.steps, self.every)
         self.node_trials = np.array([p.trial for p in self.pieces if p.node >= 0], dtype=int)
 
     def compile(self) -> None:
@@ -176,29 +178,14 @@ class Problem:
         """
         return np.clip(shared, self.lower, self.upper)
 
-    def _given(self) -> np.ndarray:
-        """Inputs of all trials at each step with the plant's own numbers, shape (steps, n, nu)."""
-        layout, h = self.plant.layout, self.h
-        self.steps = [int(np.ceil((t.end - t.start) / h - 1e-9)) for t in self.trials]
-        n, most = len(self.trials), max(self.steps)
-        out = np.zeros((most, n, layout.size))
-        for j, trial in enumerate(self.trials):
-            flow = UniformFlow(self.plant.environment, self.plant.seed)
-            data, _ = self.plant.data(flow, trial.start, {})
-            now = Beginning(self.plant, trial.start, trial.q, trial.v, {})
-            out[:, j] = np.concatenate([layout.start(layout.input_slots, now), data])
-            for joint, motion in trial.motions.items():
-                at = layout.data[f"timed.{joint}.motion"][0]
-                for k in range(most):
-                    t = trial.start + k * h
-                    here, there = motion.now(t), motion.now(t + h)
-                    jerk = (there.acceleration - here.acceleration) / h
-                    out[k, j, at] = (t, here.position, here.velocity, here.acceleration, jerk)
-        return out
+    def inputs(self, shared: np.ndarray, parts: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs of parts of the timeline, shape (parts, nu), and ∂p/∂θ, shape (np, g).
 
-    def inputs(self, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs of all trials, shape (steps, n, nu), and ∂p/∂θ, shape (np, g)."""
-        inputs = self._inputs.copy()
+        Args:
+            shared: What all trials share, shape (g,).
+            parts: Which; all unless given.
+        """
+        inputs = self.timeline.inputs[parts].copy()
         places = list(self.columns)
         P = np.zeros((len(places), len(shared)))
         for u, at in zip(self.unknowns, self.slices, strict=True):
@@ -246,7 +233,11 @@ class Problem:
                 S[:, dof, at.start] = 1.0
         q0, v0 = np.stack([t.q for t in self.trials]), np.stack([t.v for t in self.trials])
         q, S[:, :nv] = self.dynamics.moved(q0, np.ascontiguousarray(moved[:, :nv]), S[:, :nv])
-        return q, np.concatenate([v0 + moved[:, nv:], np.zeros((n, self.dynamics.nx - nv))], axis=1), S
+        v = v0 + moved[:, nv:]
+        inputs, P = self.inputs(shared, self.timeline.first[:, 0])
+        P = np.concatenate([P, np.zeros((len(P), ns))], axis=1)
+        z, S[:, 2 * nv :] = self.internal_starts(q, v, inputs, S[:, : 2 * nv], P)
+        return q, np.concatenate([v, z], axis=1), S
 
     def run(
         self,
@@ -274,7 +265,7 @@ class Problem:
         trial, first = np.array([p.trial for p in pieces]), np.array([p.first for p in pieces])
         later = np.array([p.node for p in pieces]) >= 0
         n = len(pieces)
-        k = g + (self.wide if later.any() else ns) if derivatives else 0
+        k = g + (self.wide if len(self.node_trials) else ns) if derivatives else 0
         q0, x0, S0 = self.starts(shared, own)
         q, x, S = q0[trial], x0[trial], np.zeros((n, self.wide, k))
         if k:
@@ -296,7 +287,6 @@ class Problem:
         values = np.zeros((most + 1, n, len(self.outputs.names)))
         slopes = np.zeros((most + 1, n, len(self.outputs.names), k)) if k else None
         ends = SensitiveState(np.zeros_like(q), np.zeros_like(x), np.zeros_like(S))
-        t0 = np.array([self.trials[p.trial].start + p.first * self.h for p in pieces])
         waiting: list[SensitiveState] = []
         live = np.arange(n)
         for i in range(most + 1):
@@ -310,9 +300,25 @@ class Problem:
                     end[live[~goes_on]] = now[~goes_on]
                 live, at_state = live[goes_on], SensitiveState(*(x[goes_on] for x in at_state))
             if len(live):
-                now, given = t0[live] + i * self.h, inputs[first[live] + i, trial[live]]
-                at_state = self.dynamics.step(now, at_state, given, P_all[: len(live)], self.h)
+                at_state = self._stepped(at_state, trial[live], first[live] + i, inputs, P_all)
         return values, slopes, ends
+
+    def _stepped(
+        self, at: SensitiveState, trial: np.ndarray, step: np.ndarray, inputs: np.ndarray, P: np.ndarray
+    ) -> SensitiveState:
+        """States of some trials after a step of each, in parts where inputs bend within it."""
+        line = self.timeline
+        part, end = line.first[trial, step], line.first[trial, step + 1]
+        out = self.dynamics.step(line.begins[part], at, inputs[part], P[: len(part)], line.lengths[part])
+        for _ in range(1, int((end - part).max())):
+            part = part + 1
+            more = np.flatnonzero(part < end)
+            now = SensitiveState(*(x[more] for x in out))
+            p = part[more]
+            found = self.dynamics.step(line.begins[p], now, inputs[p], P[: len(p)], line.lengths[p])
+            for whole, x in zip(out, found, strict=True):
+                whole[more] = x
+        return out
 
     def _seen(
         self,

@@ -16,7 +16,7 @@ import numpy as np
 
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Program, Recipe
-from hydromechs.simulation import Plant, derivative
+from hydromechs.simulation import Plant, check_derivable, derivative
 from hydromechs.values import Array, Scalar
 
 __all__ = ["SensitiveState", "Sensitivities", "on_lanes"]
@@ -59,10 +59,11 @@ class Sensitivities:
         self.nv = plant.model.nv
         self.booked = len(plant.layout.causes)
         self.nx = self.nv + plant.layout.nz - self.booked
+        check_derivable("identify", plant, self._rates)
 
     @cached_property
-    def _code(self) -> Compiled:
-        """(t, q, y, p, rest) to ẏ, ∂ẏ/∂y and ∂ẏ/∂p."""
+    def _rates(self) -> Program:
+        """(t, q, y, p, rest) to ẏ."""
         plant, nv, n = self.plant, self.nv, self.nv + self.nx
         order = np.argsort([*self.places, *self.rest])
 
@@ -72,8 +73,12 @@ class Sensitivities:
             return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], z, inputs)[:n]
 
         shapes = {"t": (), "q": (plant.model.nq,), "y": (n,), "p": (len(self.places),), "rest": (len(self.rest),)}
-        program = compiler.trace(rates, shapes, name="rates", outputs=("ydot",))
-        both = compiler.with_jacobians(program, ("y", "p"))
+        return compiler.trace(rates, shapes, name="rates", outputs=("ydot",))
+
+    @cached_property
+    def _code(self) -> Compiled:
+        """(t, q, y, p, rest) to ẏ, ∂ẏ/∂y and ∂ẏ/∂p."""
+        both = compiler.with_jacobians(self._rates, ("y", "p"))
         return on_lanes(Recipe("sensitive_rates", None, both.inputs, both.outputs, None), both)
 
     @cached_property
@@ -135,7 +140,7 @@ class Sensitivities:
         recipe = Recipe("retract", lambda q, u: dynamics.retract(model, q, u), inputs, (Argument("here", (model.nq,)),), None)
         return on_lanes(recipe)
 
-    def step(self, t: np.ndarray, at: SensitiveState, inputs: np.ndarray, P: np.ndarray, h: float) -> SensitiveState:
+    def step(self, t: np.ndarray, at: SensitiveState, inputs: np.ndarray, P: np.ndarray, h: np.ndarray) -> SensitiveState:
         """One step of all trials.
 
         Args:
@@ -143,22 +148,23 @@ class Sensitivities:
             at: States.
             inputs: Inputs of the plant during the step, shape (n, nu).
             P: ∂p/∂θ, shape (n, np, k).
-            h: Step [s].
+            h: Step of each trial [s], shape (n,).
         """
         n, k = len(at.q), at.S.shape[2]
+        H, W = h[:, None], h[:, None, None]
         p, rest = np.ascontiguousarray(inputs[:, self.places]), np.ascontiguousarray(inputs[:, self.rest])
         y0 = np.concatenate([np.zeros((n, self.nv)), at.x], axis=1)
 
-        def slope(late: float, y: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def slope(late: np.ndarray | float, y: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             ydot, A, B = self._code([t + late, at.q, y, p, rest])
             return ydot, A @ S + B @ P if k else S
 
         k1, s1 = slope(0.0, y0, at.S)
-        k2, s2 = slope(0.5 * h, y0 + 0.5 * h * k1, at.S + 0.5 * h * s1)
-        k3, s3 = slope(0.5 * h, y0 + 0.5 * h * k2, at.S + 0.5 * h * s2)
-        k4, s4 = slope(h, y0 + h * k3, at.S + h * s3)
-        y = y0 + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
-        S = at.S + (h / 6.0) * (s1 + 2.0 * (s2 + s3) + s4)
+        k2, s2 = slope(0.5 * h, y0 + 0.5 * H * k1, at.S + 0.5 * W * s1)
+        k3, s3 = slope(0.5 * h, y0 + 0.5 * H * k2, at.S + 0.5 * W * s2)
+        k4, s4 = slope(h, y0 + H * k3, at.S + W * s3)
+        y = y0 + (H / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
+        S = at.S + (W / 6.0) * (s1 + 2.0 * (s2 + s3) + s4)
         u = np.ascontiguousarray(y[:, : self.nv])
         q, turned = self.moved(at.q, u, S[:, : self.nv])
         S = np.concatenate([turned, S[:, self.nv :]], axis=1)

@@ -277,12 +277,27 @@ class Factor(Unknown):
 
 @dataclass(frozen=True, kw_only=True)
 class CurrentOf(Unknown):
-    """A steady horizontal current; the plant's environment must have one, of any speed."""
+    """A steady horizontal current; the plant's environment must have one, of any speed.
+
+    Gusts and a table of currents over time go on as they are: it takes the place of what is steady, 0 for a table.
+    """
 
     deviation: float = 0.02
     """Standard deviation of each component before any data [m/s]."""
+    own: tuple[float, float] = (0.0, 0.0)
+    """What the plant has [m/s]."""
 
     name = "current"
+
+    @property
+    def adds(self) -> bool:
+        """It does: what is more than the plant's."""
+        return True
+
+    def on(self, plant: Plant) -> CurrentOf:
+        """With the current of the plant."""
+        x, y = self.start(plant)
+        return replace(self, own=(float(x), float(y)))
 
     def places(self, plant: Plant) -> list[int]:
         """x and y among the numbers of the flow, and of what carries the waves where there are some."""
@@ -296,8 +311,12 @@ class CurrentOf(Unknown):
         return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """θ itself, of the flow and of the waves."""
-        return np.concatenate([theta, theta])
+        """θ less what the plant has, of the flow and of the waves."""
+        return np.concatenate([theta - np.array(self.own)] * 2)
+
+    def shown(self, theta: np.ndarray) -> np.ndarray:
+        """θ itself."""
+        return theta
 
     def labels(self) -> list[str]:
         """In world axes."""
@@ -310,7 +329,10 @@ class CurrentOf(Unknown):
 
 @dataclass(frozen=True, kw_only=True)
 class JointOffset(Unknown):
-    """A constant that is added to the recorded positions of a joint: the zero of its encoder."""
+    """A constant that is added to the recorded positions of a joint: the zero of its encoder.
+
+    The joint's start moves with it: `Trial.q` of the joint is what the encoder showed, too.
+    """
 
     joint: str
     """Name of a joint whose motion is given by a recording."""

@@ -255,7 +255,7 @@ def predictions(
     fixed = np.zeros(3) if balance is None else balance.fit(known, offsets=True)
     out, ns = [], len(problem.free_start)
     for j, r in enumerate(unseen):
-        grid = r.trial.start + study.step * np.arange(problem.steps[j] + 1)
+        grid = r.trial.start + study.step * np.arange(problem.timeline.steps[j] + 1)
         simulated, errors, whole = {}, {}, {}
         for c, name in enumerate(problem.outputs.names):
             offset = own[j, ns + problem.offsets.index(c)] if c in problem.offsets else 0.0
