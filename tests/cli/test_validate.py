@@ -155,6 +155,11 @@ def test_a_folder_without_trials_is_refused(run, tmp_path):
     assert code == 1 and "there is no folder" in error
 
 
+def test_a_study_that_is_not_there_is_an_error_in_words(run):
+    code, _, error = run("validate", "nope.yaml")
+    assert code == 1 and error.strip() == "error: nope.yaml cannot be read: No such file or directory"
+
+
 def test_a_study_with_an_unknown_variant_is_refused(tmp_path, small):
     study = yaml.safe_load(small[0].read_text(encoding="utf-8"))
     study["variants"]["bad"] = {"unknowns": [{"number": "hull.inertia.mass", "value": 1.0, "deviation": 1.0}]}

@@ -147,3 +147,13 @@ def test_a_mesh_is_found_beside_its_file(tmp_path):
     model = load_file(file)
     assert model.bodies[0].visual[0].folder == str(tmp_path)
     assert loads(dumps(model)) == model
+
+
+@pytest.mark.parametrize("name", ["nowhere.yaml", "nowhere.urdf"])
+def test_a_file_that_cannot_be_written_is_named(tmp_path, name):
+    """It, and not the temporary one; here a folder is in its place."""
+    (tmp_path / name).mkdir()
+    with pytest.raises(OSError) as e:
+        hm.save(hm.load("sinking_chain"), tmp_path / name)
+    assert str(e.value) == f"{str(tmp_path / name)!r} cannot be written: Is a directory"
+    assert [p.name for p in tmp_path.iterdir()] == [name]

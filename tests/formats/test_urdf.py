@@ -210,7 +210,7 @@ def test_converted_file_has_the_notes_and_relative_meshes(tmp_path):
 
 def test_load_warns_how_much_is_not_as_it_stands(tmp_path):
     (tmp_path / "arm.urdf").write_text(ARM)
-    with pytest.warns(UserWarning, match=r"arm.urdf: \d+ left out, 2 guessed; .*import_file"):
+    with pytest.warns(UserWarning, match=r"arm.urdf: \d+ left out, 3 guessed; .*import_file"):
         model = hm.load(tmp_path / "arm.urdf")
     assert model.nv == 18
 

@@ -87,6 +87,22 @@ def test_a_joint_without_stops_may_start_anywhere(folder):
     assert read(folder, ("arm: 0.5", "arm: 2"), ("step: 0.01", "joints: {arm: {stops: none}}\nstep: 0.01")).start.q[7] == 2.0
 
 
+@pytest.mark.parametrize(
+    ("target", "slip"), [("40", "40° is 0.6981 rad, or give the joint 'stops: none'"), ("200", "lead it within")]
+)
+def test_check_refuses_targets_beyond_the_stops(run_check, target, slip):
+    """Degrees, where radians are meant, are named; without stops, any target is fine."""
+    moved = SCENARIO.replace(
+        "type: hold_pose, period: 0.1, parameters: {position: [0, 0, 5]}",
+        "type: joint_motion, period: 0.1, parameters: {waypoints: [{t: 0, arm: 0.5}, {t: 1, arm: TARGET}]}",
+    )
+    moved = moved.replace("TARGET", target) + "joints: {arm: {drive: {servo: {stiffness: 40, damping: 4, limit: 30}}}}\n"
+    status, err = run_check(moved)
+    assert status == 1
+    assert f"waypoint 1 leads joint 'arm' to {target} rad, but its stops allow it from -1.5 to 1.5; {slip}" in err
+    assert run_check(moved.replace("arm: {drive", "arm: {stops: none, drive"))[0] == 0
+
+
 def test_a_vehicle_may_rest_on_the_ground(folder):
     """Soft ground is deep: a millimetre or a weight's worth of it is no fault."""
     read(folder, ("position: [0, 0, 5], joints", "position: [0, 0, 19.86], joints"))

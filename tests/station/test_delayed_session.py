@@ -1,5 +1,7 @@
 """Sessions behind an acoustic link: where the ghost is, what is recorded; looking ahead. No browser."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,19 @@ def test_a_link_is_switched_on_and_off_in_flight(little, tmp_path, until):
         assert session.snapshot.t == pytest.approx(1.2)
         session.reset()
         assert until(lambda: session.snapshot.run == 2)
+    finally:
+        session.close()
+
+
+def test_what_the_pilot_says_is_said_by_the_vehicle_alone(little, tmp_path, until):
+    """A gripper that finds nothing: a message of the run when the vehicle hears of it, no warning of the ghost before."""
+    session = Session(little, tmp_path, lost_after=1e6, link=AcousticLink(delay=0.2))
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            flown(session, until, [(0.0, {"gripper": "close"})], end=0.6)
+        assert not caught and session.snapshot.ghost is not None
+        assert any("reach" in text for text in session.messages)
     finally:
         session.close()
 

@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from hydromechs.errors import words_of
+
 from ._tables import print_report, table_of
 
 __all__ = ["validate"]
@@ -57,7 +59,7 @@ def validate(
             else:
                 result = validation.validate(found, folder, **how)
     except (ValueError, KeyError) as error:
-        console.print(Text(str(error.args[0] if error.args else error), "red"))
+        console.print(Text(f"error: {words_of(error)}", "red"), soft_wrap=True)
         raise typer.Exit(1) from None
     if variants:
         print_report(compared, print_variants, as_json)

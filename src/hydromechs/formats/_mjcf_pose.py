@@ -77,6 +77,8 @@ class Settings:
     """Whether folders in the names of meshes are ignored."""
     gravity: float = 9.81
     """Acceleration of gravity, down [m/s²]."""
+    gravity_told: bool = False
+    """Whether the file says it."""
     down: bool = False
     """Whether z points down, along gravity."""
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
@@ -133,7 +135,7 @@ def read_settings(document: Document) -> Settings:
 def _read_option(document: Document, item: Item, out: Settings) -> None:
     row = item.row("gravity", 3, 3)
     if row is not None:
-        out.gravity = math.hypot(*row)
+        out.gravity, out.gravity_told = math.hypot(*row), True
         up = -np.array(row) / out.gravity if out.gravity > 0.0 else np.array([0.0, 0.0, 1.0])
         out.down = bool(up[2] < -1.0 + 1e-15)
         out.turn = np.eye(3) if out.down else turned_to(up).T
@@ -144,7 +146,7 @@ def _read_option(document: Document, item: Item, out: Settings) -> None:
     for flag in item.element.all("flag"):
         flags = document.item(flag, plain=True)
         if flags.word("gravity", ("enable", "disable"), "enable") == "disable":
-            out.gravity = 0.0
+            out.gravity, out.gravity_told = 0.0, True
 
 
 def pose_of(item: Item, settings: Settings) -> Pose:

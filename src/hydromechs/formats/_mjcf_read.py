@@ -17,7 +17,7 @@ from ._mjcf_joints import BodyJoint, read_joints
 from ._mjcf_mesh import Mesh, read_meshes
 from ._mjcf_pose import HERE, Pose, Settings, euler_rotation, pose_of, read_settings, turned_to
 from ._robot_files import RobotFiles
-from ._robot_parts import units_note
+from ._robot_parts import units_note, world_note
 from ._xml import Element
 
 __all__ = ["read_mjcf"]
@@ -58,6 +58,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
         gravity=settings.gravity,
         **({"water_density": settings.density} if settings.density else {}),
     )
+    world_note(findings, root, world, gravity=settings.gravity_told, water=bool(settings.density))
     name = root.attributes.get("model", "").strip() or "MuJoCo Model"
     try:
         model = Model(name=name, bodies=tuple(read.body for read in reader.bodies), world=world)

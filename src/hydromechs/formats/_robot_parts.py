@@ -29,6 +29,7 @@ __all__ = [
     "origin_of",
     "tensor_of",
     "units_note",
+    "world_note",
 ]
 
 Row3: TypeAlias = tuple[float, float, float]
@@ -261,6 +262,22 @@ def units_note(findings: Findings, model: Model, at: Element) -> None:
     meant = "in grams, or lengths in another unit than metres" if heavy else "or are lengths in millimetres"
     what = f"{plain(mass)} kg within {size:.3g} m, {'denser than any metal' if heavy else 'lighter than air'}"
     findings.note("guessed", at, f"robot {model.name!r}", what, f"taken as kg and m; are masses {meant}?")
+
+
+def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, water: bool) -> None:
+    """Note what a file does not say of its surroundings, with the values that were taken.
+
+    Args:
+        findings: Where the note goes.
+        at: The element that would say it.
+        world: What was taken.
+        gravity: Whether the file says gravity.
+        water: Whether it says the density of the water.
+    """
+    taken = {} if gravity else {"gravity": f"{plain(world.gravity)} m/s²"}
+    taken |= {} if water else {"the density of the water": f"{plain(world.water_density)} kg/m³"}
+    if taken:
+        findings.note("guessed", at, "world", f"the file does not say {' and '.join(taken)}", ", ".join(taken.values()))
 
 
 def _reach(model: Model) -> float:

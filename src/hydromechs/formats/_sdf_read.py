@@ -20,7 +20,7 @@ from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._robot_files import Missing, RobotFiles
-from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, origin_of, units_note
+from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, origin_of, units_note, world_note
 from ._sdf_frames import IDENTITY, Frames, Pose, Scope, pose_of, scope_of
 from ._sdf_shapes import shapes_of, visuals_of
 from ._sdf_water import Water
@@ -224,7 +224,9 @@ class _Sdf:
             if x or y or z > 0.0:
                 self.findings.left_out(gravity, "world", f"gravity {plain((x, y, z))} m/s²", "taken along −z, as long as it is")
             g = math.hypot(x, y, z)
-        return World(axes="ENU", gravity=g, water_density=water.density)
+        out = World(axes="ENU", gravity=g, water_density=water.density)
+        world_note(self.findings, world, out, gravity=gravity is not None, water=water.told)
+        return out
 
     # -- joints ---------------------------------------------------------------------------------------------------------------
 

@@ -41,7 +41,8 @@ class Water:
         self.findings, self.frames = findings, frames
         self.model = model
         """Name of the only model, which the names of links here do not have; empty where there are several."""
-        self.density = DENSITY
+        self.density, self.told = DENSITY, False
+        """Density of the water [kg/m³], and whether the file says it."""
         self.floats: Element | None = None
         """The buoyancy plugin."""
         self.enabled: list[str] = []
@@ -82,10 +83,11 @@ class Water:
         self.floats = plugin
         self.enabled = [e.text.strip() for e in plugin.all("enable")]
         uniform, graded = plugin.first("uniform_fluid_density"), plugin.first("graded_buoyancy")
+        default = None if graded is None else graded.first("default_density")
+        self.told = uniform is not None or default is not None
         if uniform is not None:
             self.density = f.number(uniform.text, uniform, f"{owner}: uniform_fluid_density [kg/m³]", DENSITY)
         elif graded is not None:
-            default = graded.first("default_density")
             if default is not None:
                 self.density = f.number(default.text, default, f"{owner}: default_density [kg/m³]", DENSITY)
             f.left_out(graded, owner, "layers of different density", "water without a surface; give the plant an Environment")

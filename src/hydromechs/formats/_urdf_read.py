@@ -19,7 +19,7 @@ from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._robot_files import RobotFiles
-from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, mesh_shape, mesh_visual, units_note
+from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, mesh_shape, mesh_visual, units_note, world_note
 from ._xml import Element
 
 __all__ = ["read_urdf"]
@@ -77,7 +77,9 @@ class _Urdf:
         at = {link: self.joints[joint] for link, joint in self.carried_by.items()}
         links = hold_empty_joints(f, links, at, self.carried_by)
         name = root.attributes.get("name", "").strip() or "robot"
-        model = assembled(f, links, at=root, name=name, world=World(axes="ENU"))
+        world = World(axes="ENU")
+        model = assembled(f, links, at=root, name=name, world=world)
+        world_note(f, root, world, gravity=False, water=False)
         units_note(f, model, root)
         moving = {b.name for b in model.bodies if b.joint.nv}
         return f.finish(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import uuid
@@ -74,8 +75,11 @@ def replace_file(text: str, path: str | Path) -> None:
         if path.exists():
             shutil.copymode(path, temporary)
         os.replace(temporary, path)
+    except OSError as error:  # it names the temporary file
+        raise type(error)(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def dumps(model: Model, folder: str | Path | None = None) -> str:

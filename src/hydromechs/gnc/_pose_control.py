@@ -15,6 +15,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
 from hydromechs.values import Array, Scalar, floats, number, positive
 
+from ._current_moment import current_notes
 from ._reference import JointMotion, Waypoints, listed_waypoints
 from ._vehicle import Vehicle, pose_notes
 
@@ -106,7 +107,8 @@ class FollowPath(Controller):
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
     the model's initial configuration (not of the start: the law is the same wherever a run starts or goes on), g weight and
     buoyancy at the present configuration, D the damping of still water at the speed of the reference. The integral takes out
-    the current; it waits while thrusters saturate. Thrusts come from bounded least squares. Places and angles that need an axis
+    the current's steady force; it waits while thrusters saturate. Where the current's moment is above what the attitude's
+    stiffness holds, `notes` says so. Thrusts come from bounded least squares. Places and angles that need an axis
     which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing else is refused. Its
     signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the rotation vector to the
     reference, in body axes), and those of `JointMotion` for the arm.
@@ -160,9 +162,12 @@ class FollowPath(Controller):
         """
         model = simulation.model
         self._vehicle = Vehicle(simulation, self.body)
-        self.notes = pose_notes(self._vehicle, self._vehicle.axes, self.path.points)
         i, at = self._vehicle.body, self._vehicle.v
         inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
+        self.notes = [
+            *pose_notes(self._vehicle, self._vehicle.axes, self.path.points),
+            *current_notes(self._vehicle, model, simulation.plant.environment, self.path.points, inertia, self.gains[1]),
+        ]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))
         recipe = Recipe(
             "pose_law",

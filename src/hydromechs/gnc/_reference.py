@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, drives
+from hydromechs.actuation import JointDrive, JointStops, drives
 from hydromechs.errors import FieldError
 from hydromechs.model import State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.values import nearest, number, positive
 
 __all__ = ["JointMotion", "Waypoints", "listed_waypoints"]
+
+
+BEYOND = 1e-9
+"""How far a target may be beyond the stops, for rounding [rad or m]."""
 
 
 class Sample(NamedTuple):
@@ -103,12 +108,16 @@ class JointMotion(Controller):
         self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
 
     def start(self, simulation: Simulation) -> None:
-        """Check that all joints are driven.
+        """Check that all joints are driven, and that no waypoint is beyond their stops.
 
         Args:
             simulation: The simulation that it will control.
         """
         self._servos = Servos(simulation, self.names)
+        stops = {c.joint: c.stops for c in simulation.plant.components if isinstance(c, JointStops)}
+        for name, column in zip(self.names, self.path.points.T.tolist(), strict=True):
+            if name in stops:
+                _check_targets(name, column, stops[name], self._servos.units[name])
         units = self._servos.units
         self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
@@ -117,6 +126,18 @@ class JointMotion(Controller):
         here, there = self.path(state.t).position, self.path(state.t + self.period).position
         self.signal_values = np.concatenate([here, here - self._servos.positions(state)])
         return self._servos.commands(here, (there - here) / self.period, state.t)
+
+
+def _check_targets(joint: str, targets: Sequence[float], stops: drives.Stops, unit: str) -> None:
+    """Refuse targets of a joint that its stops do not let it reach [rad or m]."""
+    for k, x in enumerate(targets):
+        if not stops.lower - BEYOND <= x <= stops.upper + BEYOND:
+            degrees = unit == "rad" and stops.lower <= math.radians(x) <= stops.upper
+            slip = f"{x:g}° is {math.radians(x):.4g} rad" if degrees else "lead it within"
+            raise ValueError(
+                f"waypoint {k} leads joint {joint!r} to {x:g} {unit}, but its stops allow it from {stops.lower:g} to "
+                f"{stops.upper:g}; {slip}, or give the joint 'stops: none' or stops of its own"
+            )
 
 
 class Servos:

@@ -158,6 +158,12 @@ def ballast(
         raise ValueError(f"box is {box!r}, must be the lowest and the highest x, y, z [m]")
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
     sums = _sums(model, root, kin)
+    most = max(sums.mass, sums.water) * model.world.gravity
+    if abs(buoyancy) > most:
+        raise ValueError(
+            f"ballast: buoyancy is {buoyancy:g} N, more than the vehicle weighs or displaces, {most:.4g} N; give less, "
+            "as 20 N to a small vehicle"
+        )
     corners = np.array(list(product(*zip(low, high, strict=True))))
     places = (corners @ kin.R_WB[index].T + kin.p_WB[index] - kin.p_WB[root]) @ kin.R_WB[root]
     densities = np.repeat([weight_density, float_density], len(corners))

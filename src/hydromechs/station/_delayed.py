@@ -13,7 +13,7 @@ from hydromechs.model import State
 from hydromechs.simulation import Simulation
 
 from ._channel import AcousticChannel, AcousticLink
-from ._ghost import Ghost, Telemetry
+from ._ghost import Ghost, Telemetry, unheard
 from ._operator import Inputs, Operator
 from ._telemetry import Snapshot
 
@@ -84,7 +84,7 @@ class Delayed:
         self._asked, self._received = inputs.asked, -1
         self._refresh = round(REFRESH / period)
         simulation.reset(_without_signals(state))
-        self.ghost = Ghost(simulation, period, deliver=_nothing, start=self._tick)
+        self.ghost = Ghost(simulation, period, deliver=_nothing, start=self._tick, told=unheard)
         """The vehicle as it will be when a command sent now arrives."""
         self._inputs = inputs
         self._inputs.ghost = self.ghost

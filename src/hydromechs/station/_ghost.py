@@ -17,10 +17,13 @@ from hydromechs.values import positive
 
 from ._channel import Message
 
-__all__ = ["Deliver", "Ghost", "Telemetry", "advance", "as_commands"]
+__all__ = ["Deliver", "Ghost", "Telemetry", "Told", "advance", "as_commands", "unheard", "warn"]
 
 Deliver: TypeAlias = Callable[[Simulation, Any], None]
 """What the content of a message does to a vehicle: sets its commands, or set-points in its controller's memory."""
+
+Told: TypeAlias = Callable[[str], None]
+"""What is done with what a controller has to say."""
 
 
 def as_commands(simulation: Simulation, content: Any) -> None:
@@ -33,7 +36,30 @@ def as_commands(simulation: Simulation, content: Any) -> None:
     simulation.command = content
 
 
-def advance(simulation: Simulation, contents: Iterable[Any], duration: float, deliver: Deliver = as_commands) -> State:
+def warn(text: str) -> None:
+    """Tell as a warning what a vehicle has to say.
+
+    Args:
+        text: What it says.
+    """
+    warnings.warn(text, stacklevel=3)
+
+
+def unheard(text: str) -> None:
+    """Drop what a ghost's controller says: the vehicle's says it in its own run.
+
+    Args:
+        text: What it says.
+    """
+
+
+def advance(
+    simulation: Simulation,
+    contents: Iterable[Any],
+    duration: float,
+    deliver: Deliver = as_commands,
+    told: Told = warn,
+) -> State:
     """A vehicle's next tick: what has arrived is delivered, then time goes on, with its controller at its own rate.
 
     It does what `Simulation.run` does, to the last bit, but for events and a recording.
@@ -43,6 +69,7 @@ def advance(simulation: Simulation, contents: Iterable[Any], duration: float, de
         contents: What has arrived, in order.
         duration: Length of the tick [s].
         deliver: What a message does.
+        told: Gets what its controller has to say; it is a warning unless given.
     """
     for content in contents:
         deliver(simulation, content)
@@ -52,7 +79,7 @@ def advance(simulation: Simulation, contents: Iterable[Any], duration: float, de
     state, t_end = simulation.state, simulation.state.t + duration
     while not reached(state.t, t_end, step):
         for text in simulation.control():
-            warnings.warn(text, stacklevel=2)
+            told(text)
         state = simulation.step(None, min(t_end, next_multiple(state.t, controller.period, step)) - state.t)
     return state
 
@@ -90,10 +117,19 @@ class Ghost:
         tick: Length of a tick [s], a whole number of steps.
         deliver: What a message does to the vehicle; it sets commands unless given.
         start: Tick of the simulation's present state.
+        told: Gets what the ghost's controller has to say, before the vehicle's says it; it is a warning unless given.
     """
 
-    def __init__(self, simulation: Simulation, tick: float, *, deliver: Deliver = as_commands, start: int = 0) -> None:
-        self.simulation, self.deliver = simulation, deliver
+    def __init__(
+        self,
+        simulation: Simulation,
+        tick: float,
+        *,
+        deliver: Deliver = as_commands,
+        start: int = 0,
+        told: Told = warn,
+    ) -> None:
+        self.simulation, self.deliver, self.told = simulation, deliver, told
         self.tick = positive(tick, "tick")
         whole_steps(self.tick, simulation.step_size, "tick")
         self._first, self._path = start, [simulation.state]
@@ -186,7 +222,7 @@ class Ghost:
             self._at = None
             due = [m.content for m in self._under_way if m.arrives == self._head]
             try:
-                self._path.append(advance(self.simulation, due, self.tick, self.deliver))
+                self._path.append(advance(self.simulation, due, self.tick, self.deliver, self.told))
             except (KeyError, TypeError, ValueError):  # what cannot be obeyed is said once, and then left out
                 self._under_way = [m for m in self._under_way if m.arrives != self._head]
                 raise

@@ -18,7 +18,7 @@ from hydromechs.simulation import Plant, Simulation, TracedController
 from hydromechs.values import Array, Scalar, positive
 from hydromechs.worlds import rollout
 
-from ._ghost import Deliver, advance, as_commands
+from ._ghost import Deliver, Told, advance, as_commands, warn
 
 __all__ = ["LookAhead", "Paths", "SetPoint", "Strategy"]
 
@@ -76,10 +76,11 @@ class LookAhead:
     Args:
         simulation: The vehicle; for the look-ahead alone, which moves it. Its plant, method, step and controller are used.
         deliver: What a set-point does to the vehicle; it sets commands unless given.
+        told: Gets what the on-board controller has to say on the way; it is a warning unless given.
     """
 
-    def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands) -> None:
-        self.simulation, self.deliver = simulation, deliver
+    def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, told: Told = warn) -> None:
+        self.simulation, self.deliver, self.told = simulation, deliver, told
         if simulation.method.adaptive:
             raise ValueError(f"a look-ahead takes steps of one length; {simulation.method.name} does not: use rk4")
         if not simulation.method.many_worlds:
@@ -158,7 +159,7 @@ class LookAhead:
         until = start.t + rows * every
         for _ in range(rows):
             try:
-                states.append(advance(sim, contents, every, self.deliver))
+                states.append(advance(sim, contents, every, self.deliver, self.told))
             except SimulationDiverged as error:
                 until = error.state.t
                 states += [states[-1]] * (rows + 1 - len(states))

@@ -15,6 +15,7 @@ from hydromechs.scenario import ControllerSpec, Scenario
 from hydromechs.simulation import Simulation
 
 from ._configuration import Configured
+from ._ghost import unheard
 from ._lookahead import LookAhead, SetPoint
 from ._operator import Inputs, Operator
 from ._pilot import Pilot
@@ -83,7 +84,7 @@ class Strategies:
         pilot = simulation.controller
         assert isinstance(pilot, Pilot)
         self._pilot = pilot
-        self._look = LookAhead(simulation, deliver=self._deliver)
+        self._look = LookAhead(simulation, deliver=self._deliver, told=unheard)
         self(simulation.state, pilot.memory, Operator())  # compiles
 
     def _coarse(self, step: float) -> Scenario:

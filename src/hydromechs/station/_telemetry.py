@@ -87,7 +87,7 @@ class Display:
         hud = {
             "depth": float(position[i] @ self._down),
             "altitude": self._altitude(position[i]),
-            "heading": float(np.degrees(heading)) % 360.0,
+            "heading": float(np.degrees(heading * self._down[2])) % 360.0,  # from x towards y, as everywhere
             "pitch": float(np.degrees(pitch)),
             "roll": float(np.degrees(roll)),
             "speed": float(np.linalg.norm(V[:3])),

@@ -297,7 +297,9 @@ def load_study(path: str | Path) -> Study:
     """
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except yaml.YAMLError as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
     if not isinstance(data, dict) or "hydromechs_study" not in data:
         raise ValueError(f"{path} is not a study: it needs the key hydromechs_study: 1")

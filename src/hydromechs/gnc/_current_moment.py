@@ -1,0 +1,102 @@
+"""The moment by which a current turns a vehicle away from its attitude, beside the stiffness of a pose controller."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hydromechs.equations import inverse_dynamics
+from hydromechs.hydro import Environment, profile_factor
+from hydromechs.model import Model
+from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_matrix, quaternion_product
+
+from ._vehicle import WAYS, Vehicle
+
+__all__ = ["current_notes", "turning_rates"]
+
+TURN = 1e-4
+"""Angle of the differences [rad]."""
+SLOW = 1e-6
+"""Speed of the water that counts as none [m/s]."""
+DIGITS = 3
+"""Decimals of the water's velocity in the vehicle's axes by which waypoints count as alike."""
+
+
+def current_notes(
+    vehicle: Vehicle,
+    model: Model,
+    environment: Environment,
+    path: np.ndarray,
+    inertia: np.ndarray,
+    gains: tuple[float, float, float],
+) -> list[str]:
+    """What to say where the current turns a vehicle over against its pose controller, which cancels the righting moment.
+
+    Of a turn θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, with the current's λ, stable where λ < ω_0² (1 − 1/(2 ζ k)).
+
+    Args:
+        vehicle: The vehicle.
+        model: The mechanism; its other joints count as held in the initial configuration.
+        environment: The water; its mean current counts.
+        path: Waypoints: position and roll, pitch, heading [m, rad], shape (n, 6).
+        inertia: M of the controller, shape (6, 6).
+        gains: ω_0², 2 ζ ω_0 and ω_0³/k of the attitude.
+    """
+    turns = [k - 3 for k in vehicle.axes if k >= 3]
+    current = environment.current
+    if current is None or not turns:
+        return []
+    seen: dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]] = {}
+    for pose in path:
+        factor = float(profile_factor(current.profile, float(pose[:3] @ model.world.down)))
+        R = np.array(matrix_from_rpy(pose[3:]), dtype=float)
+        for row in current.velocities or (current.velocity,):
+            flow = factor * np.array(row, dtype=float)
+            seen.setdefault(tuple((np.round(R.T @ flow, DIGITS) + 0.0).tolist()), (quaternion_from_matrix(R), flow))
+    worst, speed, axis = 0.0, 0.0, turns[0]
+    for turn, flow in seen.values():
+        if np.linalg.norm(flow) <= SLOW:
+            continue
+        away = turning_rates(model, vehicle.body, inertia, turn, flow)[np.ix_(turns, turns)]
+        if np.isfinite(away).all():
+            rates, ways = np.linalg.eig(away)
+            k = int(rates.real.argmax())
+            if rates[k].real > worst:
+                worst, speed, axis = rates[k].real, float(np.linalg.norm(flow)), turns[int(np.abs(ways[:, k]).argmax())]
+    stiffness, damping, integral = gains
+    left = 1.0 - integral / (damping * stiffness)  # 1 − 1/(2 ζ k)
+    if left <= 0.0 or worst < left * stiffness:
+        return []
+    J = inertia[3 + axis, 3 + axis]
+    enough = math.ceil(10.0 * math.sqrt(2.0 * worst / left)) / 10.0
+    return [
+        f"the current of {speed:.2g} m/s turns {vehicle.name!r} away in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad, "
+        f"too much for a stiffness of {J * stiffness:.2g} N·m/rad (the law cancels the righting moment): it may turn over; "
+        f"give attitude_frequency: {enough:g} or more, now {math.sqrt(stiffness):.3g} rad/s"
+    ]
+
+
+def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray, flow: np.ndarray) -> np.ndarray:
+    """Angular acceleration that a current adds per angle of a turn, at rest in body axes [1/s²], shape (3, 3).
+
+    Positive leads away. Most of it is the Munk moment: water that flows past a body turns it across.
+
+    Args:
+        model: The mechanism.
+        body: Index of the vehicle's body.
+        inertia: Its inertia with all that it carries, shape (6, 6).
+        turn: Its attitude, a quaternion, shape (4,).
+        flow: Velocity of the water in world axes [m/s], shape (3,).
+    """
+    at, place = model.v_slices[body], model.q_slices[body].start
+    rest, q = np.zeros(model.nv), np.array(model.initial().q, dtype=float)
+
+    def needed(angle: np.ndarray) -> np.ndarray:
+        """Wrench that holds it there against the current alone, shape (6,)."""
+        q[place + 3 : place + 7] = quaternion_product(turn, quaternion_exp(angle))
+        wet, still = (inverse_dynamics(model, q, rest, rest, fluid_velocity=v) for v in (flow, np.zeros(3)))
+        return np.array(wet - still, dtype=float)[at]
+
+    columns = [(needed(TURN * e) - needed(-TURN * e)) / (2.0 * TURN) for e in np.eye(3)]
+    return -np.linalg.solve(inertia, np.array(columns).T)[3:]
