@@ -332,7 +332,8 @@ class _Problem:
         at = len(self.free) + self.nz
         sought = [self.plant.layout.commands[k] for k in self.sought]
         near = np.minimum(x - lower, upper - x) < 1e-6 * np.minimum(upper - lower, 1e9)
-        full = near | (here.max(axis=0) <= BLIND * effect.max(axis=0))  # or a drive at its own, as of its torque
+        some = effect.max(axis=0)  # none of what acts through an internal state alone, as the opening of a valve
+        full = near | ((some > 0.0) & (here.max(axis=0) <= BLIND * some))  # or a drive at its own, as of its torque
         names = [name for name, there in zip(sought, full[at:], strict=True) if there]
         limits = f"; at their limits: {', '.join(names)}" if names else ""
         return f"not in balance: {', '.join(shown[i] for i in worst)}{limits}"
