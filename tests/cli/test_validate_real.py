@@ -52,7 +52,7 @@ def tables(tmp_path_factory):
 @pytest.fixture(scope="module")
 def messages(tables):
     """The same as one MCAP file for each trial, with topics for the logs, and their study."""
-    writers = pytest.importorskip("mcap.writer")
+    writers = pytest.importorskip("mcap.writer", reason="needs pip install 'hydromechs[mcap]'")
     for trial in ("traj015-0", "traj026-1"):
         writer = writers.Writer(str(tables.parent / f"{trial}.mcap"))
         writer.start()

@@ -34,7 +34,7 @@ def nanoseconds(t):
 
 def write_json(path):
     """An MCAP file of JSON messages of an IMU and of joints."""
-    writer = pytest.importorskip("mcap.writer").Writer(str(path))
+    writer = pytest.importorskip("mcap.writer", reason="needs pip install 'hydromechs[mcap]'").Writer(str(path))
     writer.start()
     schema = writer.register_schema("imu", "jsonschema", b"{}")
     imu, joints = (writer.register_channel(topic, "json", schema) for topic in ("/imu", "/joints"))
