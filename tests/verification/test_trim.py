@@ -1,12 +1,14 @@
 """Equilibria against closed forms, and as starts of simulations that stay where they are."""
 
 import math
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import lines
 from hydromechs.actuation import JointDrive, JointFriction, Thruster, drives, linear_curve, t200_curve
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import added_mass, drag, joints
@@ -205,3 +207,124 @@ def test_friction_holds_only_what_drives_cannot():
     assert found.state.internal[0] == pytest.approx(0.0, abs=1e-12)
     stuck = hm.trim(hm.Plant(model=model, components=(friction,)))
     assert stuck.converged and abs(stuck.state.internal[0]) == pytest.approx(9.81 / 15.0 * 1e-3, rel=1e-6)
+
+
+def bar_model() -> hm.Model:
+    """A bar of 8 kg in water about a level axis; it weighs 11.2815 N·m at q = 0."""
+    bar = hm.Body(
+        name="bar",
+        joint=joints.Revolute(axis=(0.0, 1.0, 0.0)),
+        inertia=hm.Inertia(mass=8.0, com=(0.4, 0.0, 0.0), tensor=(0.01, 0.5, 0.5, 0.0, 0.0, 0.0)),
+        hydro=hm.Hydro(volume=0.005, buoyancy_center=(0.4, 0.0, 0.0), added_mass=added_mass.Diagonal((1, 3, 3, 0, 0.6, 0.6))),
+    )
+    return hm.Model(name="bar", bodies=[bar], world=hm.World(gravity=9.81, water_density=1025.0))
+
+
+@pytest.mark.parametrize("leakage", [1e-12, 0.0])
+@pytest.mark.parametrize("lag", [0.03, 0.0])
+def test_pressure_and_opening_of_a_hydraulic_drive(leakage, lag):
+    """p = τ/D, and a valve that is open by what leaks; both, and a tether beside them, stay where they are."""
+    drive = drives.Hydraulic(
+        supply_pressure=1e7,
+        displacement=2e-5,
+        flow_coefficient=5e-9,
+        bulk_modulus=8e8,
+        chamber_volume=2e-4,
+        leakage=leakage,
+        spool_time_constant=lag,
+    )
+    balanced = hm.Plant(model=bar_model(), components=(JointDrive(joint="bar", drive=drive),))
+    found = hm.trim(balanced)
+    pressure = (8.0 - 1025.0 * 0.005) * 9.81 * 0.4 / 2e-5
+    assert found.converged and found.state.internal[1 if lag else 0] == pytest.approx(pressure, rel=1e-9)
+    left = 1e7 - pressure
+    flow = 5e-9 * left * math.sqrt(1.001 / (left + 1e4))
+    assert found.commands["bar"] == pytest.approx(leakage * pressure / flow, rel=1e-9)
+    run = hm.Simulation(balanced, state=found.state, step=5e-4).run(0.5)
+    assert abs(run.state.q[0]) < 1e-12
+
+
+def on_a_line(line) -> hm.Plant:
+    model = vessel()
+    return hm.Plant(
+        model=model, components=(*thrusters(model), line), environment=hm.Environment(current=Current(velocity=(0.2, 0.1, 0.0)))
+    )
+
+
+CABLE = lines.Cable(diameter=0.02, mass=1.2, axial_stiffness=2e4, axial_damping=20.0)
+WINCH = lines.Winch(shortest=5.0, longest=40.0)
+
+
+@pytest.mark.parametrize("length", [9.0, 14.0])
+def test_a_winch_keeps_the_length_of_its_line(length):
+    """An equilibrium with a winch is that without; the length is that of the state where it has one."""
+    state = hm.State(q=np.array([0.0, 0.0, 8.0, 1.0, 0.0, 0.0, 0.0]), v=np.zeros(6))
+    fixed = lines.Tether(
+        name="line", frame="bow", top=lines.SwayingPoint(position=(3.0, 0.0, 0.0)), cable=CABLE, length=length, segments=4
+    )
+    bare, wound = (on_a_line(replace(fixed, winch=winch)) for winch in (None, WINCH))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        alone, found = hm.trim(bare, state=state), hm.trim(wound, state=state)
+    assert alone.converged and found.converged
+    assert found.state.internal[wound.layout.states.index("line.length")] == length
+    assert found.commands["line.rate"] == 0.0
+    for name, command in alone.commands.items():
+        assert found.commands[name] == pytest.approx(command, abs=1e-7)
+    if length == 9.0:
+        other = replace(wound, components=tuple(replace(c, length=14.0) if c.name == "line" else c for c in wound.components))
+        again = hm.trim(other, state=found.state)  # which has 9 m out
+        assert again.converged and again.state.internal[wound.layout.states.index("line.length")] == 9.0
+    paid = hm.trim(wound, state=state, commands={"line.rate": 0.1})
+    assert not paid.converged and "internal states go on changing: line.length (by 0." in paid.message
+
+
+def test_what_moves_by_itself_is_refused():
+    top = lines.SwayingPoint(position=(3.0, 0.0, -1.0), amplitude=(0.5, 0.0, 0.2), period=6.0)
+    line = lines.HangingLine(name="hawser", frame="bow", top=top, cable=CABLE, length=12.0)
+    state = hm.State(t=21.5, q=np.array([0.0, 0.0, 8.0, 1.0, 0.0, 0.0, 0.0]), v=np.zeros(6))
+    with pytest.raises(ValueError, match="trim needs what stands still, but 'hawser' changes with time by itself"):
+        hm.trim(on_a_line(line), state=state)
+    rests = on_a_line(replace(line, top=replace(top, amplitude=(0.0, 0.0, 0.0))))
+    found = hm.trim(rests, state=state)
+    assert found.converged and found.commands["hawser.length"] == 12.0
+    longer = hm.trim(rests, state=replace(found.state, command=np.array([*found.state.command[:-1], 12.5])))
+    assert longer.converged and longer.commands["hawser.length"] == 12.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Propeller(hm.Component):
+    """Thrust k n|n| of a shaft that a torque turns against c n|n|: no slope at rest."""
+
+    name: str
+    frame: str
+    kind = "actuator"
+
+    def states(self, model):
+        return [hm.Slot("speed", unit="rad/s")]
+
+    def inputs(self, model):
+        return [hm.Slot("", unit="N m")]
+
+    def act(self, now, z, u):
+        place, n = now.frame(self.frame), z["speed"]
+        return hm.Action(
+            forces=[place.force_B(0.02 * abs(n) * n * place.R_B[:, 0])], rates={"speed": (u[""] - 4e-4 * abs(n) * n) / 0.05}
+        )
+
+
+def test_propellers_without_a_slope_at_rest():
+    """Against a current from astern: two that push, one the other way, at the speeds that thrust asks for."""
+    model = vessel()
+    found = hm.trim(
+        hm.Plant(
+            model=model,
+            components=[Propeller(name=n, frame=n) for n in model.frames],
+            environment=hm.Environment(current=Current(velocity=(0.6, 0.0, 0.0))),
+        )
+    )
+    assert found.converged
+    speeds = dict(zip(model.frames, found.state.internal, strict=False))
+    drag_force = 10.0 * 0.6 + 50.0 * 0.36
+    assert speeds["surge"] == pytest.approx(-math.sqrt(drag_force / 0.02), rel=1e-8)
+    assert found.commands["surge"] == pytest.approx(-4e-4 * drag_force / 0.02, rel=1e-8)

@@ -146,7 +146,9 @@ class Tether(Component):
         for j in range(self.segments):
             out += [Slot(f"p{j + 1}{x}", partial(start, j, i), "m") for i, x in enumerate("xyz")]
         out += [Slot(f"v{j + 1}{x}", 0.0, "m/s") for j in range(self.segments) for x in "xyz"]
-        return out if self.winch is None else [*out, Slot("length", self.length, "m"), Slot("winch_rate", 0.0, "m/s")]
+        if self.winch is None:
+            return out
+        return [*out, Slot("length", self.length, "m", kept=True), Slot("winch_rate", 0.0, "m/s")]
 
     def inputs(self, model: Model) -> list[Slot]:
         """The rate of the winch [m/s], above 0 to pay out."""

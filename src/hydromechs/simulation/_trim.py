@@ -10,7 +10,7 @@ import numpy as np
 import scipy.optimize
 
 from hydromechs import compiler, dynamics
-from hydromechs.actuation import ForceCurve, JointDrive, Thruster, ideal_curve
+from hydromechs.actuation import ForceCurve, Thruster, ideal_curve
 from hydromechs.equations import mass_matrix
 from hydromechs.hydro import UniformFlow
 from hydromechs.model import Model, State
@@ -36,6 +36,8 @@ BLIND = 1e-9
 """Part of the largest effect of any unknown below which none acts in a direction."""
 WIDE = 100.0
 """Largest thrust that is sought, in highest thrusts at rest; the true limits depend on how the water meets the thruster."""
+LATER = (0.0, 0.31, 1.7, 13.0)
+"""Times after the start at which nothing may have moved by itself [s]."""
 ROUNDS = 10
 """Most searches while the limits of the thrusts change with what is found."""
 POLISH = 20
@@ -72,6 +74,7 @@ def trim(
     for the displacements δ of the degrees of freedom that are `free`, the internal states z and the commands u that are not
     given, by least squares on compiled derivatives; of many solutions that with the least thrust. Velocities are those of
     `state`: a vehicle that drives on steadily is in equilibrium, too. Water moves as the plant says, if it does so steadily.
+    Internal states and commands that are part of the configuration, as the length of a line, stay as `state` has them.
 
     Thrusters are sought by their thrust in the moving water, in which the balance is linear; the thrust at rest, and from it
     the command, follow from it. (By command there are false minima: a propeller that the water opposes must turn at some speed
@@ -89,8 +92,8 @@ def trim(
         The equilibrium, or how near to one it comes within the limits of the actuators.
 
     Raises:
-        ValueError: The water is not steady, a given command is outside of its range, or nothing that may change acts in a
-            direction that is out of balance.
+        ValueError: The water is not steady, something moves by itself, a given command is outside of its range, or nothing
+            that may change acts in a direction that is out of balance.
     """
     plant = Plant(model=plant) if isinstance(plant, Model) else plant
     return _Problem(
@@ -121,18 +124,24 @@ class _Problem:
             if name not in layout.commands:
                 raise KeyError(f"commands: no actuator {name!r}{nearest(name, layout.commands)}")
         self.free = [self.names.index(name) for name in free]
-        self.sought = [k for k, name in enumerate(layout.commands) if name not in given]
+        slots = dict(zip(layout.commands, layout.input_slots, strict=False))
+        self.sought = [k for k, (name, slot) in enumerate(slots.items()) if name not in given and not slot.kept]
         self.nz = layout.nz - len(layout.causes)
         for text in CommandRanges(plant.layout).faults(given).values():
             raise ValueError(f"trim: {text}")
-        data, _ = self.plant.data(UniformFlow(environment, plant.seed), 0.0, self._parameters)
+        data, _ = self.plant.data(UniformFlow(environment, plant.seed), state.t, self._parameters)
         self.inputs = np.concatenate([layout.start(layout.input_slots, self._beginning), data])
-        for name, value in given.items():
+        had = dict(zip(layout.commands, np.asarray(state.command, dtype=float).tolist(), strict=False))
+        for name, value in ({n: x for n, x in had.items() if slots[n].kept} | given).items():
             thruster = self._thrusters.get(name)
             self.inputs[layout.commands.index(name)] = value if thruster is None else float(thruster.curve.steady(value))
         if np.size(state.held):
             self.inputs[len(layout.commands) : len(layout.commands) + len(state.held)] = state.held
-        self._compile()
+        self._rates, self._slopes = self._compiled()
+        self.x0 = np.concatenate([np.zeros(len(free)), self._internal(), self.inputs[self.sought]])
+        self._check_steady()
+        self.scale = self._typical()
+        self.size = np.concatenate([np.ones(model.nv), self.scale[len(free) : len(free) + self.nz]])
 
     @property
     def _thrusters(self) -> dict[str, Thruster]:
@@ -149,25 +158,68 @@ class _Problem:
 
     @property
     def _beginning(self) -> Beginning:
-        """The start, at t = 0."""
-        return Beginning(self.plant, 0.0, self.start.q, self.start.v, self._parameters)
+        """The start."""
+        return Beginning(self.plant, self.start.t, self.start.q, self.start.v, self._parameters)
 
-    def _compile(self) -> None:
+    def _internal(self) -> np.ndarray:
+        """Internal states to begin with: those that are kept from the start where it has them, others as of a new run."""
+        layout, given = self.plant.layout, np.asarray(self.start.internal, dtype=float)
+        z = layout.start(layout.state_slots, self._beginning)
+        had = dict(zip(self.given_plant.layout.states, given.tolist(), strict=False))
+        names = zip(layout.states, layout.state_slots, strict=False)
+        return np.array([had.get(name, z[i]) if slot.kept else z[i] for i, (name, slot) in enumerate(names)])
+
+    def _check_steady(self) -> None:
+        """Nothing may move by itself, as the upper end of a line on a ship in waves."""
+        at = self._at(self.x0)
+        now, *later = (self._rates([self.start.t + dt, *at])[0] for dt in LATER)
+        if all(np.array_equal(now, then, equal_nan=True) for then in later):
+            return
+        moves = [c.name for c in self.plant.components if self._moves(c)]
+        raise ValueError(
+            f"trim needs what stands still, but {', '.join(map(repr, moves)) or 'something'} changes with time by itself; "
+            "leave it out of the plant, or let it rest (an amplitude or a rate of 0)"
+        )
+
+    def _moves(self, component: Component) -> bool:
+        """Whether something acts otherwise later, all states and inputs being the same."""
+        layout = self.plant.layout
+        _, _, v, z, inputs = self._at(self.x0)
+        k = self.plant.components.index(component)
+        told = layout.of_component(k, np.concatenate([z, np.zeros(layout.nz - self.nz)]), inputs)
+
+        def acts(t: float) -> np.ndarray:
+            action = component.act(Beginning(self.plant, t, self.start.q, v, self._parameters), *told)
+            forces = [*(w.F_Bo_B for w in action.forces), *(f.tau for f in action.joint_forces), *action.rates.values()]
+            return np.hstack([np.ravel(x) for x in forces]) if forces else np.zeros(0)
+
+        now, *later = (acts(self.start.t + dt) for dt in LATER)
+        return not all(np.array_equal(now, then, equal_nan=True) for then in later)
+
+    def _compiled(self) -> tuple[compiler.Compiled, compiler.Compiled]:
         plant, nz, model = self.plant, self.nz, self.plant.model
         work, thrusters = np.zeros(plant.layout.nz - nz), self._thrusters.values()
 
-        def rates(q: Array, delta: Array, v: Array, z: Array, inputs: Array) -> tuple[Array, Array]:
-            e = evaluate(plant, 0.0, dynamics.retract(model, q, delta), v, np.concatenate([z, work]), inputs)
+        def rates(t: Array, q: Array, delta: Array, v: Array, z: Array, inputs: Array) -> tuple[Array, Array]:
+            e = evaluate(plant, t[()], dynamics.retract(model, q, delta), v, np.concatenate([z, work]), inputs)
             return np.concatenate([e.vdot, e.zdot[:nz]]), np.array([c.advance(e.now.frame(c.frame)) for c in thrusters])
 
-        shapes = {"q": (model.nq,), "delta": (model.nv,), "v": (model.nv,), "z": (nz,), "inputs": (plant.layout.size,)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "t": (),
+            "q": (model.nq,),
+            "delta": (model.nv,),
+            "v": (model.nv,),
+            "z": (nz,),
+            "inputs": (plant.layout.size,),
+        }
         program = compiler.trace(rates, shapes, name="trim", outputs=("rates", "advance"))
         slopes = compiler.jacobian_program(program, ("delta", "z", "inputs"))
         recipes = [compiler.Recipe(p.name, None, p.inputs, p.outputs, None, seldom=True) for p in (program, slopes)]
-        self._rates, self._slopes = (compiler.Compiled(r, 1, 1, p) for r, p in zip(recipes, (program, slopes), strict=True))
+        first, second = (compiler.Compiled(r, 1, 1, p) for r, p in zip(recipes, (program, slopes), strict=True))
+        return first, second
 
     def _at(self, x: np.ndarray) -> list[np.ndarray]:
-        """Arguments of the programs for unknowns: free displacements, internal states, sought commands."""
+        """Arguments of the programs after the time, for unknowns: free displacements, internal states, sought commands."""
         nf, delta, inputs = len(self.free), np.zeros(self.plant.model.nv), self.inputs.copy()
         delta[self.free] = x[:nf]
         inputs[self.sought] = x[nf + self.nz :]
@@ -175,55 +227,58 @@ class _Problem:
 
     def rates(self, x: np.ndarray) -> np.ndarray:
         """Accelerations and rates of internal states, shape (nv + nz,)."""
-        return self._rates(self._at(x))[0]
+        return self._rates([self.start.t, *self._at(x)])[0]
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """Their derivatives with respect to the unknowns."""
-        delta, z, inputs = self._slopes(self._at(x))
+        delta, z, inputs = self._slopes([self.start.t, *self._at(x)])
         return np.hstack([delta[:, self.free], z, inputs[:, self.sought]])
 
     def _advance(self, x: np.ndarray) -> dict[str, float]:
         """Speed of each thruster relative to the water, along its positive thrust [m/s]."""
-        return dict(zip(self._thrusters, self._rates(self._at(x))[1].tolist(), strict=True))
+        return dict(zip(self._thrusters, self._rates([self.start.t, *self._at(x)])[1].tolist(), strict=True))
 
     def _limits(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest values of the unknowns, for thrusters as the water meets them at `x`."""
         at = len(self.free) + self.nz
         lower, upper = np.full(len(x), -np.inf), np.full(len(x), np.inf)
-        speeds, drives = self._advance(x), {c.name: c.drive for c in self.plant.components if isinstance(c, JointDrive)}
+        for i, slot in enumerate(self.plant.layout.state_slots, len(self.free)):
+            if slot.kept:
+                lower[i] = upper[i] = self.x0[i]
+        speeds = self._advance(x)
         for i, k in enumerate(self.sought, at):
             name = self.plant.layout.commands[k]
             if name in speeds:
                 lower[i], upper[i] = _reach(self._thrusters[name], speeds[name])
-            elif name in drives:
-                lower[i], upper[i] = drives[name].limits
+            else:
+                lower[i], upper[i] = self.plant.layout.input_slots[k].limits
         return lower, upper
 
-    def _scale(self) -> np.ndarray:
-        """Typical values of the unknowns."""
-        at = len(self.free) + self.nz
+    def _typical(self) -> np.ndarray:
+        """Typical values of the unknowns: of internal states, as pressures, what changes a rate of something else by 1."""
+        nf, nv, at = len(self.free), self.plant.model.nv, len(self.free) + self.nz
         scale = np.ones(at + len(self.sought))
+        slopes = np.abs(self.slopes(self.x0)[:, nf:at])
+        slopes[nv + np.arange(self.nz), np.arange(self.nz)] = 0.0
+        acts = slopes.max(axis=0, initial=0.0)
+        scale[nf:at] = 1.0 / np.where(acts > 0.0, np.minimum(acts, 1.0), 1.0)
         limits = {c.name: c.curve.limits for c in self._thrusters.values()}
-        limits |= {c.name: c.drive.limits for c in self.plant.components if isinstance(c, JointDrive)}
         for i, k in enumerate(self.sought, at):
-            size = max(map(abs, limits.get(self.plant.layout.commands[k], (np.inf,))))
+            size = max(map(abs, limits.get(self.plant.layout.commands[k], self.plant.layout.input_slots[k].limits)))
             scale[i] = size if np.isfinite(size) and size > 0.0 else 1.0
         return scale
 
     def solved(self) -> Trim:
         """The solution, without the help of friction that sticks if there is one; raises `ValueError` where there is none."""
-        layout, nf = self.plant.layout, len(self.free)
-        scale = self._scale()
-        z0 = layout.start(layout.state_slots, self._beginning)
-        x0 = np.concatenate([np.zeros(nf), z0, self.inputs[self.sought]])
+        x0, scale = self.x0, self.scale
         stuck = self._stuck(x0)
         x = self._found(x0, np.where(stuck, KEPT, scale))
-        if stuck.any() and self._off(self.rates(x)).any():
+        if stuck.any() and self._off(x).any():
             x = self._found(x0, scale)
         rest = self._at_rest(x)
         x = self._with_thrusts(x, rest)
         left = self.rates(x)
-        converged = not self._off(left).any()
+        converged = not self._off(x).any()
         return self._result(x, rest, left, converged, "" if converged else self._words(x, x0, left))
 
     def _found(self, x0: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -233,7 +288,7 @@ class _Problem:
             x = self._nearest(x0, *limits, scale)
             before, limits = limits, self._limits(x)
             same = all(np.array_equal(a, b) for a, b in zip(before, limits, strict=True))
-            if same or (not self._off(self.rates(x)).any() and np.array_equal(x, np.clip(x, *limits))):
+            if same or (not self._off(x).any() and np.array_equal(x, np.clip(x, *limits))):
                 break
         return x
 
@@ -266,19 +321,21 @@ class _Problem:
             out[nf : nf + nz] = (rows <= BLIND) & (np.abs(self.rates(x)[nv:]) <= TOLERANCE)
         return out
 
-    def _off(self, left: np.ndarray) -> np.ndarray:
+    def _off(self, x: np.ndarray) -> np.ndarray:
         """Which rates do not vanish."""
-        return ~(np.abs(left) <= TOLERANCE)
+        nf, nv = len(self.free), self.plant.model.nv
+        sizes = np.concatenate([np.ones(nv), np.maximum(np.abs(x[nf : nf + self.nz]), 1.0)])
+        return ~(np.abs(self.rates(x)) <= TOLERANCE * sizes)
 
     def _nearest(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Unknowns with the smallest rates, of many those nearest to the start in units of `scale`."""
         x = x0 = np.clip(x0, lower, upper)
         if x.size:
-            still = np.diag(WEAK / scale)
+            still, rows = np.diag(WEAK / scale), self.size
             x = scipy.optimize.least_squares(
-                lambda x: np.concatenate([self.rates(x), still @ (x - x0)]),
-                x0,
-                lambda x: np.vstack([self.slopes(x), still]),
+                lambda x: np.concatenate([self.rates(x) / rows, still @ (x - x0)]),
+                self._begun(x0, lower, upper),
+                lambda x: np.vstack([self.slopes(x) / rows[:, None], still]),
                 bounds=(lower, np.maximum(upper, lower + KEPT * scale)),
                 x_scale=scale,
                 xtol=1e-14,
@@ -287,25 +344,33 @@ class _Problem:
             ).x
             x = self._polished(np.clip(x, lower, upper), lower, upper, scale)
             nearer = self._polished(self._nearer(x, x0, lower, upper, scale), lower, upper, scale)
-            x = x if self._off(self.rates(nearer)).any() else nearer
+            x = x if self._off(nearer).any() else nearer
         at = len(self.free) + self.nz
         x[at:] = np.where(np.abs(x[at:]) < ZERO * scale[at:], 0.0, x[at:])
         return x
 
+    def _begun(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """The start of the search: off points at which an internal state has no slope, as the speed of a propeller at rest."""
+        nf, x = len(self.free), x0.copy()
+        blind = (self.slopes(x0) == 0.0).all(axis=0)
+        blind[:nf] = blind[nf + self.nz :] = False
+        x[blind] += self.scale[blind]
+        return np.clip(x, lower, upper)
+
     def _nearer(self, x: np.ndarray, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Of all solutions of the equations linear about `x`, that with the smallest change from the start."""
-        A = self.slopes(x) * scale
-        b = A @ ((x - x0) / scale) - self.rates(x)
+        A = self.slopes(x) * scale / self.size[:, None]
+        b = A @ ((x - x0) / scale) - self.rates(x) / self.size
         change = _least_change(A, b, (lower - x0) / scale, (upper - x0) / scale)
         return np.clip(x0 + scale * change, lower, upper)
 
     def _polished(self, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Unknowns after Newton steps of the smallest change, as long as rates get smaller."""
-        left = self.rates(x)
+        left = self.rates(x) / self.size
         for _ in range(POLISH):
-            change = _least_change(self.slopes(x) * scale, -left, (lower - x) / scale, (upper - x) / scale)
+            change = _least_change(self.slopes(x) * scale / self.size[:, None], -left, (lower - x) / scale, (upper - x) / scale)
             further = np.clip(x + scale * change, lower, upper)
-            then = self.rates(further)
+            then = self.rates(further) / self.size
             if not np.linalg.norm(then) < np.linalg.norm(left):
                 break
             x, left = further, then
@@ -336,7 +401,15 @@ class _Problem:
         full = near | ((some > 0.0) & (here.max(axis=0) <= BLIND * some))  # or a drive at its own, as of its torque
         names = [name for name, there in zip(sought, full[at:], strict=True) if there]
         limits = f"; at their limits: {', '.join(names)}" if names else ""
-        return f"not in balance: {', '.join(shown[i] for i in worst)}{limits}"
+        slots = self.plant.layout.state_slots
+        changing = [
+            f"{self.plant.layout.states[i]} (by {left[nv + i]:.3g} {slots[i].unit}/s)"
+            for i in np.flatnonzero(self._off(x)[nv:])
+        ]
+        shown = (
+            [shown[i] for i in worst] if self._off(x)[:nv].any() else [f"internal states go on changing: {', '.join(changing)}"]
+        )
+        return f"not in balance: {', '.join(shown)}{limits}"
 
     def _linear(self, dof: int) -> bool:
         return self.names[dof].rpartition(".")[2] in ("u", "v", "w") or any(
