@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import library
+from hydromechs import compiler, equations, library
 from hydromechs.compiler import Argument, Compiled, Recipe, trace
 from hydromechs.compiler._cache import cached
+from hydromechs.compiler._llvm import object_code
+from hydromechs.compiler._llvm_text import llvm_text
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -729,3 +731,13 @@ def test_operations_without_a_translation_are_named():
 
     with pytest.raises(hm.UnsupportedFeature, match="has no translation; write the function with simpler ones"):
         trace(lambda x: np.array([Symbol(casadi.erf(x[0].sx))]), {"x": (1,)})
+
+
+@pytest.mark.skipif(compiler.native_lanes() != 8, reason="needs AVX-512, whose vectors fill a line of the cache")
+def test_vectors_wait_on_an_aligned_stack():
+    """Else they lie across two lines of the cache in most processes, which takes a fifth more time."""
+    model = library.load("tiburon_titan2")
+    aligned = bytes.fromhex("4883e4c0")  # and rsp, -64
+    program = hm.compile(model).program("forward_dynamics")
+    assert aligned in object_code(llvm_text(program, 8))
+    assert aligned in object_code(llvm_text(equations.RolledTree(model).forward_dynamics(), 8))

@@ -101,6 +101,25 @@ def test_large_trees_are_rolled():
     assert_close(dyn.forward_dynamics(q, v, tau), hm.forward_dynamics(tree, q, v, tau), tree, q, solved=True)
 
 
+def test_batches_of_trees_that_are_not_too_large_are_straight():
+    """From 40 bodies on one state is a loop, from 64 on a batch, too, unless the caller wants a loop."""
+    chain = library.serial_chain(40, wet=False)
+    dyn, loop = hm.compile(chain, lanes=4), hm.compile(chain, lanes=4, form="rolled")
+
+    def kinds(dyn):
+        code = dyn._compiled("forward_dynamics")
+        return type(code.program_on(1)), type(code.program_on(4))
+
+    assert (
+        kinds(dyn) == kinds(dyn.on(threads=2)) == kinds(pickle.loads(pickle.dumps(dyn))) == (compiler.Rolled, compiler.Program)
+    )
+    assert kinds(loop) == kinds(hm.compile(library.serial_chain(63, wet=False))) == (compiler.Rolled, compiler.Rolled)
+    q, v, tau = states(chain, np.random.default_rng(4), 5)
+    together = dyn.forward_dynamics(q, v, tau)
+    assert_close(together, loop.forward_dynamics(q, v, tau), chain, q, solved=True)
+    assert_close(dyn.forward_dynamics(q[0], v[0], tau[0]), together[0], chain, q[0], solved=True)
+
+
 def test_joints_of_many_kinds_are_brought_to_few(monkeypatch):
     """Compositions of hinges and slides about any axes: the same accelerations with their constant parts in one form."""
     monkeypatch.setattr("hydromechs.equations._kinds.MOST", 0)

@@ -52,7 +52,7 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
             c["rolled_lanes_ns_per_link"],
         )
         table.add_row(str(c["links"]), *(f"{x:.1f}" for x in numbers))
-    console.print(Text(f"\nGeneral chains on a vehicle in water, straight-line code, batch {report['chains'][0]['batch']}"))
+    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
     console.print(table)
     table = table_of("", ">empty cache\ns", ">filled cache\ns")
     for key, what in (

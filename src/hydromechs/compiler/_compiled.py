@@ -49,15 +49,24 @@ class Recipe(NamedTuple):
     """The same function written so that one world alone is faster, as with parts of it on lanes; None for the same."""
     seldom: bool = False
     """Called so seldom that for single calls the time of compiling counts more than that of running."""
+    straight: bool = False
+    """Whether the loop is for one world alone, and batches are a trace."""
+
+    @property
+    def own_alone(self) -> bool:
+        """Whether one world alone has a program of its own."""
+        return self.straight or self.alone is not None
 
     def program(self) -> Program | Rolled:
         """Trace it, or make the loop."""
-        if self.rolled is not None:
+        if self.rolled is not None and not self.straight:
             return self.rolled()
         return self._traced(self.function)
 
     def program_alone(self) -> Program | Rolled:
         """The same for one world at a time."""
+        if self.straight and self.rolled is not None:
+            return self.rolled()
         return self.program() if self.alone is None else self._traced(self.alone)
 
     def _traced(self, function: Callable[..., Any] | None) -> Program:
@@ -106,7 +115,7 @@ class MachineCode(abc.ABC):
 
     def program_on(self, lanes: int) -> Program | Rolled:
         """What is compiled for a number of lanes."""
-        if lanes > 1 or self.recipe.alone is None:
+        if lanes > 1 or not self.recipe.own_alone:
             return self.program
         with self._lock:
             if self._alone is None:
@@ -127,7 +136,7 @@ class MachineCode(abc.ABC):
             if lanes not in self._code:
                 r = self.recipe
                 identity = r.identity if r.identity is not None else self.program_on(lanes).hash
-                identity += " alone" if lanes == 1 and r.alone is not None else ""
+                identity += " alone" if lanes == 1 and r.own_alone else ""
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 kind = type(self).__name__
                 key = fingerprint(

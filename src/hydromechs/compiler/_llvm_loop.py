@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._llvm_rows import VECTORS
+
 if TYPE_CHECKING:
     from ._llvm_text import Emitter
 
@@ -18,7 +20,8 @@ def loop_text(e: Emitter, n: int) -> str:
         n: Number of arguments, inputs and outputs.
     """
     lanes = e.lanes
-    head = ["define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {", "entry:"]
+    attributes = VECTORS if lanes > 1 else "nounwind"
+    head = [f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {attributes} {{", "entry:"]
     for k in range(n):
         head += [
             f"  %ap{k} = getelementptr inbounds i64, ptr %table, i64 {2 * k}",

@@ -12,6 +12,7 @@ says when.
 from __future__ import annotations
 
 from ._llvm_rolled import aligned
+from ._llvm_rows import VECTORS, exchange
 from ._llvm_solve import WIDE, Loops
 from ._llvm_text import Module
 from ._program import Program
@@ -78,38 +79,39 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int) -> str:
             t.put(f"store {V} {none}, ptr {t.new(f'getelementptr inbounds {V}, ptr {part}, i64 {n // several}')}, align 8")
     last = t.new("sub i64 %end, 1")
 
-    def world(block: str, lane: str) -> str:
-        here = t.new(f"add i64 {block}, {lane}")
-        return t.new(f"select i1 {t.new(f'icmp slt i64 {here}, {last}')}, i64 {here}, i64 {last}")
+    def worlds(block: str) -> list[str]:
+        """Those of the lanes; the last again where there are no more."""
+        here = [t.new(f"add i64 {block}, {lane}") for lane in range(lanes)]
+        return [t.new(f"select i1 {t.new(f'icmp slt i64 {w}, {last}')}, i64 {w}, i64 {last}") for w in here]
 
     def entries(array: str, k: str) -> str:
         return t.new(f"getelementptr inbounds {V}, ptr {array}, i64 {k}")
 
-    def copy(packed: str, lane: str, outside: str, offset: str, size: str, out: bool) -> None:
-        """Entries of one lane between a packed array and one in memory."""
-        with t.loop("0", size) as k:
-            first = t.new(f"add i64 {t.new(f'mul i64 {k}, {lanes}')}, {lane}")
-            inner = t.new(f"getelementptr inbounds double, ptr {packed}, i64 {first}")
-            outer = t.new(f"getelementptr inbounds double, ptr {outside}, i64 {t.new(f'add i64 {offset}, {k}')}")
+    def copy(packed: str, which: list[str], outside: str, apart: str, offset: str, size: int, out: bool) -> None:
+        """Rows of worlds between a packed array and one in memory."""
+        begins = [t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {offset}") for w in which]
+        rows = [t.new(f"getelementptr inbounds double, ptr {outside}, i64 {at}") for at in begins]
+        if lanes > 1:
+            exchange(t, rows, packed, size, out=out)
+            return
+        with t.loop("0", str(size)) as k:
+            inner, outer = (t.new(f"getelementptr inbounds double, ptr {p}, i64 {k}") for p in (packed, rows[0]))
             source, target = (inner, outer) if out else (outer, inner)
             t.put(f"store double {t.new(f'load double, ptr {source}, align 8')}, ptr {target}, align 8")
 
     with t.loop("%begin", "%end", lanes) as block:
-        with t.loop("0", str(lanes)) as lane:
-            w = world(block, lane)
-            for part, (array, apart), n in zip(state, starts, sizes, strict=False):
-                copy(part, lane, array, t.new(f"mul i64 {w}, {apart}"), str(n), out=False)
+        here = worlds(block)
+        for part, (array, apart), n in zip(state, starts, sizes, strict=False):
+            copy(part, here, array, apart, "0", n, out=False)
         t.put(f"store {T} {zero}, ptr {done}, align 8")
         t.put(f"store i64 {stride}, ptr {left}, align 8")
         t.put(f"store i64 0, ptr {row}, align 8")
         with t.loop("0", steps) as k:
             first = t.new(f"icmp eq i64 {k}, 0")
-            with t.loop("0", str(lanes)) as lane:
-                w = world(block, lane)
-                for part, (array, apart, each), n in zip(held, inputs, sizes[n_state:], strict=True):
-                    changes = t.new(f"or i1 {first}, {t.new(f'icmp ne i64 {each}, 0')}")
-                    offset = t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {t.new(f'mul i64 {k}, {each}')}")
-                    copy(part, lane, array, offset, t.new(f"select i1 {changes}, i64 {n}, i64 0"), out=False)
+            for part, (array, apart, each), n in zip(held, inputs, sizes[n_state:], strict=True):
+                changes = t.new(f"or i1 {first}, {t.new(f'icmp ne i64 {each}, 0')}")
+                with t.loop("0", t.new(f"zext i1 {changes} to i64")):
+                    copy(part, here, array, apart, t.new(f"mul i64 {k}, {each}"), n, out=False)
             t.put(f"call void {step}({', '.join(f'ptr {p}' for p in (*state, *held, *after))})")
             t.put(f"store {V} {none}, ptr {total}, align 8")
             for part, n in zip(after, sizes, strict=False):
@@ -138,21 +140,17 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int) -> str:
             due = t.new(f"icmp eq i64 {remaining}, 0")
             t.put(f"store i64 {t.new(f'select i1 {due}, i64 {stride}, i64 {remaining}')}, ptr {left}, align 8")
             at_row = t.new(f"load i64, ptr {row}, align 8")
-            with t.loop("0", t.new(f"select i1 {due}, i64 {lanes}, i64 0")) as lane:
-                w = world(block, lane)
+            with t.loop("0", t.new(f"zext i1 {due} to i64")):
                 for part, (array, apart), n in zip(state, records, sizes, strict=False):
-                    offset = t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {t.new(f'mul i64 {at_row}, {n}')}")
-                    copy(part, lane, array, offset, str(n), out=True)
+                    copy(part, here, array, apart, t.new(f"mul i64 {at_row}, {n}"), n, out=True)
             one_more = t.new(f"zext i1 {due} to i64")
             t.put(f"store i64 {t.new(f'add i64 {at_row}, {one_more}')}, ptr {row}, align 8")
-        with t.loop("0", str(lanes)) as lane:
-            w = world(block, lane)
-            for part, (array, apart), n in zip(state, ends, sizes, strict=False):
-                copy(part, lane, array, t.new(f"mul i64 {w}, {apart}"), str(n), out=True)
-            copy(done, lane, good, w, "1", out=True)
+        for part, (array, apart), n in zip(state, ends, sizes, strict=False):
+            copy(part, here, array, apart, "0", n, out=True)
+        copy(done, here, good, "1", "0", 1, out=True)
     for block in blocks:
         t.put(f"call void @free(ptr {block})")
     body = "\n".join([*t.head, *t.lines])
-    text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {{\n{body}\n  ret void\n}}\n"
+    text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {VECTORS} {{\n{body}\n  ret void\n}}\n"
     reduction = f"declare double @llvm.vector.reduce.fadd.v{WIDE}f64(double, <{WIDE} x double>)"
     return "\n".join([*module.text(), *([reduction] if lanes == 1 else []), text])

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ._llvm_objects import objects_text
+from ._llvm_rows import VECTORS, exchange
 from ._llvm_solve import Loops
 from ._program import Program
 from ._rolled import NUMBERS, ROW, Place, Rolled, Stage, Sweep
@@ -76,7 +77,7 @@ def rolled_text(name: str, rolled: Rolled, module: Functions) -> str:
         t.put(f"call void @free(ptr {block})")
     signature = ", ".join(f"ptr %p{k}" for k in range(len(rolled.inputs) + len(rolled.outputs)))
     body = "\n".join([*t.head, *t.lines])
-    return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+    return f"define internal void {name}({signature}) noinline {VECTORS} {{\n{body}\n  ret void\n}}\n"
 
 
 def aligned(t: Loops, block: str) -> str:
@@ -219,25 +220,18 @@ def _worlds(rolled: Rolled, name: str, lanes: int) -> str:
         first = aligned(t, block)
         packed = [t.new(f"getelementptr inbounds i8, ptr {first}, i64 {sum(sizes[:k])}") for k in range(len(sizes))]
         last = t.new("sub i64 %end, 1")
-
-        def copy(which: range, begin: str, *, out: bool) -> None:
-            with t.loop("0", str(lanes)) as lane:
-                here = t.new(f"add i64 {begin}, {lane}")
-                world = t.new(f"select i1 {t.new(f'icmp slt i64 {here}, {last}')}, i64 {here}, i64 {last}")
-                for k in which:
-                    apart = row(k, world)
-                    with t.loop("0", str(arguments[k].size)) as i:
-                        inner = t.new(f"add i64 {t.new(f'mul i64 {i}, {lanes}')}, {lane}")
-                        inside = t.new(f"getelementptr inbounds double, ptr {packed[k]}, i64 {inner}")
-                        beyond = t.new(f"getelementptr inbounds double, ptr {apart}, i64 {i}")
-                        source, target = (inside, beyond) if out else (beyond, inside)
-                        t.put(f"store double {t.new(f'load double, ptr {source}, align 8')}, ptr {target}, align 8")
-
         n = len(rolled.inputs)
         with t.loop("%begin", "%end", lanes) as begin:
-            copy(range(n), begin, out=False)
+            worlds = [begin]
+            for lane in range(1, lanes):
+                here = t.new(f"add i64 {begin}, {lane}")
+                worlds.append(t.new(f"select i1 {t.new(f'icmp slt i64 {here}, {last}')}, i64 {here}, i64 {last}"))
+            rows = [[row(k, world) for world in worlds] for k in range(len(arguments))]
+            for k in range(n):
+                exchange(t, rows[k], packed[k], arguments[k].size, out=False)
             t.put(f"call void {name}({', '.join(f'ptr {p}' for p in packed)})")
-            copy(range(n, len(arguments)), begin, out=True)
+            for k in range(n, len(arguments)):
+                exchange(t, rows[k], packed[k], arguments[k].size, out=True)
         t.put(f"call void @free(ptr {block})")
     body = "\n".join([*t.head, *t.lines])
-    return f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) nounwind {{\n{body}\n  ret void\n}}\n"
+    return f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {VECTORS} {{\n{body}\n  ret void\n}}\n"

@@ -21,6 +21,7 @@ from ._llvm import LIBRARY, native_lanes
 from ._llvm_loop import loop_text
 from ._llvm_objects import objects_text
 from ._llvm_rolled import rolled_module, rolled_text
+from ._llvm_rows import VECTORS, transposed
 from ._llvm_semidefinite import semidefinite_text
 from ._llvm_sincos import double, sincos_text
 from ._llvm_solve import solve_text
@@ -115,7 +116,7 @@ class Module:
         program: Program,
         shared: tuple[bool, ...],
         noalias: str = "noalias ",
-        attributes: str = "noinline nounwind",
+        attributes: str = f"noinline {VECTORS}",
     ) -> str:
         """A program as a function of packed arrays."""
         program, abreast = self.ordered(program)
@@ -502,7 +503,7 @@ class Emitter:
             if (argument, first) not in loaded:
                 at = [self.place(p, first, "double") for p in pointers[argument]]
                 rows = [self.new(f"load {self.type}, ptr {p}, align 8") for p in at]
-                loaded[argument, first] = self.transposed(rows)
+                loaded[argument, first] = transposed(self.new, rows)
             return loaded[argument, first][entry - first]
 
         def source(argument: int, entry: int) -> str:
@@ -516,29 +517,11 @@ class Emitter:
         for places, to in zip(self.program.results, pointers[len(self.program.inputs) :], strict=True):
             whole = len(places) - len(places) % n if n > 1 else 0
             for first in range(0, whole, n):
-                rows = self.transposed([value(place) for place in places[first : first + n]])
+                rows = transposed(self.new, [value(place) for place in places[first : first + n]])
                 for entries, pointer in zip(rows, to, strict=True):
                     self.lines.append(f"  store {self.type} {entries}, ptr {self.place(pointer, first, 'double')}, align 8")
             for entry in self.copied(places, to[0]) if n == 1 else range(whole, len(places)):
                 self.store(value(places[entry]), to, entry)
-
-    def transposed(self, rows: list[str]) -> list[str]:
-        """Columns of as many rows as there are lanes, a power of two: for each bit, entries that differ in it change places.
-
-        One load or store of a row for each lane and some shuffles, where entry by entry a program with many results takes
-        eight times the stores, and LLVM a time that grows with their square.
-        """
-        n, T = self.lanes, self.type
-        for bit in (1 << k for k in range(n.bit_length() - 1)):
-            low = ", ".join(f"i32 {n + (j ^ bit) if j & bit else j}" for j in range(n))
-            high = ", ".join(f"i32 {n + j if j & bit else j ^ bit}" for j in range(n))
-            new = list(rows)
-            for i in range(n):
-                if not i & bit:
-                    for k, mask in ((i, low), (i | bit, high)):
-                        new[k] = self.new(f"shufflevector {T} {rows[i]}, {T} {rows[i | bit]}, <{n} x i32> <{mask}>")
-            rows = new
-        return rows
 
 
 def llvm_text(program: Program | Rolled, lanes: int, seldom: bool = False) -> str:

@@ -10,16 +10,20 @@ from hydromechs.model import Model
 
 from ._branches_on_lanes import BranchesOnLanes
 
-__all__ = ["LARGE", "ROLLED", "Form", "form_of"]
+__all__ = ["LARGE", "LARGER", "ROLLED", "STRAIGHT", "Form", "form_of"]
 
 Form: TypeAlias = Literal["specialised", "rolled", "branches"]
 """How equations are compiled: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
 of one state at a time has equal branches side by side on lanes."""
 LARGE = 40
 """Bodies from which trees are rolled unless the caller says otherwise: LLVM takes seconds for straight-line code of more."""
+LARGER = 64
+"""Bodies from which batches are rolled, too: below, they take a quarter less time as straight-line code, compiled once."""
 
 ROLLED = ("forward_dynamics", "inverse_dynamics", "kinematics", "inertia_times")
 """Equations that can be rolled."""
+STRAIGHT = ("forward_dynamics", "inverse_dynamics")
+"""Those of which batches are straight-line code below `LARGER` bodies."""
 
 
 def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:

@@ -18,7 +18,7 @@ from hydromechs.values import Array
 
 from ._arguments import model_of
 from ._branches_on_lanes import BranchesOnLanes
-from ._form import ROLLED, Form, form_of
+from ._form import LARGER, ROLLED, STRAIGHT, Form, form_of
 from ._identity import identity_of
 from ._parameters import parameter_value, with_parameters
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
@@ -63,6 +63,7 @@ class CompiledEquations:
                 raise ValueError(f"parameter {a!r} is named twice, or a part of it is too")
         self.parameters = {name: parameter_value(self.model, name) for name in parameters}
         """Names and values of the parameters that stayed inputs."""
+        self._wanted = form
         self.form: Form = form_of(self.model, form, parameters)
         """How the equations of motion are compiled: "specialised", "rolled" or "branches"."""
         # code of a user's own, in a class or a handler, can only be known by its trace
@@ -79,7 +80,7 @@ class CompiledEquations:
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
         """Sent to another process, it is compiled there, or taken from the cache."""
         parameters = tuple(self.parameters)
-        make = partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters, form=self.form)
+        make = partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters, form=self._wanted)
         return make, (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
@@ -90,7 +91,7 @@ class CompiledEquations:
             threads: Threads that share a batch; as they are unless given.
         """
         lanes, threads = lanes or self.lanes, threads or self.threads
-        other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters), form=self.form)
+        other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters), form=self._wanted)
         for key, made in self._made.items():
             other._made[key] = Compiled(made.recipe, lanes, threads, program=made._program)
         return other
@@ -119,6 +120,7 @@ class CompiledEquations:
         if equation is None and name not in known:
             raise KeyError(f"no equation {name!r}; there are {', '.join(known)}")
         loop = self.form == "rolled" and not variant and name in ROLLED
+        straight = loop and self._wanted is None and name in STRAIGHT and self.model.nb < LARGER
         equation = equation or known[name]
 
         def traced(**arrays: Array) -> Any:
@@ -135,12 +137,12 @@ class CompiledEquations:
         inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
         opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
         outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
-        identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop else ''}"
+        identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop and not straight else ''}"
         rolled = partial(_rolled, self.model, name, extra) if loop else None
         uniform = all(a.name in FLUID and a.shape == (3,) for a in extra)
         branched = self.form == "branches" and not variant and name == "forward_dynamics" and uniform
         alone = partial(_on_lanes, self.model) if branched else None
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, alone, equation.seldom)
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, alone, equation.seldom, straight)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(

@@ -396,15 +396,15 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict[
 
 
 def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict[str, Any]]:
-    """General chains on a vehicle in water as straight-line code: times of one lane and of the machine's lanes.
+    """General chains on a vehicle in water as they are compiled by default: times of one lane and of the machine's lanes.
 
-    And as a loop over the bodies, as chains from `equations.LARGE` bodies on are compiled unless the caller says otherwise.
+    And on lanes as a loop over the bodies, as chains from `equations.LARGER` bodies on are.
     """
     lanes = compiler.native_lanes()
     rows = []
     for links in sizes:
         chain = serial_chain(links)
-        rows += [_batch_row(f"{links} {k}", "", chain, n, k, form="specialised") for k in (1, lanes)]
+        rows += [_batch_row(f"{links} {k}", "", chain, n, k) for k in (1, lanes)]
         rows.append(_batch_row(f"{links} rolled", "", chain, n, lanes, form="rolled"))
     times = measure(rows, rounds)
     return [
@@ -452,7 +452,7 @@ def _targets(
     for name, key in (("one lane", "one_lane_ns_per_link"), ("lanes", "lanes_ns_per_link")):
         costs = [chain[key] for chain in chains if chain["links"] >= 12]
         spread = max(costs) / min(costs) - 1.0 if len(costs) > 1 else None
-        what = f"cost per link from 12 to 48 links, straight-line code, {name}: spread"
+        what = f"cost per link from 12 to 48 links, {name}: spread"
         out.append(target(what, "≤ 0.15", spread, None if spread is None else spread <= 0.15))
     cold, cached = compiling["cold"]["single_s"], compiling["cached"]["single_s"]
     out.append(target("cold compile of forward dynamics [s]", "< 3", cold, cold < 3.0))
