@@ -18,7 +18,7 @@ from hydromechs.integrators import method_named
 from hydromechs.worlds import _cuda as worlds_cuda
 from hydromechs.worlds._mechanism import model_stepper
 
-from .test_worlds import MASS, STEP, Turn, difference, make_plant
+from .test_worlds import GROUND, MASS, SENSORS, STEP, Turn, difference, make_plant
 
 CC = shutil.which("gcc")
 on_host = pytest.mark.skipif(CC is None, reason="no gcc on this machine")
@@ -137,6 +137,27 @@ def test_worlds_of_a_plant(host_gpu):
     assert len(made[1].report()) == 1
 
 
+def readings_of(target, n):
+    """What sensors at rates of their own have measured in worlds of other seeds, one of which is reset on the way."""
+    worlds = hm.Worlds(make_plant(), n, step=STEP, sensors=SENSORS, ground=[GROUND], seed=7, target=target)
+    path = worlds.rollout(None, 20)
+    worlds.reset([1])
+    worlds.step(steps=9)
+    return {name: np.concatenate([x.reshape(n, -1), worlds.readings[name]], axis=1) for name, x in path.readings.items()}
+
+
+def assert_same_readings(ours, theirs, tolerance):
+    for name, want in ours.items():
+        np.testing.assert_array_equal(np.isnan(theirs[name]), np.isnan(want))
+        assert np.isfinite(want).any() and difference(np.nan_to_num(theirs[name]), np.nan_to_num(want)) < tolerance, name
+
+
+@on_host
+def test_readings_of_sensors(host_gpu):
+    """True values from the GPU, errors of the same seeds: the readings of worlds on the CPU."""
+    assert_same_readings(*(readings_of(target, 3) for target in ("cpu", "cuda")), 1e-12)
+
+
 @on_host
 @pytest.mark.parametrize(("method", "precision"), [("rk4", "float64"), ("semi_implicit_euler", "float32")])
 def test_worlds_of_a_model(host_gpu, method, precision):
@@ -248,6 +269,12 @@ def test_a_thousand_steps_on_the_gpu(method, n):
     worlds.step(tau, 1000)
     got = np.concatenate([worlds.target.get(x) for x in (worlds.q, worlds.v)], axis=1)
     assert not worlds.frozen.any() and difference(got, by_casadi(worlds, tau, 1000)) < 1e-9
+
+
+@on_gpu
+def test_readings_of_sensors_on_the_gpu():
+    pytest.importorskip("llvmlite", reason="needs the CPU to compare with")
+    assert_same_readings(*(readings_of(target, 70) for target in ("cpu", "cuda")), 1e-9)
 
 
 @on_gpu

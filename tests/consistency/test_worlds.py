@@ -346,8 +346,6 @@ def test_refused_by_name(plant):
         hm.Worlds(load_scenario("station_keeping"), 4)
     with pytest.raises(UnsupportedFeature, match="watches for its events 'lands'|events "):
         hm.Worlds(load_scenario("sinking_chain"), 4)
-    with pytest.raises(UnsupportedFeature, match=r"errors of sensors \('imu', 'dvl', .*target 'cuda' cannot"):
-        hm.Worlds(plant, 4, target="cuda", sensors=SENSORS)
     with pytest.raises(UnsupportedFeature, match="snake with .* bodies is compiled as loops .* 'cuda' cannot run"):
         hm.Worlds(hm.compile(hm.load("snake"), form="rolled"), 4, target="cuda")
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):

@@ -242,8 +242,14 @@ class PlantRun(Run):
     def _measure(self, sensing: InstrumentArray) -> None:
         target, now = self.target, self.offset + self.step * self._clock
         self._renew(now, slack(float(now.max(initial=0.0)), self.step))
-        arrays = (target.get(a) for a in (target.q, target.x, target.inputs[0]))
-        sensing.look(self._clock, self.offset, target.frozen, *arrays)
+
+        def truth(which: np.ndarray, t: np.ndarray, *more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            rows = target.index(which)
+            state = (target.q[rows], target.x[rows], target.inputs[0][rows])
+            values, kept = target.law(sensing.truth, [target.array(t), *state, *map(target.array, more)])
+            return target.get(values), target.get(kept)
+
+        sensing.look(self._clock, self.offset, target.frozen, truth)
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
         """Variables of the recording at the present instant of each world, by name, shape (worlds, ...).

@@ -8,7 +8,6 @@ from hydromechs.integrators import FixedStep
 from hydromechs.scenario import ControllerSpec, Scenario
 from hydromechs.simulation import TracedController
 
-from ._plant import PlantSource
 from ._source import Source
 
 __all__ = ["check_cuda", "law_of"]
@@ -29,11 +28,6 @@ def check_cuda(source: Source) -> None:
         raise UnsupportedFeature(
             f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which "
             "target 'cuda' cannot run; give form='specialised', or target='cpu'"
-        )
-    if isinstance(source, PlantSource) and source.sensors:
-        names = ", ".join(repr(s.name) for s in source.sensors)
-        raise UnsupportedFeature(
-            f"errors of sensors ({names}) are drawn on the CPU, which target 'cuda' cannot; give sensors=(), or target='cpu'"
         )
 
 

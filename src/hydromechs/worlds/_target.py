@@ -123,7 +123,7 @@ class Target(abc.ABC):
 
     @abc.abstractmethod
     def law(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
-        """Results of a control law for all worlds.
+        """Results of a control law, or of another program, for worlds.
 
         Args:
             code: The law.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from hydromechs.compiler import Compiled
 from hydromechs.contact.terrain import Terrain
 from hydromechs.integrators import slack, whole_steps
 from hydromechs.simulation import Plant
@@ -74,16 +75,19 @@ class InstrumentArray:
         for values in self.readings.values():
             values[which] = np.nan
 
-    def look(self, clock: Array, offset: float, frozen: Array, q: Array, x: Array, inputs: Array) -> None:
+    @property
+    def truth(self) -> Compiled:
+        """What sensors would measure without errors, and what they keep, of (t, q, x, inputs, turns, before)."""
+        return self._of.truth
+
+    def look(self, clock: Array, offset: float, frozen: Array, truth: Callable[..., tuple[Array, Array]]) -> None:
         """Measure in all worlds where a sensor is due and has not measured yet, and take what has arrived.
 
         Args:
             clock: Steps since each world began, shape (worlds,).
             offset: Time at which they begin [s].
             frozen: Worlds in which nothing is measured, shape (worlds,).
-            q: Configurations, shape (worlds, nq).
-            x: Velocities and internal states, shape (worlds, nv + nz).
-            inputs: As `plant.layout` has them, shape (worlds, nu).
+            truth: Results of `truth` for some worlds, of their numbers, and of t, turns and before there.
         """
         times = offset + self.step * clock
         due = self._multiple(times, self.every * self.step) & (self._looked != clock) & ~frozen
@@ -93,8 +97,7 @@ class InstrumentArray:
         self._looked[which] = clock[which]
         t, memory = times[which], self._memory[which]
         views = self._of.pack.views_of_rows(memory)
-        given = (q[which], x[which], inputs[which], self._turns[which], self._of.before(views, t))
-        true, kept = self._of.true_values(t, *given)
+        true, kept = truth(which, t, self._turns[which], self._of.before(views, t))
         for i, s in enumerate(self.sensors):
             self._arrive(s, which, views[f"{s.name} flight"], t)
             now = np.flatnonzero(self._multiple(t, s.period))

@@ -106,7 +106,7 @@ class Instruments:
         sensors: The sensors.
         step: Step of the integrator [s].
         terrain: Ground that they see besides what the plant can touch.
-        lanes: Worlds per vector operation, for `true_values` of many worlds.
+        lanes: Worlds per vector operation, for `truth` of many worlds.
         threads: Threads that share worlds there.
     """
 
@@ -166,9 +166,10 @@ class Instruments:
         inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
         own = (plant.identity, identity_of((*map(_equations, sensors), *ground)))
         identity = None if None in own else " ".join(map(str, own))
-        self._true = Compiled(Recipe("sensors", true, inputs, outputs, identity, seldom=True), lanes, threads)
-        self._true.alone = lanes  # the same bits for one world as for many
-        self._true.code(lanes)
+        self.truth = Compiled(Recipe("sensors", true, inputs, outputs, identity, seldom=True), lanes, threads)
+        """What they would measure without errors, and what they keep."""
+        self.truth.alone = lanes  # the same bits for one world as for many
+        self.truth.code(lanes)
 
     def _draw(self, seed: int) -> None:
         """Draw what is drawn once."""
@@ -233,7 +234,7 @@ class Instruments:
         data, _ = self.plant.data(self._flow, t + max(1e-9 * self.step, rounding(t)), parameters)
         inputs, x = np.concatenate([state.command, state.held, data]), np.concatenate([state.v, state.internal])
         before = self.before(memory, np.asarray(t))
-        true, kept = self._true.single_results(np.asarray(t), state.q, x, inputs, self.turns, before)
+        true, kept = self.truth.single_results(np.asarray(t), state.q, x, inputs, self.turns, before)
         for i, s in enumerate(self.sensors):
             flight = memory[f"{s.name} flight"]
             for row in flight:
@@ -279,20 +280,6 @@ class Instruments:
         s = self.sensors[i]
         working = np.array([s.works(float(x)) for x in t]) if s.outages else np.ones(len(t), dtype=bool)
         return ~working | (random < self._missing[i])
-
-    def true_values(self, t: Array, q: Array, x: Array, inputs: Array, turns: Array, before: Array) -> tuple[Array, Array]:
-        """What sensors would measure without errors in many worlds, shape (n, values), and what they keep, shape (n, kept).
-
-        Args:
-            t: Times [s], shape (n,).
-            q: Configurations, shape (n, nq).
-            x: Velocities and internal states, shape (n, nv + nz).
-            inputs: As `plant.layout` has them, shape (n, nu).
-            turns: Errors of the mountings, shape (n, ns, 3).
-            before: As `before` gives it, shape (n, kept).
-        """
-        values, kept = self._true([t, q, x, inputs, turns, before])
-        return values, kept
 
     def kept_place(self, name: str) -> slice:
         """Where what a sensor keeps is among that of all."""
