@@ -1,6 +1,7 @@
 """Modes of plants: closed forms, and frequencies and damping fitted to free decays."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -181,6 +182,24 @@ def test_exact_derivatives_and_differences_agree():
     given += [sim.inputs[: slopes.na], sim.inputs[slopes.na :]]
     for exact, near in zip(slopes._exact(given), slopes._differences(given), strict=True):
         assert np.abs(exact - near).max() < 1e-6 * np.abs(exact).max()  # third root of rounding, squared, and more of drag
+
+
+def test_drag_without_a_slope_damps_nothing():
+    """Thrusters with curves from tables, and two slides in a closed grasp: quadratic drag alone leaves neutral modes."""
+    rov = hm.load_plant("bluerov2_heavy_alpha5")
+    found = hm.modes(rov, state=hm.trim(rov).state)
+    A, names = found.linearization.A, found.linearization.states
+    for name in ("vehicle.v", "vehicle.r"):  # with quadratic drag only
+        assert A[names.index(f"rate.{name}"), names.index(f"rate.{name}")] == 0.0
+    assert {who for mode in found.modes if mode.neutral for who in mode.who} >= {"vehicle.v", "vehicle.r"}
+    wet = hm.Hydro(drag=(drag.Damping(quadratic=(40.0, 50.0, 60.0, 1.0, 1.0, 1.0)),))
+    bodies = [replace(slider("a", 2.0), hydro=wet), replace(slider("b", 3.0), hydro=wet)]
+    joined = hm.Plant(
+        model=hm.Model(name="two", bodies=bodies, world=WATER), components=(Grasp(name="clamp", holder="a", held="b"),)
+    )
+    system = hm.linearize(joined)
+    left = system.basis.T @ system.A @ system.basis  # of what the grasp leaves: δ' = v, and nothing else
+    np.testing.assert_allclose(left, [[0.0, 1.0], [0.0, 0.0]], atol=1e-9)
 
 
 def test_friction_about_to_slip_is_a_corner():

@@ -279,6 +279,72 @@ def test_a_winch_keeps_the_length_of_its_line(length):
     assert not paid.converged and "internal states go on changing: line.length (by 0." in paid.message
 
 
+@pytest.mark.parametrize(
+    ("mass", "length", "current"),
+    [
+        (0.03, 18.0, (0.4, 0.2, 0.05)),
+        (0.055, 18.0, (0.3, 0.1, 0.0)),
+        (0.055, 40.0, (0.5, 0.0, 0.0)),
+        (0.2, 40.0, (-0.3, 0.0, 0.0)),
+    ],
+)
+def test_lines_that_float_or_hang_in_a_current(mass, length, current):
+    """Buoyant, nearly neutral, heavy and slack ones settle far from their shape in still water; a simulation stays there."""
+    model = vessel(weight=0.0)
+    line = lines.Tether(
+        name="line",
+        frame="stern",
+        top=lines.SwayingPoint(position=(-10.0, 0.0, 0.0)),
+        cable=lines.Cable(diameter=0.0076, mass=mass, axial_stiffness=2e4, axial_damping=20.0, bending_stiffness=0.05),
+        length=length,
+        segments=5,
+    )
+    wet = hm.Plant(
+        model=model, components=(*thrusters(model), line), environment=hm.Environment(current=Current(velocity=current))
+    )
+    state = hm.State(q=np.array([0.0, 0.0, 10.0, 1.0, 0.0, 0.0, 0.0]), v=np.zeros(6))
+    found = hm.trim(wet, state=state, free=["hull.p"])
+    assert found.converged, found.message
+    run = hm.Simulation(wet, state=found.state, step=2e-3).run(1.0)
+    assert np.abs(run.state.q - found.state.q).max() < 1e-9
+
+
+def test_a_winch_that_has_paid_out():
+    """The line of a plant with 12 m, of which 16 m are out, is that of a plant with 16 m."""
+    tether = lines.Tether(
+        name="line",
+        frame="bow",
+        top=lines.SwayingPoint(position=(3.0, 0.0, 0.0)),
+        cable=replace(CABLE, mass=0.4),
+        length=12.0,
+        segments=3,
+        winch=WINCH,
+    )
+    short, long = (on_a_line(replace(tether, length=length)) for length in (12.0, 16.0))
+    q = np.array([0.0, 0.0, 8.0, 1.0, 0.0, 0.0, 0.0])
+    there = hm.trim(long, state=hm.State(q=q, v=np.zeros(6)))
+    internal = np.zeros(short.layout.nz)
+    internal[short.layout.states.index("line.length")] = 16.0
+    here = hm.trim(short, state=hm.State(q=q, v=np.zeros(6), internal=internal))
+    assert there.converged and here.converged, here.message
+    np.testing.assert_allclose(here.state.internal, there.state.internal, atol=1e-7)
+
+
+def test_states_that_no_simulation_could_start_from():
+    wet, state = plant(vessel()), vessel().initial()
+    for wrong, words in (
+        ({"q": np.array([0, 0, 0, 2.0, 0, 0, 0])}, "quaternion of body 'hull', has length 2"),
+        ({"internal": np.zeros(3)}, r"state.internal must have shape \(7,\), got \(3,\)"),
+        ({"command": np.zeros(50)}, "state.command must have shape"),
+        ({"v": np.full(6, np.nan)}, "must be finite"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            hm.trim(wet, state=replace(state, **wrong))
+    with pytest.raises(ValueError, match="must be a Plant or a Model; of a simulation, sim.plant"):
+        hm.trim(hm.Simulation(wet))
+    assert hm.trim(plant(vessel(weight=0.0)), free="hull.p").converged
+
+
 def test_what_moves_by_itself_is_refused():
     top = lines.SwayingPoint(position=(3.0, 0.0, -1.0), amplitude=(0.5, 0.0, 0.2), period=6.0)
     line = lines.HangingLine(name="hawser", frame="bow", top=top, cable=CABLE, length=12.0)

@@ -84,7 +84,9 @@ def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
     from hydromechs.simulation import trim
 
     state = sim.state
-    found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv)), free=free)
+    moving = [name.endswith(".rate") for name in sim.plant.layout.held]  # targets of servos
+    held = np.where(moving, 0.0, state.held)
+    found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv), held=held), free=free)
     if not found.converged and max(map(abs, found.residual.values())) > tolerance:
         raise ValueError(f"--trim: {found.message}; let the configuration change by --free, or choose another time by --at")
     sim.reset(replace(found.state, memory=state.memory, signal=state.signal))

@@ -2,7 +2,7 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-from ._program import Argument, Operation, OperationCount, Program
+from ._program import Argument, Operation, OperationCount, Program, Table
 
 _LATER = {  # each back end alone: machine code from the cache needs no CasADi, CUDA no LLVM
     "BoundMarch": "._march",
@@ -76,6 +76,7 @@ __all__ = [
     "Stage",
     "Sweep",
     "Symbol",
+    "Table",
     "Whole",
     "c_header",
     "c_identifier",

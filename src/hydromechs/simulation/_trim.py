@@ -11,7 +11,8 @@ import scipy.optimize
 
 from hydromechs import compiler, dynamics
 from hydromechs.actuation import ForceCurve, Thruster, ideal_curve
-from hydromechs.equations import mass_matrix
+from hydromechs.equations import configuration, mass_matrix
+from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
@@ -21,6 +22,7 @@ from ._beginning import Beginning
 from ._evaluate import evaluate
 from ._plant import Plant
 from ._ranges import CommandRanges, by_name
+from ._start import check_start
 
 __all__ = ["Trim", "trim"]
 
@@ -38,8 +40,16 @@ WIDE = 100.0
 """Largest thrust that is sought, in highest thrusts at rest; the true limits depend on how the water meets the thruster."""
 LATER = (0.0, 0.31, 1.7, 13.0)
 """Times after the start at which nothing may have moved by itself [s]."""
+FIRST, LONG = 0.01, 1e6
+"""Length of the first step in which internal states come to rest, and of the last [s]."""
+SETTLING = 300
+"""Most of these steps."""
+NEWTON = 8
+"""Most iterations of Newton's method in one."""
 ROUNDS = 10
 """Most searches while the limits of the thrusts change with what is found."""
+SHOWN = 3
+"""Internal states that a message names."""
 POLISH = 20
 """Most Newton steps to the last digits."""
 
@@ -95,10 +105,25 @@ def trim(
         ValueError: The water is not steady, something moves by itself, a given command is outside of its range, or nothing
             that may change acts in a direction that is out of balance.
     """
+    if not isinstance(plant, Plant | Model):
+        raise FieldError("plant", plant, "must be a Plant or a Model; of a simulation, sim.plant")
     plant = Plant(model=plant) if isinstance(plant, Model) else plant
-    return _Problem(
-        plant, plant.model.initial() if state is None else state, by_name(commands or {}, "command"), tuple(free)
-    ).solved()
+    start = plant.model.initial() if state is None else _checked(plant, state)
+    names = (free,) if isinstance(free, str) else tuple(dict.fromkeys(free))
+    return _Problem(plant, start, by_name(commands or {}, "command"), names).solved()
+
+
+def _checked(plant: Plant, state: State) -> State:
+    """A state that a simulation of the plant could start from."""
+    if not isinstance(state, State):
+        raise FieldError("state", state, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
+    layout, model = plant.layout, plant.model
+    shapes = {"t": (), "q": (model.nq,), "v": (model.nv,)}
+    sizes = {"internal": layout.nz, "command": len(layout.commands), "held": len(layout.held)}
+    shapes |= {name: (n,) for name, n in sizes.items() if np.size(getattr(state, name))}
+    values = {name: np.asarray(getattr(state, name), dtype=float) for name in shapes}
+    check_start(values, shapes, 1.0)
+    return replace(state, q=configuration(model, values["q"]), v=values["v"])
 
 
 class _Problem:
@@ -270,7 +295,7 @@ class _Problem:
 
     def solved(self) -> Trim:
         """The solution, without the help of friction that sticks if there is one; raises `ValueError` where there is none."""
-        x0, scale = self.x0, self.scale
+        x0, scale = self._settled(self.x0), self.scale
         stuck = self._stuck(x0)
         x = self._found(x0, np.where(stuck, KEPT, scale))
         if stuck.any() and self._off(x).any():
@@ -280,6 +305,34 @@ class _Problem:
         left = self.rates(x)
         converged = not self._off(x).any()
         return self._result(x, rest, left, converged, "" if converged else self._words(x, x0, left))
+
+    def _settled(self, x: np.ndarray) -> np.ndarray:
+        """Unknowns with internal states that have come to rest while all else stays, as lines in a current.
+
+        By steps of implicit Euler, as long as Newton's method solves them: they end at the shape to which a line settles, where
+        a search for small rates can stop in between. Where nothing comes to rest, `x` as it is.
+        """
+        free = [i for i, slot in enumerate(self.plant.layout.state_slots) if not slot.kept]
+        at, rows = np.array(free, dtype=int) + len(self.free), np.array(free, dtype=int) + self.plant.model.nv
+        scale, now, h = self.scale[at], x.copy(), FIRST
+        if not np.abs(self.rates(now)[rows]).max(initial=0.0) > TOLERANCE:
+            return x
+        for _ in range(SETTLING):
+            then, solved = now.copy(), False
+            for _ in range(NEWTON):
+                left = (then[at] - now[at]) / scale - h * self.rates(then)[rows] / scale
+                slopes = np.eye(len(at)) - h * self.slopes(then)[np.ix_(rows, at)] * scale / scale[:, None]
+                if not (np.isfinite(left).all() and np.isfinite(slopes).all()):
+                    break
+                change = np.linalg.lstsq(slopes, left)[0]
+                then[at] -= scale * change
+                solved = bool((np.abs(change) <= 1e-9 * (1.0 + np.abs(then[at] / scale))).all())
+                if solved:
+                    break
+            now, h = (then, 2.0 * h) if solved else (now, h / 4.0)
+            if h > LONG:
+                return now
+        return x
 
     def _found(self, x0: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Unknowns with the smallest rates within limits that hold there."""
@@ -401,15 +454,13 @@ class _Problem:
         full = near | ((some > 0.0) & (here.max(axis=0) <= BLIND * some))  # or a drive at its own, as of its torque
         names = [name for name, there in zip(sought, full[at:], strict=True) if there]
         limits = f"; at their limits: {', '.join(names)}" if names else ""
-        slots = self.plant.layout.state_slots
-        changing = [
-            f"{self.plant.layout.states[i]} (by {left[nv + i]:.3g} {slots[i].unit}/s)"
-            for i in np.flatnonzero(self._off(x)[nv:])
-        ]
-        shown = (
-            [shown[i] for i in worst] if self._off(x)[:nv].any() else [f"internal states go on changing: {', '.join(changing)}"]
-        )
-        return f"not in balance: {', '.join(shown)}{limits}"
+        off, slots = self._off(x), self.plant.layout.state_slots
+        moving = sorted(np.flatnonzero(off[nv:]), key=lambda i: -abs(left[nv + i]))
+        rates = [f"{self.plant.layout.states[i]} (by {left[nv + i]:.3g} {slots[i].unit}/s)" for i in moving[:SHOWN]]
+        rates += [f"{len(moving) - SHOWN} more"] if len(moving) > SHOWN else []
+        parts = [", ".join(shown[i] for i in worst)] if off[:nv].any() else []
+        parts += [f"internal states go on changing: {', '.join(rates)}"] if rates else []
+        return f"not in balance: {'; '.join(parts)}{limits}"
 
     def _linear(self, dof: int) -> bool:
         return self.names[dof].rpartition(".")[2] in ("u", "v", "w") or any(
