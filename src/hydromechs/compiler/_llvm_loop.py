@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["loop_text"]
 
+FEW = 8192
+"""Bytes of a block of worlds that the first cache, of 32 KiB and more, has room for."""
+
 
 def loop_text(e: Emitter, n: int) -> str:
     """`loop`: blocks of worlds, each lane at its own address; on one lane it calls `eval`.
@@ -68,13 +71,15 @@ def loop_text(e: Emitter, n: int) -> str:
 
 
 def _prefetches(e: Emitter, pointers: list[list[str]]) -> list[str]:
-    """Lines that ask for the rows of the next block: a batch of large mechanisms does not fit into the caches."""
-    lines = []
-    for k, argument in enumerate([*e.program.inputs, *e.program.outputs]):
+    """Lines that ask for the rows of the next block, in the first cache if they leave room for other things there."""
+    lines, arguments = [], [*e.program.inputs, *e.program.outputs]
+    near = 3 if 8 * e.lanes * sum(a.size for a in arguments) <= FEW else 2
+    for k, argument in enumerate(arguments):
+        writes = int(k >= len(e.program.inputs))
         step = e.new(f"mul i64 %s{k}, {e.lanes}")
         for pointer in pointers[k]:
             row = e.new(f"getelementptr double, ptr {pointer}, i64 {step}")
             for entry in range(0, argument.size, 8):
                 at = e.new(f"getelementptr double, ptr {row}, i64 {entry}")
-                lines.append(f"  call void @llvm.prefetch.p0(ptr {at}, i32 {int(k >= len(e.program.inputs))}, i32 2, i32 1)")
+                lines.append(f"  call void @llvm.prefetch.p0(ptr {at}, i32 {writes}, i32 {near}, i32 1)")
     return lines

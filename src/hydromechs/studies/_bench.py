@@ -1,7 +1,8 @@
 """Times of forward dynamics on this machine: ours in water, other codes dry, growth with the links, compile times.
 
 All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
-minimum and the median over the rounds are kept, and ratios are those of the minima.
+minimum and the median over the rounds are kept, and ratios are those of the minima. Where code, stack and arrays lie in memory
+differs from process to process, and with it what gets in each other's way in the caches, so several processes measure.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ from hydromechs.model import Model, joints
 from ._machine import dry_model, machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
 
-__all__ = ["FastMujoco", "Row", "measure", "measure_dynamics", "relative_difference"]
+__all__ = ["FastMujoco", "Row", "measure", "measure_dynamics", "relative_difference", "times_here"]
+
+PROCESSES = 4
+"""Processes that measure all rows, one after another."""
+CHAINS, SHORT = (6, 12, 24, 48), (2, 4)
+"""Links of the chains, and of those that only show that it runs."""
 
 # -- timing ---------------------------------------------------------------------------------------------------------------
 
@@ -97,19 +103,24 @@ def _batch_row(
     key: str,
     what: str,
     model: Model,
-    n: int,
+    states: tuple[np.ndarray, ...],
     lanes: int,
     threads: int = 1,
     fluid: bool = False,
     form: equations.Form | None = None,
 ) -> Row:
-    """Our forward dynamics of a batch: the loop over worlds is compiled."""
+    """Our forward dynamics of a batch, of states with room for results: the loop over worlds is compiled."""
     dyn = hm.Dynamics(model, lanes=lanes, threads=threads, form=form)
-    q, v, tau = random_states(model, n)
-    out = np.empty((n, model.nv))
+    q, v, tau, out = states
+    n = len(q)
     water = {"fluid_velocity": (0.3, 0.2, -0.1), "fluid_acceleration": (0.1, -0.2, 0.1)} if fluid else {}
     wet = any(body.hydro is not None for body in model.bodies)
     return Row(key, what, wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
+
+
+def _with_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
+    """Random states q, v, tau of a mechanism, and room for results."""
+    return *random_states(model, n), np.empty((n, model.nv))
 
 
 def _call_rows(model: Model, n: int) -> list[Row]:
@@ -335,43 +346,29 @@ def _compile_times(source: str, repeats: int) -> dict[str, dict[str, float]]:
 # -- the whole report -----------------------------------------------------------------------------------------------------
 
 
+_TIMES = """
+import json, sys
+import hydromechs as hm
+from hydromechs.studies._bench import times_here
+print(json.dumps(times_here(hm.load(sys.argv[1]))))
+"""
+
+
 def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict[str, Any]:
     """All measurements of `hydromechs bench dynamics`.
 
     Args:
         model: The mechanism.
-        source: Its library name or path, for the processes that measure compile times.
-        quick: Few repeats and short chains, to see that it runs.
+        source: Its library name or path, for the processes that measure.
+        quick: Few repeats and short chains, in this process, to see that it runs.
     """
-    start = machine()
-    rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (60, 16384, 262144, 2048, 4096, 512)
-    threads = min(2, os.cpu_count() or 1)
-    lanes = compiler.native_lanes()
-    dry = dry_model(model)
-    rows = [
-        _batch_row("ours_one_lane", "ours, one lane, compiled loop", model, n, 1),
-        _batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, n, 1, fluid=True),
-        _batch_row("ours_4_lanes", "ours, 4 lanes", model, n, 4),
-        _batch_row("ours_8_lanes", "ours, 8 lanes", model, n, 8),
-        _batch_row("ours_one_thread", f"ours, {lanes} lanes, larger batch", model, n_threads, lanes),
-        _batch_row("ours_threads", f"ours, the same{_threads(threads)}", model, n_threads, lanes, threads),
-        *_call_rows(model, calls),
-        _batch_row("ours_dry_one_lane", "ours dry, one lane, compiled loop", dry, n, 1),
-        _batch_row("ours_dry_lanes", f"ours dry, {lanes} lanes", dry, n, lanes),
-    ]
-    missing, differences = [], {}
-    for name, make in (("Pinocchio", _pinocchio_rows), ("MuJoCo", _mujoco_rows)):
-        try:
-            found, differences[name] = make(dry, n_peer, calls, threads)
-        except ModuleNotFoundError:
-            missing.append(name)
-            continue
-        rows += found
-    times = measure(rows, rounds)
+    start, lanes = machine(), compiler.native_lanes()
+    runs = [times_here(model, quick=True)] if quick else [_times_there(source) for _ in range(PROCESSES)]
+    times, of_chains = (_least([run[key] for run in runs]) for key in ("times", "chains"))
     base = times["ours_one_lane"]["minimum_ns"]
     for row in times.values():
         row["ratio"] = row["minimum_ns"] / base
-    chains = _measure_chains((2, 4) if quick else (6, 12, 24, 48), n_chain, 2 if quick else 30)
+    chains = [_chain(links, of_chains, lanes) for links in (SHORT if quick else CHAINS)]
     compiling = _compile_times(source, 1 if quick else 3)
     return {
         "command": "hydromechs bench dynamics",
@@ -383,44 +380,104 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict[
             "bodies": model.nb,
             "degrees_of_freedom": model.nv,
             "operations": hm.operation_count(model, "articulated_body").papers,
-            "operations_dry": hm.operation_count(dry, "articulated_body").papers,
+            "operations_dry": hm.operation_count(dry_model(model), "articulated_body").papers,
         },
-        "rounds": rounds,
+        "processes": len(runs),
+        "rounds": len(runs) * runs[0]["rounds"],
         "times": times,
         "chains": chains,
         "compile": compiling,
-        "missing": missing,
-        "relative_difference_to_ours_dry": differences,
-        "targets": [t | {"held": None} if quick else t for t in _targets(times, chains, compiling, threads)],
+        "missing": runs[0]["missing"],
+        "relative_difference_to_ours_dry": runs[0]["differences"],
+        "targets": [t | {"held": None} if quick else t for t in _targets(times, chains, compiling, threads_here())],
     }
 
 
-def _measure_chains(sizes: Sequence[int], n: int, rounds: int) -> list[dict[str, Any]]:
-    """General chains on a vehicle in water as they are compiled by default: times of one lane and of the machine's lanes.
+def threads_here() -> int:
+    """Threads of the rows with several."""
+    return min(2, os.cpu_count() or 1)
+
+
+def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
+    """Times of all rows in this process.
+
+    Args:
+        model: The mechanism.
+        quick: Few repeats and short chains.
+    """
+    rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (20, 16384, 262144, 2048, 4096, 512)
+    threads, lanes = threads_here(), compiler.native_lanes()
+    dry = dry_model(model)
+    few, many, same_dry = _with_room(model, n), _with_room(model, n_threads), _with_room(dry, n)
+    rows = [
+        _batch_row("ours_one_lane", "ours, one lane, compiled loop", model, few, 1),
+        _batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, few, 1, fluid=True),
+        _batch_row("ours_4_lanes", "ours, 4 lanes", model, few, 4),
+        _batch_row("ours_8_lanes", "ours, 8 lanes", model, few, 8),
+        _batch_row("ours_one_thread", f"ours, {lanes} lanes, larger batch", model, many, lanes),
+        _batch_row("ours_threads", f"ours, the same{_threads(threads)}", model, many, lanes, threads),
+        *_call_rows(model, calls),
+        _batch_row("ours_dry_one_lane", "ours dry, one lane, compiled loop", dry, same_dry, 1),
+        _batch_row("ours_dry_lanes", f"ours dry, {lanes} lanes", dry, same_dry, lanes),
+    ]
+    missing, differences = [], {}
+    for name, make in (("Pinocchio", _pinocchio_rows), ("MuJoCo", _mujoco_rows)):
+        try:
+            found, differences[name] = make(dry, n_peer, calls, threads)
+        except ModuleNotFoundError:
+            missing.append(name)
+            continue
+        rows += found
+    chains = [row for links in (SHORT if quick else CHAINS) for row in _chain_rows(links, n_chain)]
+    return {
+        "rounds": rounds,
+        "times": measure(rows, rounds),
+        "chains": measure(chains, rounds),
+        "missing": missing,
+        "differences": differences,
+    }
+
+
+def _times_there(source: str) -> dict[str, Any]:
+    """`times_here` of a new process."""
+    done = subprocess.run([sys.executable, "-c", _TIMES, source], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _least(runs: Sequence[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Rows of several processes as one: the least minimum, the median of medians."""
+    out = {}
+    for key, row in runs[0].items():
+        least = min(run[key]["minimum_ns"] for run in runs)
+        out[key] = row | {"minimum_ns": least, "median_ns": statistics.median(run[key]["median_ns"] for run in runs)}
+    return out
+
+
+def _chain_rows(links: int, n: int) -> list[Row]:
+    """A general chain on a vehicle in water as it is compiled by default, on one lane and on the machine's lanes.
 
     And on lanes as a loop over the bodies, as chains from `equations.LARGER` bodies on are.
     """
-    lanes = compiler.native_lanes()
-    rows = []
-    for links in sizes:
-        chain = serial_chain(links)
-        rows += [_batch_row(f"{links} {k}", "", chain, n, k) for k in (1, lanes)]
-        rows.append(_batch_row(f"{links} rolled", "", chain, n, lanes, form="rolled"))
-    times = measure(rows, rounds)
-    return [
-        {
-            "links": links,
-            "batch": n,
-            "one_lane_ns": times[f"{links} 1"]["minimum_ns"],
-            "one_lane_median_ns": times[f"{links} 1"]["median_ns"],
-            "one_lane_ns_per_link": times[f"{links} 1"]["minimum_ns"] / links,
-            "lanes": lanes,
-            "lanes_ns": times[f"{links} {lanes}"]["minimum_ns"],
-            "lanes_ns_per_link": times[f"{links} {lanes}"]["minimum_ns"] / links,
-            "rolled_lanes_ns_per_link": times[f"{links} rolled"]["minimum_ns"] / links,
-        }
-        for links in sizes
-    ]
+    chain, lanes = serial_chain(links), compiler.native_lanes()
+    states = _with_room(chain, n)
+    rows = [_batch_row(f"{links} {k}", "", chain, states, k) for k in (1, lanes)]
+    return [*rows, _batch_row(f"{links} rolled", "", chain, states, lanes, form="rolled")]
+
+
+def _chain(links: int, times: dict[str, dict[str, Any]], lanes: int) -> dict[str, Any]:
+    """The report's line of a chain."""
+    one, many, rolled = (times[f"{links} {k}"] for k in (1, lanes, "rolled"))
+    return {
+        "links": links,
+        "batch": one["batch"],
+        "one_lane_ns": one["minimum_ns"],
+        "one_lane_median_ns": one["median_ns"],
+        "one_lane_ns_per_link": one["minimum_ns"] / links,
+        "lanes": lanes,
+        "lanes_ns": many["minimum_ns"],
+        "lanes_ns_per_link": many["minimum_ns"] / links,
+        "rolled_lanes_ns_per_link": rolled["minimum_ns"] / links,
+    }
 
 
 def _targets(
@@ -440,7 +497,10 @@ def _targets(
     def ns(key: str) -> float | None:
         return times[key]["minimum_ns"] if key in times else None
 
-    one, lanes = ns("ours_one_lane"), min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes"))
+    one, lanes = (
+        ns("ours_one_lane"),
+        min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes")),
+    )
     peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
     out = [at_least(f"one lane in water, faster than {name} dry", 9, fastest(key), one) for name, key in peers]
     out += [at_least(f"lanes in water, per core, faster than {name} dry", 30, fastest(key), lanes) for name, key in peers]
