@@ -71,11 +71,18 @@ def _simulation(source: str) -> Simulation:
     from hydromechs.formats import is_scenario_file
     from hydromechs.library import load_plant, load_scenario, plant_names, scenario_names
     from hydromechs.simulation import Simulation
+    from hydromechs.values import nearest
 
     if source in plant_names() and source not in scenario_names():
         return Simulation(load_plant(source))
     if source not in scenario_names() and Path(source).exists() and not is_scenario_file(source):
         raise ValueError(f"{source} is not a scenario file; a model alone has no actuators: put it into a scenario")
+    known = [*scenario_names(), *plant_names()]
+    if source not in known and not Path(source).exists():
+        raise ValueError(
+            f"no scenario, and no library model with actuators, is called {source!r}{nearest(source, known)}; there are "
+            f"{', '.join(dict.fromkeys(known))}, or give the path of a scenario"
+        )
     return load_scenario(source).simulation()
 
 

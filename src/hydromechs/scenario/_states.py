@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -26,7 +27,13 @@ def save_state_of(sim: Simulation, state: State, path: Path) -> None:
         path: The file.
     """
     run = {"seed": sim.plant.seed, "engine": _engine(sim), "integrator": sim.method.name, "step": sim.step_size}
-    save_state(state, path, sim.layout_names, run)
+    save_state(state, path, sim.layout_names, run | {"plant": _fingerprint(sim)})
+
+
+def _fingerprint(sim: Simulation) -> str:
+    """Of the numbers of the mechanism and of what acts on it; empty with code of a user's own."""
+    identity = sim.plant.identity
+    return "" if identity is None else hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def _engine(sim: Simulation) -> str:
@@ -68,7 +75,7 @@ class SavedState:
     layout: str = ""
     """Names of what its numbers are; empty where it does not say."""
     run: Mapping[str, str | int | float] = field(default_factory=dict)
-    """Seed, engine, integrator and step [s] of the run that it is of; empty where it does not say."""
+    """Seed, engine, integrator, step [s] and fingerprint of the plant of the run that it is of; empty where it does not say."""
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SavedState:
@@ -107,7 +114,10 @@ class SavedState:
             )
         now = {"integrator": sim.method.name, "step": sim.step_size}
         units = {"integrator": "", "step": " s"}
-        return tuple(
+        before, after = self.run.get("plant"), _fingerprint(sim)
+        changed = bool(before and after and before != after)
+        words = "the mechanism, or what acts on it, has other numbers from here on than in the run that is resumed"
+        return (words,) * changed + tuple(
             f"{what} is {x}{units[what]} from here on; it was {self.run[what]}{units[what]} in the run that is resumed"
             for what, x in now.items()
             if self.run.get(what, x) != x
