@@ -80,8 +80,8 @@ def _simulation(source: str) -> Simulation:
     known = [*scenario_names(), *plant_names()]
     if source not in known and not Path(source).exists():
         raise ValueError(
-            f"no scenario, and no library model with actuators, is called {source!r}{nearest(source, known)}; there are "
-            f"{', '.join(dict.fromkeys(known))}, or give the path of a scenario"
+            f"no scenario, and no library model with actuators, is called {source!r}{nearest(source, known)}, or give the path "
+            "of a scenario"
         )
     return load_scenario(source).simulation()
 
