@@ -236,6 +236,8 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
             "there is no current where it starts: all bodies are 5 m deep, the profile has its bed at 4 m",
         ),
         ([("{waves", "{current: {velocity: [0.3, 0, 0], profile: {power_law: {depth: 6}}}, waves")], ""),
+        ([("{waves", "{water_depth: 4, waves")], "below the bed of its waves: all bodies are 5 m deep, water_depth is 4 m"),
+        ([("{waves", "{water_depth: 6, waves")], ""),
         ([("{waves", "{current: {velocity: [0, 0, 0], profile: {power_law: {depth: 4}}}, waves")], ""),
         ([("{waves", "{current: {times: [0, 1], velocities: [[0, 0, 0], [0, 40, 0]]}, waves")], "flows with 40 m/s"),
     ],

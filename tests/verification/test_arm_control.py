@@ -270,3 +270,8 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
         Together(parts=[])
     with pytest.raises(ValueError, match=r"part 0 \(lqr_speed\): start is 5 s, must be before end, 2 s"):
         Together(parts=[{**parts[0], "start": 5.0}])
+
+
+def test_a_mistyped_parameter_of_a_part_gets_its_name():
+    with pytest.raises(ValueError, match=r"part 0: hold_pose .*'freqency' \(did you mean 'frequency'\?\)"):
+        Together(parts=[{"type": "hold_pose", "parameters": {"position": (0, 0, 1), "freqency": 1.0}}])

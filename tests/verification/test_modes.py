@@ -202,6 +202,14 @@ def test_drag_without_a_slope_damps_nothing():
     np.testing.assert_allclose(left, [[0.0, 1.0], [0.0, 0.0]], atol=1e-9)
 
 
+def test_a_point_of_a_thruster_table_is_a_corner():
+    """The slope of the T200's thrust differs to the two sides of 1700 µs; modes do not depend on it."""
+    sim = hm.Simulation(hm.load_plant("bluerov2_heavy_alpha5"))
+    for command, corners in ((1700.0, ("thruster_1",)), (1701.0, ())):
+        sim.command = {"thruster_1": command}
+        assert hm.linearize(sim).corners == corners
+
+
 def test_friction_about_to_slip_is_a_corner():
     """At its yield torque friction is a spring to one side only; that is said."""
     model = hm.Model(name="one", bodies=[slider("block", 3.0)], world=DRY)

@@ -427,6 +427,14 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
         sim.run(0.01)
         same = sim.controller.controller.told == sim.model.initial().q
         assert same.all() if read == "truth" else not same[[0, 1, 2, 4, 5, 6, 7]].any()
+        assert not sim.run(0.01).messages
+    alone = Navigated(Told(), sensors=(*SENSORS, encoders), terrain=[FLOOR])
+    sim = hm.Simulation(small_vehicle(arm), controller=alone, step=0.01)
+    run = sim.run(0.01)
+    assert np.array_equal(sim.controller.controller.told[:7], sim.model.initial().q[:7])  # and that is said
+    assert any(
+        "told the true pose and velocity: 'imu', " in text and "navigation=Navigation()" in text for text in run.messages
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hydromechs.values import Array
 
 from ._pack import Pack
 from .navigation import Estimate, Navigation, Navigator
-from .sensors import Aid, Instruments, JointEncoders, Mounted, Reading, Sensor, common_period, normals, whole_periods
+from .sensors import Aid, Imu, Instruments, JointEncoders, Mounted, Reading, Sensor, common_period, normals, whole_periods
 
 __all__ = ["Navigated"]
 
@@ -42,9 +42,9 @@ class Navigated(Controller):
     """Sensors and a navigation filter in front of a controller. A controller.
 
     It runs at the rate of the fastest sensor. The inner controller is called at its own period with a state in which pose and
-    velocity of the vehicle are the filter's and joints with encoders are as measured; all else is true. While control is off,
-    sensors and filter go on. Where a simulation goes on without its controller (`Simulation.step`), the filter starts anew at
-    the next call, and says so.
+    velocity of the vehicle are the filter's, if there is one, and joints with encoders are as measured; all else is true. While
+    control is off, sensors and filter go on. Where a simulation goes on without its controller (`Simulation.step`), the filter
+    starts anew at the next call, and says so.
 
     Args:
         controller: The inner controller; None: nothing gives commands, the sensors just measure.
@@ -74,6 +74,18 @@ class Navigated(Controller):
             whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
         self.signals: Mapping[str, str] = {}
         """Names of what it shows of itself, with units."""
+
+    def _told_the_truth(self) -> list[str]:
+        """What to say once of sensors for a filter that is not there."""
+        names = ", ".join(repr(s.name) for s in self.sensors if isinstance(s, Imu | Aid))
+        said = self._m["times"]
+        if self.controller is None or not names or said[1]:
+            return []
+        said[1] = 1.0
+        return [
+            f"the controller is told the true pose and velocity: {names} only measure along, since there is no navigation; "
+            "give navigation=Navigation() (in a file, the key navigation) for the estimate of a filter"
+        ]
 
     def start(self, simulation: Simulation) -> None:
         """Compile the sensors and the filter, and start the inner controller.
@@ -151,7 +163,7 @@ class Navigated(Controller):
             at = slice(self._ends[r.sensor], self._ends[r.sensor + 1])
             there = np.isfinite(r.value)
             known[at], seen[at], last[at] = there, there | (seen[at] > 0.0), np.where(there, r.value, last[at])
-        self.messages = [] if self.navigator is None else self._navigate(self.navigator, state, arrived)
+        self.messages = self._told_the_truth() if self.navigator is None else self._navigate(self.navigator, state, arrived)
         e = None if self.navigator is None else self.navigator.estimate(self._of_navigator)
         if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
             self._show(state, e, self.signal_values[len(self.signal_values) - self._inner :])

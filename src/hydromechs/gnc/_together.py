@@ -9,6 +9,7 @@ import numpy as np
 
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
+from hydromechs.model.code import CodeError, called
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.values import nearest, number, positive
 
@@ -70,9 +71,9 @@ class Together(Controller):
             raise ValueError(f"part {k}: no controller {kind!r}{nearest(str(kind), CONTROLLERS)}")
         parameters = {"period": given.get("period", self.period), **given.get("parameters", {})}
         try:
-            made = CONTROLLERS[kind](**parameters)
-        except TypeError as error:
-            raise ValueError(f"part {k} ({kind}): {error}") from None
+            made = called(kind, CONTROLLERS[kind], parameters)
+        except CodeError as error:
+            raise ValueError(f"part {k}: {error}") from None
         times = [
             number(given[key], f"{key} of part {k}") if key in given else x for key, x in (("start", -np.inf), ("end", np.inf))
         ]

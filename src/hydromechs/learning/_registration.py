@@ -30,7 +30,7 @@ def _split(task: str, given: dict[str, Any], more: tuple[str, ...] = ()) -> tupl
     known = (*OPTIONS, *more, *own)
     for name in given:
         if name not in known:
-            raise TypeError(f"{task} has no option {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+            raise TypeError(f"{task} has no option {name!r}{nearest(name, known)}")
     return kind(**{k: x for k, x in given.items() if k in own}), {k: x for k, x in given.items() if k not in own}
 
 

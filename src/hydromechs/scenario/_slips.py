@@ -10,7 +10,7 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
-from hydromechs.simulation import idle_current
+from hydromechs.simulation import below_the_bed
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
@@ -73,10 +73,10 @@ def _angle_slips(scenario: Scenario) -> list[str]:
 
 
 def _idle_slips(scenario: Scenario) -> list[str]:
-    """A current that ends above all bodies."""
+    """A current that ends above all bodies, or waves."""
     if any(named_joints(start.model) for start in scenario.models):
         return []
-    return idle_current(scenario.known_model, scenario.environment, scenario.known_start.q)
+    return below_the_bed(scenario.known_model, scenario.environment, scenario.known_start.q)
 
 
 def _current_slips(scenario: Scenario) -> list[str]:

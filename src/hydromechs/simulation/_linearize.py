@@ -53,8 +53,8 @@ class Linearization(NamedTuple):
     rates: np.ndarray
     """v̇ and ż at the operating point, 0 at an equilibrium [m/s², rad/s², ...], shape (n − nv,)."""
     corners: tuple[str, ...]
-    """States to whose two sides the slopes differ, as where friction begins to slip or a contact to touch: there is no one
-    linear system."""
+    """States and commands to whose two sides the slopes differ, as where friction begins to slip, a contact to touch, or at a
+    point of a thruster's table: there is no one linear system."""
     basis: np.ndarray
     """Directions of x that closed constraints and given motions leave, orthonormal, shape (n, m); m = n without these."""
     model: Model
@@ -191,13 +191,14 @@ class _Slopes:
         return (ends[0] - ends[1]) / h, (ends[1] - ends[2]) / h
 
     def _corners(self, given: list[np.ndarray], slopes: list[np.ndarray]) -> tuple[str, ...]:
-        """Names of states with different slopes to their two sides."""
-        places = [(k, i) for k in (2, 3, 4) for i in range(given[k].size)]
-        size = max((float(np.abs(block).max(initial=0.0)) for block in slopes[:3]), default=0.0)
+        """Names of states and commands with different slopes to their two sides."""
+        places = [(k, i) for k in range(2, 6) for i in range(given[k].size)]
+        of_states, of_commands = (max(np.abs(x).max(initial=0.0) for x in blocks) for blocks in (slopes[:3], slopes[3:]))
         out = []
-        for name, (k, i) in zip(self.states, places, strict=True):
-            after, before = self._sides(given, k, i, NEAR)
-            if np.abs(after - before).max(initial=0.0) > CORNER * size:
+        for name, (k, i) in zip((*self.states, *self.plant.layout.commands), places, strict=True):
+            after, before = self._sides(given, k, i, NEAR if k < 5 else NEAR * max(1.0, abs(given[k][i])))
+            own = max(np.abs(after).max(initial=0.0), CORNER * of_commands)  # newtons of one, radians of another
+            if np.abs(after - before).max(initial=0.0) > CORNER * (of_states if k < 5 else own):
                 out.append(name)
         return tuple(out)
 

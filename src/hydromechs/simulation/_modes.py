@@ -114,9 +114,10 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
     """
     system = what if isinstance(what, Linearization) else linearize(what, state=state)
     _check(system, tolerance)
-    if system.corners:
+    corners = [name for name in system.corners if name not in system.commands]
+    if corners:
         warnings.warn(
-            f"modes: the slopes to the two sides of {', '.join(system.corners)} differ, as where friction begins to slip or a "
+            f"modes: the slopes to the two sides of {', '.join(corners)} differ, as where friction begins to slip or a "
             "contact to touch; the modes are those of one side, and another state may have others",
             stacklevel=2,
         )

@@ -47,7 +47,7 @@ from ._recorder import Recorder
 from ._results import Run
 from ._start import check_start
 from ._stiffness import runaway
-from ._water import idle_current
+from ._water import below_the_bed
 from ._whole_step import unstable_together
 
 __all__ = ["Simulation"]
@@ -481,7 +481,7 @@ class Simulation:
     def _notes(self) -> list[str]:
         """What to say of what is simulated before it starts from here."""
         parts = [note for c in self.plant.components for note in c.notes]
-        water = idle_current(self.model, self.plant.environment, self._at.q)
+        water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
         if key not in self._together:
             arguments = self.plant, self.method, self._propagator, self._at, self.inputs

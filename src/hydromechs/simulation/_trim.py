@@ -442,10 +442,11 @@ class _Problem:
         shown = [f"{name} ({f:.3g} {unit})" for name, f, unit in zip(self.names, force, units, strict=True)]
         worst = [i for i in np.argsort(-np.abs(force)) if abs(force[i]) > 1e-3 * np.abs(force).max()]
         unmoved = [i for i in worst if effect[i].max(initial=0.0) <= BLIND * max(effect.max(initial=0.0), BLIND)]
+        others = [self.names[i] for i in unmoved if i not in self.free]
         if unmoved:
             raise ValueError(
-                f"trim: nothing that may change acts in {', '.join(shown[i] for i in unmoved)}; add an actuator there, or let "
-                f"the configuration change, as free=[{self.names[unmoved[0]]!r}]"
+                f"trim: nothing that may change acts in {', '.join(shown[i] for i in unmoved)}; add an actuator there"
+                + (f", or let the configuration change, as free=[{others[0]!r}]" if others else "")
             )
         at = len(self.free) + self.nz
         sought = [self.plant.layout.commands[k] for k in self.sought]

@@ -16,7 +16,7 @@ from hydromechs.values import Array, Scalar
 
 from ._plant import Plant, Waves
 
-__all__ = ["PointMotion", "Water", "fluid_at", "idle_current", "point_motion"]
+__all__ = ["PointMotion", "Water", "below_the_bed", "fluid_at", "point_motion"]
 
 
 class PointMotion(NamedTuple):
@@ -40,8 +40,8 @@ class PointMotion(NamedTuple):
     """∂∇η/∂t [1/s], shape (3,)."""
 
 
-def idle_current(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
-    """What to say of a current or gusts that flow, but above the bed of a profile that all bodies are below.
+def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
+    """What to say of a current or gusts that flow, but above the bed of a profile that all bodies are below; or waves.
 
     Args:
         model: The mechanism.
@@ -50,19 +50,22 @@ def idle_current(model: Model, environment: hydro.Environment, q: np.ndarray) ->
     """
     current, gusts, profile = environment.current, environment.gusts, environment.profile
     flows = gusts is not None or (current is not None and any(any(v) for v in (current.velocity, *current.velocities)))
-    if not flows or not isinstance(profile, hydro.PowerLaw):
+    beds = {"current": profile.depth} if flows and isinstance(profile, hydro.PowerLaw) else {}
+    beds |= {"waves": environment.water_depth} if environment.waves and environment.water_depth is not None else {}
+    if not beds:
         return []
     kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
     wet = [p for p, body in zip(kin.p_WB, model.bodies, strict=True) if body.hydro is not None]
     depths = [float(model.world.down @ np.asarray(p, dtype=float)) for p in wet]
-    if not depths or min(depths) < profile.depth:
-        return []
-    low, high = f"{min(depths):.3g}", f"{max(depths):.3g}"
-    deep = low if low == high else f"{low} to {high}"
-    return [
-        f"there is no current where it starts: all bodies are {deep} m deep, the profile has its bed at {profile.depth:g} m, "
-        "and below the bed the water rests; give profile.depth the depth of the bed below the mean surface"
-    ]
+    low, high = f"{min(depths, default=0.0):.3g}", f"{max(depths, default=0.0):.3g}"
+    deep = f"all bodies are {low if low == high else f'{low} to {high}'} m deep"
+    words = {
+        "current": f"there is no current where it starts: {deep}, the profile has its bed at {{:g}} m, and below the bed the "
+        "water rests; give profile.depth the depth of the bed below the mean surface",
+        "waves": f"it starts below the bed of its waves: {deep}, water_depth is {{:g}} m, and below it the waves mean nothing; "
+        "give water_depth the depth of the bed below the mean surface, or leave it out for deep water",
+    }
+    return [words[what].format(bed) for what, bed in beds.items() if depths and min(depths) >= bed]
 
 
 def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
