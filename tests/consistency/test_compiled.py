@@ -19,6 +19,7 @@ from hydromechs.compiler import Argument, Compiled, Recipe, trace
 from hydromechs.compiler._cache import cached
 from hydromechs.compiler._llvm import object_code
 from hydromechs.compiler._llvm_text import llvm_text
+from hydromechs.errors import UnsupportedFeature
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -741,3 +742,10 @@ def test_vectors_wait_on_an_aligned_stack():
     program = hm.compile(model).program("forward_dynamics")
     assert aligned in object_code(llvm_text(program, 8))
     assert aligned in object_code(llvm_text(equations.RolledTree(model).forward_dynamics(), 8))
+
+
+def test_programs_that_no_one_would_wait_for_are_refused():
+    with pytest.raises(
+        UnsupportedFeature, match=r"3.0 million operations is too long to compile; .*use rk4 with a shorter step"
+    ):
+        object_code(";\n" * 3_000_001)

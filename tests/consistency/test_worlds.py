@@ -350,6 +350,11 @@ def test_refused_by_name(plant):
         hm.Worlds(hm.compile(hm.load("snake"), form="rolled"), 4, target="cuda")
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):
         hm.Worlds(plant, 4, target="cuda", method="linearly_implicit")
+    model = hm.load("bluerov2_heavy_alpha5")
+    with pytest.raises(ValueError, match=r"tau of shape \(3, 10\) is of 3 worlds, and there are 4"):
+        hm.Worlds(model, 4).step(np.zeros((3, model.nv)), 2)
+    with pytest.raises(ValueError, match="step_faults goes with a plant: "):
+        hm.Worlds(model, 4).step_faults()
     for options, words in (
         ({"target": "tpu"}, "target is 'tpu', must be one of cpu, cuda"),
         ({"precision": "float32"}, "on the CPU it is 'float64'"),

@@ -82,7 +82,9 @@ def run(
     console.print(Text(scenario.title or scenario.name, "bold"))
     simulated = scenario.duration if duration is None else duration
     if saved is not None:
-        as_before = f", with seed {seed} as before (the scenario has {planned})" if scenario.seed != planned else ""
+        as_before = (
+            f", with seed {seed} as before (the scenario has {planned})" if saved.run.get("seed") == seed != planned else ""
+        )
         console.print(Text(f"goes on from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
     with _claimed(scenario, out, force) as folder, _ProgressBar(console, simulated) as bar:
         try:

@@ -7,6 +7,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from hydromechs.errors import UnsupportedFeature
+
 from ._llvm_near import with_constants
 from ._llvm_objects import built_in, layout_is_known
 from ._operations import KINDS, Library
@@ -18,6 +20,9 @@ __all__ = ["LIBRARY", "LoadedCode", "native_lanes", "object_code", "target"]
 
 LARGE = 20_000
 """Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
+
+LARGEST = 3_000_000
+"""Lines of IR above which LLVM takes a quarter of an hour and more, and tens of gigabytes."""
 
 LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
 """Functions of the C library, and how many numbers they take."""
@@ -65,6 +70,12 @@ def object_code(text: str, seldom: bool = False) -> bytes:
         text: The IR.
         seldom: Made without optimising: in a twentieth of the time, for code that takes three times as long.
     """
+    lines = text.count("\n")
+    if lines > LARGEST:
+        raise UnsupportedFeature(
+            f"a program of {lines / 1e6:.1f} million operations is too long to compile; with linearly_implicit it has the "
+            "derivatives of all contacts and internal states: use rk4 with a shorter step, or fewer points of contact"
+        )
     if target()[1].startswith("x86_64") and "linux" in target()[1] and not FAR.search(text):
         code = with_constants(_compiled(text, seldom, reloc="pic", codemodel="small"))
         if code is not None:

@@ -130,7 +130,7 @@ class _Writer:
             if isinstance(element, drag.Damping):
                 self.plugins.append(_damping(self.names[body.name], element))
             else:
-                self.lost.append(f"body {body.name!r}: drag of a {type(element).__name__.lower()}")
+                self.lost.append(f"body {body.name!r}: drag of its {type(element).__name__.lower()}")
 
     def _visual(self, link: Tag, body: Body, look: visual.Visual, k: int) -> None:
         if isinstance(look, visual.Thruster):

@@ -159,7 +159,7 @@ class _Writer:
 
     def _visual(self, link: Tag, body: Body, look: visual.Visual) -> None:
         if isinstance(look, visual.Ellipsoid | visual.Thruster):
-            self.lost.append(f"body {body.name!r}: the look of a {_kind(look)}")
+            self.lost.append(f"body {body.name!r}: the look of its {_kind(look)}")
             return
         for origin, shape in _geometry(look):
             tag = link.add("visual")

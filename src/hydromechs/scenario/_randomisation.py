@@ -67,7 +67,7 @@ class Randomisation:
             known = ObservationNoise.__dataclass_fields__
             for name in self.noise:
                 if name not in known:
-                    raise ValueError(f"randomisation.noise has {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+                    raise ValueError(f"randomisation.noise has {name!r}{nearest(name, known)}")
             object.__setattr__(self, "noise", ObservationNoise(**self.noise))
         object.__setattr__(self, "parameters", pairs(self.parameters, "randomisation.parameters"))
         check_fields(self, "randomisation")

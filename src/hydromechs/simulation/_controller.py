@@ -172,6 +172,11 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
         name = controller.__name__
         raise TypeError(f"controller is the class {name}, must be an object of it: {name}(...)")
     if isinstance(controller, Controller):
+        if not hasattr(controller, "period"):
+            raise TypeError(
+                f"controller {type(controller).__name__} has no period: set the time between two of its calls [s], "
+                "period = 0.02 in its class, or self.period"
+            )
         if period is not None and positive(period, "period") != float(controller.period):
             raise ValueError(
                 f"period is {period:g} s, but the controller {type(controller).__name__} has a period of "

@@ -153,7 +153,7 @@ def _first(thing: Any, rest: str, path: str, at: list[str]) -> str:
     inside = f" in {where}" if where else ""
     what = "body" if isinstance(thing, Model) else "part"
     shown = list(dict.fromkeys(name for name in known if not name.isdecimal())) or known
-    raise KeyError(f"{path!r}: there is no {what} {piece!r}{inside}{nearest(piece, known)}; there are {', '.join(shown)}")
+    raise KeyError(f"{path!r}: there is no {what} {piece!r}{inside}{nearest(piece, shown)}")
 
 
 def _child(thing: Any, name: str) -> Any:

@@ -323,7 +323,7 @@ class Study:
         head, _, rest = path.partition(".")
         known = ["model", *self.scenario.__dataclass_fields__]
         if head not in known[1:]:
-            raise KeyError(f"{path!r}: a scenario has no part {head!r}{nearest(head, known)}; there are {', '.join(known)}")
+            raise KeyError(f"{path!r}: a scenario has no part {head!r}{nearest(head, known)}")
         if head in UNSIMULATED:
             raise KeyError(f"{path!r}: {head} changes nothing that is simulated")
         try:

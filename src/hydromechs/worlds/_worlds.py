@@ -248,7 +248,8 @@ class Worlds:
 
     def _plant_run(self, what: str) -> PlantRun:
         if not isinstance(self._run, PlantRun):
-            raise ValueError(f"{what} goes with a plant; worlds of a model take inputs=['fluid_velocity']")
+            more = "; worlds of a model take inputs=['fluid_velocity']" if "current" in what else ""
+            raise ValueError(f"{what} goes with a plant: hm.Worlds(hm.Plant(model=..., ...), n){more}")
         return self._run
 
     def report(self) -> list[str]:
@@ -396,6 +397,8 @@ class Worlds:
             shape = self.source.places[name].shape
             x = self.target.array(value)
             lead = leading(x, name, shape, (self.worlds,), steps)
+            if lead not in ((), (1,), (self.worlds,)):
+                raise ValueError(f"{name} of shape {x.shape} is of {lead[0]} worlds, and there are {self.worlds}")
             if x.ndim == len(lead) + 1 + len(shape):
                 driven[name] = x if lead == (1,) else x.reshape(self.worlds, steps, *shape)
             else:
