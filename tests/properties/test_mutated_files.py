@@ -62,3 +62,8 @@ def test_changed_files_with_every_key_are_read_or_refused(name, count, folder):
             path.write_text("".join(f"{mutations.flow_yaml(k)}: {mutations.flow_yaml(v)}\n" for k, v in changed.items()))
         kind, failure = study.try_file(path, simulate=False)
         assert not failure, f"{number}: {kind}\n{failure}"
+
+
+def test_numbers_beyond_floats_are_changed_too():
+    for seed in range(200):
+        mutations.mutated_data({"step": 10**400}, [{"step": 1}], Random(seed))

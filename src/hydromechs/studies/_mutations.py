@@ -67,7 +67,9 @@ def _change(holder: Any, key: Any, others: list[dict], rng: Random) -> None:
         case "nest":
             holder[key] = rng.choice(([value], {"x": value}, [value, value]))
         case "scale":
-            holder[key] = value * rng.choice((-1, 0, 0.1, 0.999, 1.1, 1.5, 3, 10, 1e3, 1e-3, 1e9))
+            factor = rng.choice((-1, 0, 0.1, 0.999, 1.1, 1.5, 3, 10, 1e3, 1e-3, 1e9))
+            huge = isinstance(value, int) and value.bit_length() > 1000  # more than a float can be
+            holder[key] = value * (round(factor) if huge else factor)
         case "take":
             other = rng.choice(others)
             same = [path for path in places(other) if path[-1] == key] or places(other)
