@@ -67,3 +67,11 @@ def test_changed_files_with_every_key_are_read_or_refused(name, count, folder):
 def test_numbers_beyond_floats_are_changed_too():
     for seed in range(200):
         mutations.mutated_data({"step": 10**400}, [{"step": 1}], Random(seed))
+
+
+def test_not_a_number_is_the_same_when_it_is_read_again(folder):
+    """A place that is NaN goes through a file; the controller refuses it."""
+    text = (folder / "keeping.yaml").read_text()
+    assert "position: [0, 0, 10]," in text
+    (folder / "changed.yaml").write_text(text.replace("position: [0, 0, 10],", "position: .nan,"))
+    assert study.try_file(folder / "changed.yaml") == ("refused when built", "")
