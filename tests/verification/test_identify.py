@@ -91,10 +91,10 @@ def test_derivatives_agree_with_differences(problem):
     g, l = len(problem.guess), len(problem.own_deviation)
     shared = problem.guess + 0.1 * problem.deviation * rng.normal(size=g)
     own = 0.1 * rng.normal(size=(2, l)) * problem.own_deviation
-    exact = problem.evaluate(shared, own)
+    exact, _ = problem.joined(shared, own)
 
     def residuals(shared, own):
-        return [e.residual for e in problem.evaluate(shared, own, derivatives=False)]
+        return [e.residual for e in problem.joined(shared, own, derivatives=False)[0]]
 
     for k in range(g):
         h = 2e-4 * problem.deviation[k]
@@ -141,7 +141,7 @@ def synthetic(problem, rng):
     g, l = len(problem.guess), len(problem.own_deviation)
     truth = problem.guess + 0.5 * problem.deviation * rng.normal(size=g)
     own = 0.5 * rng.normal(size=(len(problem.trials), l)) * problem.own_deviation
-    seen, trials = problem.evaluate(truth, own, derivatives=False), []
+    (seen, _), trials = problem.joined(truth, own, derivatives=False), []
     for trial, e in zip(problem.trials, seen, strict=True):
         samples = {}
         for c, name in enumerate(problem.outputs.names):
@@ -161,7 +161,7 @@ def test_truth_is_within_the_error_bars(small):
             truth, small.trials = synthetic(small, rng)
             found = fitting.Identification(problem=small, solution=fitting.solve(small, most=25, gain=1e-6))
             assert found.converged
-            off = np.abs(found.solution.shared - truth) / np.sqrt(np.diag(found.covariance))
+            off = np.abs(found.solution.at.shared - truth) / np.sqrt(np.diag(found.covariance))
             inside, total = inside + int((off < 1.96).sum()), total + len(off)
     finally:
         small.trials = clean

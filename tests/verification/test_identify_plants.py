@@ -127,9 +127,9 @@ def test_internal_states_begin_as_components_say(buoy):
     found, _ = problem.simulate(problem.guess, np.zeros((1, 2)), derivatives=False)
     np.testing.assert_allclose(found[:, 0, 0], run.q.values[:, 0], atol=1e-9)
     down = np.array([[0.01, 0.3]])  # the line is taut on both sides
-    slopes = problem.evaluate(problem.guess, down)[0].by_own
+    slopes = problem.joined(problem.guess, down)[0][0].by_own
     for k, change in enumerate(1e-4 * np.eye(2)):
-        more, less = (problem.evaluate(problem.guess, down + s * change, derivatives=False)[0].residual for s in (1.0, -1.0))
+        more, less = (problem.joined(problem.guess, down + s * change, derivatives=False)[0][0].residual for s in (1.0, -1.0))
         by_differences = (more - less) / 2e-4
         np.testing.assert_allclose(slopes[:, k], by_differences, atol=1e-5 * np.abs(by_differences).max())
 

@@ -9,6 +9,7 @@ import pytest
 from hydromechs.studies import validation
 
 TIMES = 1_700_000_000.0 + 0.05 * np.arange(40)
+MCAP, BAGS = (f"needs pip install 'hydromechs[{extra}]'" for extra in ("mcap", "rosbags"))
 COLUMNS = {"x_ori": "orientation.x", "w_ori": "orientation.w", "x_angvel": "angular_velocity.x"}
 
 
@@ -34,7 +35,7 @@ def nanoseconds(t):
 
 def write_json(path):
     """An MCAP file of JSON messages of an IMU and of joints."""
-    writer = pytest.importorskip("mcap.writer", reason="needs pip install 'hydromechs[mcap]'").Writer(str(path))
+    writer = pytest.importorskip("mcap.writer", reason=MCAP).Writer(str(path))
     writer.start()
     schema = writer.register_schema("imu", "jsonschema", b"{}")
     imu, joints = (writer.register_channel(topic, "json", schema) for topic in ("/imu", "/joints"))
@@ -116,7 +117,7 @@ def imu_messages(store, **more):
 @pytest.mark.parametrize("storage", ["SQLITE3", "MCAP"])
 def test_bags_of_ros_2(tmp_path, storage):
     """Of both storages; the MCAP file of the second is read by itself, too."""
-    rosbag2, typesys = pytest.importorskip("rosbags.rosbag2"), pytest.importorskip("rosbags.typesys")
+    rosbag2, typesys = (pytest.importorskip(f"rosbags.{x}", reason=BAGS) for x in ("rosbag2", "typesys"))
     store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
     path = tmp_path / "bag"
     with rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin[storage]) as writer:
@@ -127,7 +128,7 @@ def test_bags_of_ros_2(tmp_path, storage):
     with pytest.raises(KeyError, match="no topic '/imv'"):
         validation.read_log(path, topic="/imv", columns=COLUMNS)
     if storage == "MCAP":
-        pytest.importorskip("mcap")
+        pytest.importorskip("mcap", reason=MCAP)
         (file,) = path.glob("*.mcap")
         check(validation.read_log(file, "header.stamp", topic="/imu", columns=COLUMNS))
 
@@ -135,7 +136,7 @@ def test_bags_of_ros_2(tmp_path, storage):
 @pytest.mark.parametrize("compression", [None, "BZ2"])
 def test_bags_of_ros_1(tmp_path, compression):
     """As rosbags writes them, with joints beside the IMU, plain and compressed."""
-    rosbag1, typesys = pytest.importorskip("rosbags.rosbag1"), pytest.importorskip("rosbags.typesys")
+    rosbag1, typesys = (pytest.importorskip(f"rosbags.{x}", reason=BAGS) for x in ("rosbag1", "typesys"))
     store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
     path, joint_state = tmp_path / "a.bag", store.types["sensor_msgs/msg/JointState"]
     writer = rosbag1.Writer(path)

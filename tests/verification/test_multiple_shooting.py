@@ -95,7 +95,7 @@ def test_pieces_give_what_the_whole_gives_where_that_works(plant, angles):
     whole, pieces = (hm.identify(plant, trials, IMUS, UNKNOWNS, **how, shooting_interval=interval) for interval in (None, 0.2))
     assert whole.converged and pieces.converged and [len(s.times) for s in pieces.states] == [5, 4]
     assert pieces.solution.cost == pytest.approx(whole.solution.cost, rel=1e-9)
-    np.testing.assert_allclose(pieces.solution.own, whole.solution.own, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(pieces.solution.at.own, whole.solution.at.own, rtol=1e-4, atol=1e-6)
     for a, b in zip(pieces.found, whole.found, strict=True):
         assert a.value == pytest.approx(b.value, rel=1e-5) and a.deviation == pytest.approx(b.deviation, rel=1e-4)
         assert a.clustered == pytest.approx(b.clustered, rel=1e-3)

@@ -45,31 +45,35 @@ class Recipe(NamedTuple):
     """Text that, with the package's source, determines the program; None if only the trace itself does."""
     rolled: Callable[[], Rolled] | None = None
     """Makes the loop that is compiled in place of a trace; None for a trace."""
-    alone: Callable[..., Any] | None = None
-    """The same function written so that one world alone is faster, as with parts of it on lanes; None for the same."""
+    alone: Callable[[Recipe], Program | Rolled] | None = None
+    """Makes a program of the same function in which one world alone is faster, or compiled sooner; None for the same."""
     seldom: bool = False
     """Called so seldom that for single calls the time of compiling counts more than that of running."""
-    straight: bool = False
-    """Whether the loop is for one world alone, and batches are a trace."""
 
-    @property
-    def own_alone(self) -> bool:
-        """Whether one world alone has a program of its own."""
-        return self.straight or self.alone is not None
+    @classmethod
+    def of(cls, program: Program, *, seldom: bool = False) -> Recipe:
+        """The recipe of a program that exists already.
+
+        Args:
+            program: The program.
+            seldom: As the field.
+        """
+        return cls(program.name, None, program.inputs, program.outputs, None, seldom=seldom)
 
     def program(self) -> Program | Rolled:
         """Trace it, or make the loop."""
-        if self.rolled is not None and not self.straight:
-            return self.rolled()
-        return self._traced(self.function)
+        return self.traced(self.function) if self.rolled is None else self.rolled()
 
     def program_alone(self) -> Program | Rolled:
         """The same for one world at a time."""
-        if self.straight and self.rolled is not None:
-            return self.rolled()
-        return self.program() if self.alone is None else self._traced(self.alone)
+        return self.program() if self.alone is None else self.alone(self)
 
-    def _traced(self, function: Callable[..., Any] | None) -> Program:
+    def traced(self, function: Callable[..., Any] | None) -> Program:
+        """The trace of a function of its inputs.
+
+        Args:
+            function: NumPy function of the inputs, by name.
+        """
         from ._trace import trace  # CasADi is not needed for code from the cache
 
         if function is None:
@@ -115,7 +119,7 @@ class MachineCode(abc.ABC):
 
     def program_on(self, lanes: int) -> Program | Rolled:
         """What is compiled for a number of lanes."""
-        if lanes > 1 or not self.recipe.own_alone:
+        if lanes > 1 or self.recipe.alone is None:
             return self.program
         with self._lock:
             if self._alone is None:
@@ -136,7 +140,7 @@ class MachineCode(abc.ABC):
             if lanes not in self._code:
                 r = self.recipe
                 identity = r.identity if r.identity is not None else self.program_on(lanes).hash
-                identity += " alone" if lanes == 1 and r.own_alone else ""
+                identity += " alone" if lanes == 1 and r.alone is not None else ""
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 kind = type(self).__name__
                 key = fingerprint(

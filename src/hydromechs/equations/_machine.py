@@ -138,11 +138,16 @@ class CompiledEquations:
         opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
         outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
         identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop and not straight else ''}"
-        rolled = partial(_rolled, self.model, name, extra) if loop else None
+        rolled = partial(_rolled, self.model, name, extra)
         uniform = all(a.name in FLUID and a.shape == (3,) for a in extra)
         branched = self.form == "branches" and not variant and name == "forward_dynamics" and uniform
-        alone = partial(_on_lanes, self.model) if branched else None
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, rolled, alone, equation.seldom, straight)
+        alone: Callable[[Recipe], Program | Rolled] | None = None
+        if branched:
+            alone = lambda recipe: recipe.traced(partial(_on_lanes, self.model))  # noqa: E731
+        elif straight:
+            alone = lambda recipe: rolled()  # noqa: E731
+        whole = rolled if loop and not straight else None
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, whole, alone, equation.seldom)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(
@@ -282,7 +287,7 @@ class CompiledEquations:
         key = (name, tuple(inputs), variant)
         if key not in self._made:
             program = make(self.program(name, inputs))
-            recipe = Recipe(program.name, None, program.inputs, program.outputs, None)
+            recipe = Recipe.of(program)
             self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads, program=program))
         made = self._made[key]
         names = [a.name for a in made.recipe.inputs]

@@ -61,7 +61,7 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
         return inverse_dynamics(model, there, of_vehicle(nu), np.zeros(model.nv))[at]
 
     program = jacobian_program(trace(force, {"delta": (6,), "nu": (6,)}, name="vehicle"), ("delta", "nu"))
-    code = Compiled(Recipe("vehicle", None, program.inputs, program.outputs, None, seldom=True), 1, 1, program)
+    code = Compiled(Recipe.of(program, seldom=True), 1, 1, program)
     stiffness, damping = code([np.zeros(6), np.zeros(6)])
     M = np.array(mass_matrix(model, q), dtype=float)[at, at]
     turning = np.hstack([np.zeros((2, 2)), np.eye(6)[3:5]])

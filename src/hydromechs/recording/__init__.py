@@ -1,6 +1,6 @@
 """Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
-from ._checks import STATISTICS, Check, CheckResult, statistic_of, statistic_of_samples
+from ._checks import STATISTICS, Check, CheckResult, statistic_of
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
 from ._folder import RunFolder
 from ._lock import FolderInUse, lock_folder, unlock_folder
@@ -37,7 +37,6 @@ __all__ = [
     "samples_of",
     "save_recording",
     "statistic_of",
-    "statistic_of_samples",
     "summarise",
     "summed",
     "to_pandas",

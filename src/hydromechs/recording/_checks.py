@@ -16,7 +16,7 @@ from ._quantities import samples_of
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["STATISTICS", "Check", "CheckResult", "statistic_of", "statistic_of_samples"]
+__all__ = ["STATISTICS", "Check", "CheckResult", "statistic_of"]
 
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "last": ("last value of {}", lambda x: x[-1]),
@@ -32,8 +32,8 @@ HOW = ("target", "after", "before", "mean_of")
 
 
 def statistic_of(
-    dataset: xarray.Dataset,
-    quantity: str,
+    time: np.ndarray,
+    samples: np.ndarray,
     statistic: str,
     *,
     target: float = 0.0,
@@ -44,38 +44,13 @@ def statistic_of(
     """A statistic of a recorded quantity, NaN where there are no samples, and the samples that it is of, shape (n,).
 
     Args:
-        dataset: The recording.
-        quantity: Its name, as of `samples_of`.
+        time: Times [s], shape (n,).
+        samples: Samples of the quantity, shape (n,); see `samples_of`.
         statistic: One of `STATISTICS`.
         target: What is taken off the quantity first [in its unit].
         after: Samples before this time are left out [s].
         before: Samples from this time on are left out [s]; none if None.
         mean_of: From when to when [s] a mean of the quantity is taken that is taken off it, too; none if None.
-    """
-    time, samples = dataset["time"].values, samples_of(dataset, quantity)
-    return statistic_of_samples(time, samples, statistic, target=target, after=after, before=before, mean_of=mean_of)
-
-
-def statistic_of_samples(
-    time: np.ndarray,
-    samples: np.ndarray,
-    statistic: str,
-    *,
-    target: float = 0.0,
-    after: float = 0.0,
-    before: float | None = None,
-    mean_of: Pair | None = None,
-) -> tuple[float, np.ndarray]:
-    """As `statistic_of`, of samples that are at hand.
-
-    Args:
-        time: Times [s], shape (n,).
-        samples: Samples of the quantity, shape (n,).
-        statistic: As of `statistic_of`, and so all that follow.
-        target: What is taken off.
-        after: From when on [s].
-        before: Until when [s].
-        mean_of: Time of a mean [s].
     """
     if mean_of is not None:
         then = samples[(time >= mean_of[0]) & (time < mean_of[1])]
@@ -161,7 +136,7 @@ class Check:
             samples: Samples, shape (n,).
         """
         words, how = STATISTICS[self.statistic][0], {key: getattr(self, key) for key in HOW}
-        value, x = statistic_of_samples(time, samples, self.statistic, **how)
+        value, x = statistic_of(time, samples, self.statistic, **how)
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")

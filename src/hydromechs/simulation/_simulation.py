@@ -13,7 +13,7 @@ import numpy as np
 from hydromechs import contact
 from hydromechs.actuation import Thruster, drives, motions
 from hydromechs.equations import configuration, model_of
-from hydromechs.errors import FieldError, SimulationDiverged
+from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.integrators import (
     Integrator,
@@ -45,7 +45,7 @@ from ._programs import PlantPrograms
 from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Run
-from ._start import check_start
+from ._start import check_is_state, check_start
 from ._stiffness import runaway
 from ._water import below_the_bed
 from ._whole_step import unstable_together
@@ -215,8 +215,7 @@ class Simulation:
 
     def _given_q(self, given: Any) -> np.ndarray:
         """Configuration of a state that a caller gave, shape (nq,)."""
-        if not isinstance(given, State):
-            raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
+        check_is_state(given)
         q = configuration(self.model, given.q)
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
             q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it

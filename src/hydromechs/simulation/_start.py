@@ -7,14 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.integrators import rounding
+from hydromechs.model import State
 
-__all__ = ["check_start", "check_time"]
+__all__ = ["check_is_state", "check_start", "check_time"]
 
 LATEST = 1e-3
 """Rounding of a time, in steps, up to which a run can start there."""
 CONTROLLER = ("memory", "signal")
 """Parts of a state that are a controller's."""
+
+
+def check_is_state(given: object) -> None:
+    """Refuse what is no state.
+
+    Args:
+        given: What a caller gave.
+    """
+    if not isinstance(given, State):
+        raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
 
 
 def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], step: float) -> None:

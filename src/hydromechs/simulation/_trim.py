@@ -22,7 +22,7 @@ from ._beginning import Beginning
 from ._evaluate import evaluate
 from ._plant import Plant
 from ._ranges import CommandRanges, by_name
-from ._start import check_start
+from ._start import check_is_state, check_start
 
 __all__ = ["Trim", "trim"]
 
@@ -115,8 +115,7 @@ def trim(
 
 def _checked(plant: Plant, state: State) -> State:
     """A state that a simulation of the plant could start from."""
-    if not isinstance(state, State):
-        raise FieldError("state", state, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
+    check_is_state(state)
     layout, model = plant.layout, plant.model
     shapes = {"t": (), "q": (model.nq,), "v": (model.nv,)}
     sizes = {"internal": layout.nz, "command": len(layout.commands), "held": len(layout.held)}
@@ -239,8 +238,7 @@ class _Problem:
         }
         program = compiler.trace(rates, shapes, name="trim", outputs=("rates", "advance"))
         slopes = compiler.jacobian_program(program, ("delta", "z", "inputs"))
-        recipes = [compiler.Recipe(p.name, None, p.inputs, p.outputs, None, seldom=True) for p in (program, slopes)]
-        first, second = (compiler.Compiled(r, 1, 1, p) for r, p in zip(recipes, (program, slopes), strict=True))
+        first, second = (compiler.Compiled(compiler.Recipe.of(p, seldom=True), 1, 1, p) for p in (program, slopes))
         return first, second
 
     def _at(self, x: np.ndarray) -> list[np.ndarray]:

@@ -2,7 +2,7 @@
 
 All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
 minimum and the median over the rounds are kept, and ratios are those of the minima. Where code, stack and arrays lie in memory
-differs from process to process, and with it what gets in each other's way in the caches, so several processes measure.
+differs from process to process, and now and then one is slower, so several processes measure.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ def _compile_times(source: str, repeats: int) -> dict[str, dict[str, float]]:
             environment = {**os.environ, "HYDROMECHS_CACHE": folder}
             for kind in ("cold", "cached"):
                 done = subprocess.run(
-                    [sys.executable, "-c", _COMPILE, source], env=environment, capture_output=True, text=True, check=True
+                    [sys.executable, "-c", _COMPILE, source], env=environment, stdout=subprocess.PIPE, text=True, check=True
                 )
                 runs[kind].append(json.loads(done.stdout))
     return {kind: {key: min(run[key] for run in found) for key in found[0]} for kind, found in runs.items()}
@@ -440,7 +440,7 @@ def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
 
 def _times_there(source: str) -> dict[str, Any]:
     """`times_here` of a new process."""
-    done = subprocess.run([sys.executable, "-c", _TIMES, source], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", _TIMES, source], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -17,7 +17,7 @@ from hydromechs.compiler import import_cupy
 from hydromechs.hydro import Environment
 from hydromechs.integrators import whole_steps
 from hydromechs.model import State
-from hydromechs.recording import STORED_ENERGIES, find_terms, statistic_of_samples, summed
+from hydromechs.recording import STORED_ENERGIES, find_terms, statistic_of, summed
 from hydromechs.simulation import CommandRanges, Plant, coordinates, quantities
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
@@ -204,5 +204,5 @@ class LaneRunner:
         for name in [name for name, (head, _) in self._terms.items() if head == "work"]:
             samples[name] = samples[name] - samples[name][0]
         checks = [check.judge_samples(time, samples[check.quantity]) for check in self._scenario.checks]
-        results = [statistic_of_samples(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.study.results]
+        results = [statistic_of(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.study.results]
         return done_row(float(time[-1]), results, checks)._replace(on_gpu=self._gpu)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError, StudyError, words_of
 from hydromechs.model import State, body_faults, world_faults
-from hydromechs.recording import STATISTICS, find_terms, statistic_of
+from hydromechs.recording import STATISTICS, find_terms, samples_of, statistic_of
 from hydromechs.scenario import Scenario, assemble
 from hydromechs.simulation import coordinates, quantities
 from hydromechs.values import Pair, nearest, whole
@@ -77,7 +77,8 @@ class Result:
         Args:
             recording: The recording.
         """
-        return statistic_of(recording, self.quantity, self.statistic, **self.how)[0]
+        samples = samples_of(recording, self.quantity)
+        return statistic_of(recording["time"].values, samples, self.statistic, **self.how)[0]
 
     @property
     def how(self) -> dict[str, Any]:

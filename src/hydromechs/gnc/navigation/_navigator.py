@@ -461,7 +461,7 @@ class Navigator:
 
 
 def _compiled(program: Program) -> Compiled:
-    code = Compiled(Recipe(program.name, None, program.inputs, program.outputs, None), 1, 1, program)
+    code = Compiled(Recipe.of(program), 1, 1, program)
     code.code(1)
     return code
 

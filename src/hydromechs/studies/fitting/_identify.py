@@ -143,7 +143,7 @@ class Identification:
     def found(self) -> tuple[Found, ...]:
         """All numbers, in their own units."""
         out = []
-        problem, shared, side = self.problem, self.solution.shared, self.solution.side
+        problem, shared, side = self.problem, self.solution.at.shared, self.solution.side
         told = np.diag(self.solution.normal.H)[: len(shared)]
         untold = (told == 0.0) | (np.diag(self.covariance) * told > UNTOLD)
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
@@ -174,7 +174,7 @@ class Identification:
         if not len(free):
             return ()
         known = np.isfinite(problem.deviation)
-        shared = self.solution.shared
+        shared = self.solution.at.shared
         large = np.ones(g)
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
             large[at] = u.sizes(shared[at])
@@ -215,13 +215,13 @@ class Identification:
     def states(self) -> tuple[States, ...]:
         """Of each trial the states at the beginnings of its pieces, that of its start first."""
         problem, s = self.problem, self.solution
-        q, x, _ = problem.starts(s.shared, s.own)
+        q, x, _ = problem.starts(s.at.shared, s.at.own)
         out = []
         for j, trial in enumerate(problem.trials):
             mine = [p for p in problem.pieces if p.trial == j]
             later = [p.node for p in mine[1:]]
             times = np.array([trial.start + p.first * problem.h for p in mine])
-            parts = (np.concatenate([q[j : j + 1], s.nodes.q[later]]), np.concatenate([x[j : j + 1], s.nodes.x[later]]))
+            parts = (np.concatenate([q[j : j + 1], s.at.nodes.q[later]]), np.concatenate([x[j : j + 1], s.at.nodes.x[later]]))
             out.append(States(trial.name, times, *parts))
         return tuple(out)
 
@@ -252,7 +252,7 @@ class Identification:
     def values(self) -> dict[str, Any]:
         """What the plant's open parameters and held inputs are then, by name; as arrays."""
         problem, layout = self.problem, self.problem.plant.layout
-        inputs = problem.inputs(self.solution.shared, slice(1))[0][0]
+        inputs = problem.inputs(self.solution.at.shared, slice(1))[0][0]
         out = {name: layout.array(f"parameter.{name}", inputs) for name in problem.plant.parameters}
         first = len(layout.commands)
         return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
@@ -309,6 +309,6 @@ def identify(
             raise ValueError("before is for trials that are simulated as a whole; with shooting_interval leave it out")
         own, nodes = first_nodes(problem, problem.within(problem.guess))
     elif before is not None:
-        own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).own
+        own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).at.own
     solution = solve(problem, own=own, nodes=nodes, most=most, gain=gain, told=told)
     return Identification(problem=problem, solution=solution)

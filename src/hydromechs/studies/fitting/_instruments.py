@@ -121,7 +121,7 @@ class Outputs:
         n = self.model.nv + self.nx
         shapes = {"q": (self.model.nq,), "y": (n,), "own": (OWN * len(self.instruments),)}
         program = compiler.with_jacobians(compiler.trace(self.raw, shapes, name="measured"), ("y", "own"))
-        return on_lanes(Recipe("measured", None, program.inputs, program.outputs, None), program)
+        return on_lanes(Recipe.of(program), program)
 
     def __call__(self, q: np.ndarray, x: np.ndarray, own: np.ndarray) -> Measured:
         """Channels and derivatives of many states.

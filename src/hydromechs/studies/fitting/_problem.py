@@ -342,26 +342,6 @@ class Problem:
             found[..., column] += own[..., place]
         slopes[rows, live] = found
 
-    def evaluate(
-        self,
-        shared: np.ndarray,
-        own: np.ndarray,
-        nodes: Nodes | None = None,
-        *,
-        until: Sequence[float] | None = None,
-        derivatives: bool = True,
-    ) -> list[Evaluated]:
-        """Residuals of all trials, and their derivatives.
-
-        Args:
-            shared: What all trials share, shape (g,).
-            own: What each trial has of its own, shape (n, l).
-            nodes: States at which pieces begin that do not begin a trial.
-            until: Time of each trial after which samples do not count [s], for trials of one piece; all count unless given.
-            derivatives: Whether to find them.
-        """
-        return self.joined(shared, own, nodes, until=until, derivatives=derivatives)[0]
-
     def joined(
         self,
         shared: np.ndarray,
@@ -371,7 +351,7 @@ class Problem:
         until: Sequence[float] | None = None,
         derivatives: bool = True,
     ) -> tuple[list[Evaluated], Gaps | None]:
-        """The same, and the gaps between pieces, None if there are none.
+        """Residuals of all trials with their derivatives, and the gaps between pieces, None if there are none.
 
         Args:
             shared: What all trials share, shape (g,).

@@ -79,7 +79,7 @@ class Sensitivities:
     def _code(self) -> Compiled:
         """(t, q, y, p, rest) to ẏ, ∂ẏ/∂y and ∂ẏ/∂p."""
         both = compiler.with_jacobians(self._rates, ("y", "p"))
-        return on_lanes(Recipe("sensitive_rates", None, both.inputs, both.outputs, None), both)
+        return on_lanes(Recipe.of(both), both)
 
     @cached_property
     def _turn(self) -> Compiled:

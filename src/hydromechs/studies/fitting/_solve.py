@@ -25,12 +25,8 @@ FIRM = 2.0
 class Solution(NamedTuple):
     """Where the search ended."""
 
-    shared: np.ndarray
-    """What all trials share, shape (g,)."""
-    own: np.ndarray
-    """What each trial has of its own, shape (n, l)."""
-    nodes: Nodes
-    """States at which pieces begin that do not begin a trial."""
+    at: Point
+    """Values of all unknowns."""
     cost: float
     """½ of the sum of squares, priors included."""
     evaluated: list[Evaluated]
@@ -149,7 +145,7 @@ def solve(
     if not converged and now.gap > JOINED:
         reason += f"; pieces of trials do not join, the largest gap is {now.gap:.1e}"
     held = _held(problem, now.at, last.side, fixed)
-    return Solution(*now.at, now.cost, now.found, linear, held, now.gap, i, reason, converged)
+    return Solution(now.at, now.cost, now.found, linear, held, now.gap, i, reason, converged)
 
 
 def _held(problem: Problem, at: Point, side: np.ndarray, fixed: bool) -> np.ndarray:

@@ -111,6 +111,12 @@ def _slots(plant: Plant, path: str) -> tuple[int, tuple[int, ...]]:
     raise KeyError(f"no open parameter or held input {path!r}{nearest(path, (*plant.parameters, *layout.held))}")
 
 
+def _all_places(plant: Plant, paths: Sequence[str]) -> list[int]:
+    """Where all numbers of parameters are in the inputs."""
+    slots = [_slots(plant, path) for path in paths]
+    return [k for first, shape in slots for k in range(first, first + math.prod(shape))]
+
+
 def _now(plant: Plant, path: str) -> np.ndarray:
     """The value that a parameter or held input has."""
     if path in plant.layout.held:
@@ -248,11 +254,7 @@ class Factor(Unknown):
 
     def places(self, plant: Plant) -> list[int]:
         """All of the numbers."""
-        out: list[int] = []
-        for path in self.names:
-            first, shape = _slots(plant, path)
-            out += range(first, first + math.prod(shape))
-        return out
+        return _all_places(plant, self.names)
 
     def start(self, plant: Plant) -> np.ndarray:
         """ln of what it is taken for."""
@@ -399,11 +401,7 @@ class InertiaOf(Unknown):
 
     def places(self, plant: Plant) -> list[int]:
         """1, 3 and 6 numbers."""
-        out: list[int] = []
-        for path in self.parameters:
-            first, shape = _slots(plant, path)
-            out += range(first, first + math.prod(shape))
-        return out
+        return _all_places(plant, self.parameters)
 
     def start(self, plant: Plant) -> np.ndarray:
         """Of the model's body."""

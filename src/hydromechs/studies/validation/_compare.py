@@ -170,13 +170,13 @@ def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dic
     what = f"{name}, without {', '.join(left_out)}"
     try:
         s = fit(campaign, known, shared=shared, own=own, telling=_telling(telling, what)).solution
-        errors = {p.trial: p.errors for p in predictions(campaign, known, unseen, s.shared)}
+        errors = {p.trial: p.errors for p in predictions(campaign, known, unseen, s.at.shared)}
     except ValueError as error:
         if name == BASE:
             raise
         return Fold(name, {}, False, 0, f"without {', '.join(left_out)}: {error}")
-    found = dict(zip(names, s.shared.tolist(), strict=True))
-    return Fold(name, errors, s.converged, s.iterations, "", {"shared": found, "own": s.own.tolist()})
+    found = dict(zip(names, s.at.shared.tolist(), strict=True))
+    return Fold(name, errors, s.converged, s.iterations, "", {"shared": found, "own": s.at.own.tolist()})
 
 
 def _telling(telling: Telling, what: str) -> Callable[[int, float, float], None]:

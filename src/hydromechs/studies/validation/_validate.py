@@ -202,7 +202,7 @@ def _fold(campaign: Campaign, group: str, telling: Telling) -> tuple[Fitted, lis
         }
     s = found.solution
     fitted = Fitted(group, found.found, s.iterations, s.reason, s.converged, time.perf_counter() - began, details)
-    return fitted, predictions(campaign, known, unseen, s.shared) if unseen else []
+    return fitted, predictions(campaign, known, unseen, s.at.shared) if unseen else []
 
 
 def fit(
@@ -224,7 +224,7 @@ def fit(
     """
     problem = campaign.problem_of(known)
     if own is None:
-        own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2).own
+        own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2).at.own
     solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, told=telling)
     return Identification(problem=problem, solution=solution)
 
@@ -249,7 +249,7 @@ def predictions(
     """
     study = campaign.study
     problem = campaign.problem_of([_blinded(r) for r in unseen])
-    own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).own
+    own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).at.own
     values, _ = problem.simulate(shared, own, derivatives=False)
     balance = StaticBalance(campaign) if study.baseline else None
     fixed = np.zeros(3) if balance is None else balance.fit(known, offsets=True)
