@@ -88,11 +88,12 @@ def _simulation(source: str) -> Simulation:
 
 def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
     """Put a simulation into a state at rest that its commands hold."""
+    from hydromechs.actuation import JointDrive
     from hydromechs.simulation import trim
 
     state = sim.state
-    moving = [name.endswith(".rate") for name in sim.plant.layout.held]  # targets of servos
-    held = np.where(moving, 0.0, state.held)
+    targets = {f"{c.name}.rate" for c in sim.plant.components if isinstance(c, JointDrive)}  # of servos, which may move
+    held = np.where([name in targets for name in sim.plant.layout.held], 0.0, state.held)
     found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv), held=held), free=free)
     if not found.converged and max(map(abs, found.residual.values())) > tolerance:
         raise ValueError(f"--trim: {found.message}; let the configuration change by --free, or choose another time by --at")

@@ -1,6 +1,6 @@
 """Rows of worlds in memory to lanes and back, as LLVM IR.
 
-Entry by entry, LLVM makes gathers and scatters of it, which take some 40 cycles each.
+Entry by entry, LLVM makes gathers and scatters of it, which are slow.
 """
 
 from __future__ import annotations
