@@ -36,6 +36,7 @@ from .equations import (
     restoring_force,
 )
 from .errors import (
+    CodeNotAllowed,
     ModelError,
     ScenarioError,
     SimulationDiverged,
@@ -124,6 +125,7 @@ __all__ = [
     "Body",
     "BodyMotion",
     "ClosedForm",
+    "CodeNotAllowed",
     "Component",
     "Controller",
     "Dynamics",

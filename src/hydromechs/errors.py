@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "CodeNotAllowed",
     "Fault",
     "FieldError",
     "ModelError",
@@ -99,6 +100,23 @@ class StudyError(_Faulty):
         source: File name or study name that the faults belong to.
         faults: `Fault` or text of each, which names the parameter or key, the value and the remedy.
     """
+
+
+class CodeNotAllowed(ValueError):
+    """Python code that a file names and that may not run; `items` lists it with its places.
+
+    Args:
+        items: Each reference to code with its place, as "controller.type 'ctl.py:Hold' in mission.yaml, line 6".
+    """
+
+    def __init__(self, items: Iterable[str]) -> None:
+        self.items = tuple(items)
+        code = "\n".join(f"  - {item}" for item in self.items)
+        remedy = "read the code, then allow it with --code (in Python: code=True)"
+        super().__init__(f"Python code from a file does not run by default; {remedy}:\n{code}")
+
+    def __reduce__(self) -> tuple:
+        return CodeNotAllowed, (self.items,)
 
 
 class SimulationDiverged(RuntimeError):

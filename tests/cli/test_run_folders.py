@@ -120,10 +120,10 @@ def test_a_run_that_fails_before_its_first_sample_leaves_nothing(run, scenario, 
     (tmp_path / "fails.py").write_text(FAILING.format(error=error))
     failing = tmp_path / "failing.yaml"
     failing.write_text(path.read_text() + "controller: {type: fails.py:Fails, period: 0.05}\n")
-    code, _, err = run("run", failing, "--out", out, "--no-pictures")
+    code, _, err = run("run", failing, "--code", "--out", out, "--no-pictures")
     assert code != 0 and ("not today" in err or error == "KeyboardInterrupt") and not out.exists()
     assert run("run", path, "--out", out, "--no-pictures")[0] == 0
-    assert run("run", failing, "--out", out, "--no-pictures", "--force")[0] != 0 and not out.exists()
+    assert run("run", failing, "--code", "--out", out, "--no-pictures", "--force")[0] != 0 and not out.exists()
 
 
 # resuming

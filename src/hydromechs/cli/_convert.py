@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ._options import CODE
 from ._tables import table_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def convert(
     ] = None,
     base: Annotated[str, typer.Option(help="How the root moves where the file does not say: auto, free or fixed.")] = "auto",
     placeholders: Annotated[bool, typer.Option("--placeholders", help="Small boxes for meshes that are missing.")] = False,
+    code: CODE = False,
 ) -> None:
     """Write a model in another format.
 
@@ -49,7 +51,7 @@ def convert(
         from hydromechs.library import load
 
         refuse_same_file(source, out)
-        for line in save(load(source), out):
+        for line in save(load(source, code=code), out):
             print(f"left out: {line}")
     print(f"wrote {out}")
 

@@ -22,7 +22,7 @@ from ._tables import table_of
 __all__ = ["info", "print_commands", "print_info", "print_models", "print_scenario_info", "print_water"]
 
 
-def info(source: str, console: Console, *, sources: bool = False, water: bool = False) -> None:
+def info(source: str, console: Console, *, sources: bool = False, water: bool = False, code: bool = False) -> None:
     """Print what a model is; or a scenario, with its commands.
 
     Args:
@@ -30,12 +30,13 @@ def info(source: str, console: Console, *, sources: bool = False, water: bool = 
         console: Where to print.
         sources: Whether to list where the numbers come from.
         water: Whether to put water on the dry bodies of a model first, and to list what was guessed.
+        code: True to run the Python code that the file names.
     """
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
 
     if source not in names() and (source in scenario_names() or is_scenario_file(source)):
-        scenario = load_scenario(source)
+        scenario = load_scenario(source, code=code)
         print_scenario_info(scenario, console, sources=sources)
         print_commands(scenario.known_plant, scenario.known_start.q, console)
     elif is_robot_file(source):
@@ -43,7 +44,7 @@ def info(source: str, console: Console, *, sources: bool = False, water: bool = 
         print_info(_in_water(imported.model, source, console) if water else imported.model, console, sources=sources)
         print_notes(imported, console)
     else:
-        model = load(source)
+        model = load(source, code=code)
         print_info(_in_water(model, source, console) if water else model, console, sources=sources)
 
 

@@ -18,6 +18,7 @@ from ._files import study_files
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._modes import modes
+from ._options import CODE
 from ._see import compare, picture, pilot, plot, replay, view
 from ._stiffness import study_stiffness
 from ._studies import study_decoupled, study_hybrid, study_navigation
@@ -54,11 +55,12 @@ def info(
     water: Annotated[
         bool, typer.Option(help="Put water on the dry bodies of a model first, and list what was guessed.")
     ] = False,
+    code: CODE = False,
 ) -> None:
     """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
     from ._info import info as print_info
 
-    print_info(source, Console(), sources=sources, water=water)
+    print_info(source, Console(), sources=sources, water=water, code=code)
 
 
 @app.command()
@@ -90,7 +92,7 @@ def run(
     show: Annotated[
         bool, typer.Option("--show", help="Write the replay as one file, too, and open it where there is a display.")
     ] = False,
-    code: Annotated[bool, typer.Option(help="Allow Python code that the scenario names; --no-code refuses it.")] = True,
+    code: CODE = False,
     traceback: Annotated[
         bool, typer.Option("--traceback", help="Show all lines of an error in Python code that the scenario names.")
     ] = False,
@@ -153,7 +155,7 @@ def models() -> None:
 def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
     """Check model and scenario files: what `run` refuses, and likely slips of units. Status 1 if one has a fault.
 
-    Every fault is listed with its line. Code that a scenario names is read, not run.
+    Every fault is listed with its line. Code that a file names is read, never run.
     """
     from ._check import check_file
 

@@ -26,18 +26,21 @@ from ._show import has_display
 __all__ = ["catalog", "fly", "fly_again", "link_of", "vehicle_file"]
 
 
-def catalog(*more: str) -> Catalog:
+def catalog(*more: str, code: bool = False) -> Catalog:
     """The scenarios of the library, and those of files.
 
     Args:
         more: Paths of scenario files.
+        code: True to run the Python code that these files and their models name.
     """
-    from hydromechs.formats import loads_scenario
+    from hydromechs.formats import drawing_attrs, loads_scenario
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
     files = {name: scenario_path(name) for name in scenario_names()} | {Path(path).stem: path for path in more}
     return Catalog(
-        files=files, read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle)
+        files=files,
+        read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle, code=code),
+        drawing=drawing_attrs,
     )
 
 
@@ -93,6 +96,7 @@ def fly(
     port: int,
     browser: bool,
     link: AcousticLink | None = None,
+    code: bool = False,
 ) -> None:
     """Serve the station until Ctrl-C.
 
@@ -105,6 +109,7 @@ def fly(
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
         link: What is between the operator and the vehicle at first; nothing unless given.
+        code: True to run the Python code that the file names.
     """
     from hydromechs.library import plant_names, scenario_file, scenario_names
     from hydromechs.values import is_path
@@ -112,7 +117,7 @@ def fly(
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     if source in plant_names() and source not in scenario_names():
         source = vehicle_file(source, out)
-    known = catalog(scenario_file(source)) if is_path(source) else catalog()
+    known = catalog(scenario_file(source), code=code) if is_path(source) else catalog()
     name = Path(source).stem if is_path(source) else source
     with console.status("compiling (cached afterwards)"):
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
@@ -139,17 +144,18 @@ def fly(
         console.print(Text(f"simulate it again: hydromechs pilot --again {folder.path}"), soft_wrap=True)
 
 
-def fly_again(run: str, out: str, console: Console) -> None:
+def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> None:
     """Simulate a piloted run once more and say whether it came out the same.
 
     Args:
         run: Folder of the piloted run.
         out: Folder for the folder of the new run.
         console: Where to print.
+        code: True to run the Python code that the recorded scenario names.
     """
     old = RunFolder(run)
     with RunFolder.numbered(Path(out) / f"{Path(run).name}-again") as folder, console.status("simulating"):
-        result = simulate_again(catalog(), run, folder)
+        result = simulate_again(catalog(code=code), run, folder)
     print_summary(result.summary, console)
     console.print(Text(f"recording: {result.folder.recording}"), soft_wrap=True)
     if old.state.exists() and load_recording(old.recording).attrs.get("finished"):

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs.errors import ScenarioError
+from hydromechs.errors import CodeNotAllowed, ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario
@@ -47,7 +47,7 @@ def run(
     pictures: bool = True,
     show: bool = False,
     force: bool = False,
-    code: bool = True,
+    code: bool = False,
 ) -> bool:
     """Run a scenario, write its folder and print what came out; whether it came to its end and all checks passed.
 
@@ -63,14 +63,14 @@ def run(
         pictures: Whether to draw plots and write the report.
         show: Whether to write the replay as one file and, on a machine with a display, open it.
         force: Replace an earlier run in the folder.
-        code: Whether the scenario may name Python code of others, which is run.
+        code: True to run the Python code that the scenario and its models name.
     """
-    from hydromechs.formats import with_lines
+    from hydromechs.formats import drawing_attrs, with_lines
     from hydromechs.library import load_scenario, scenario_file
 
-    scenario = load_scenario(source)
-    if scenario.code and not code:
-        raise ValueError(f"{source} runs Python code ({', '.join(scenario.code)}); read it, then run it without --no-code")
+    scenario = load_scenario(source, code=code)
+    if scenario.locked_code:  # before a folder is made
+        raise CodeNotAllowed(scenario.locked_code)
     saved = SavedState.read(resume) if resume else None
     planned = scenario.seed
     if seed is None and saved is not None and "seed" in saved.run:
@@ -97,12 +97,13 @@ def run(
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
+                attrs=drawing_attrs(scenario),
             )
         except ScenarioError as e:
             raise ScenarioError(source, with_lines(e.faults, scenario_file(source))) from e
         except RunInterrupted as stopped:
             bar.close()
-            _print_interrupted(stopped, source, console)
+            _print_interrupted(stopped, source, console, code)
             raise
         if show:
             bar.show("writing the replay", simulated)
@@ -211,13 +212,14 @@ class _ProgressBar:
         return update
 
 
-def _print_interrupted(stopped: RunInterrupted, source: str, console: Console) -> None:
+def _print_interrupted(stopped: RunInterrupted, source: str, console: Console, code: bool) -> None:
     folder = stopped.folder
     console.print(
         Text(
             f"interrupted; {stopped.samples} samples are in {folder.recording}\n"
             f"to continue from t = {stopped.state.t:.12g} s into a new folder: "
-            f"hydromechs run {source} --resume {folder.path} --duration {stopped.remaining:.12g}",
+            f"hydromechs run {source} --resume {folder.path} --duration {stopped.remaining:.12g}"
+            f"{' --code' if code else ''}",
             "yellow",
         ),
         soft_wrap=True,

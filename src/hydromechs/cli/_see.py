@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._options import CODE
+
 __all__ = ["compare", "picture", "pilot", "plot", "replay", "view"]
 
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
@@ -17,11 +19,11 @@ RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recordi
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 
-def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True) -> None:
+def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True, code: CODE = False) -> None:
     """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from ._show import view as show
 
-    show(model, Console(), port=port, browser=browser)
+    show(model, Console(), port=port, browser=browser, code=code)
 
 
 def replay(
@@ -94,15 +96,17 @@ def pilot(
     loss: Annotated[float, typer.Option(help="Share of the messages that are lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,
+    code: CODE = False,
 ) -> None:
     """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
     from ._pilot import fly, fly_again, link_of
 
     if again:
-        fly_again(again, out, Console())
+        fly_again(again, out, Console(), code=code)
     else:
         link = link_of(delay, distance, message_time, loss)
-        fly(scenario, Console(), share=share, out=out, lost_after=lost_after, port=port, browser=browser, link=link)
+        shown = {"share": share, "port": port, "browser": browser}
+        fly(scenario, Console(), out=out, lost_after=lost_after, link=link, code=code, **shown)
 
 
 def picture(
@@ -118,11 +122,12 @@ def picture(
     chromium: Annotated[
         bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
     ] = False,
+    code: CODE = False,
 ) -> None:
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
-    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium)
+    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium, code=code)
 
 
 def plot(

@@ -511,8 +511,8 @@ ModelStartEntry = _entry(
     block=True,
 )
 EventEntry = _entry(Event)
-ControllerEntry = _entry(ControllerSpec, "ControllerEntry")
-ComponentEntry = _entry(ComponentSpec, "ComponentEntry")
+ControllerEntry = _entry(ControllerSpec, "ControllerEntry", without=("locked",))
+ComponentEntry = _entry(ComponentSpec, "ComponentEntry", without=("locked",))
 CheckEntry = _entry(Check, config=ConfigDict(json_schema_extra={"anyOf": [{"required": ["below"]}, {"required": ["above"]}]}))
 AdaptiveEntry = table(
     "AdaptiveEntry",

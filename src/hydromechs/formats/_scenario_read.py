@@ -45,7 +45,11 @@ ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "accel
 
 
 def load_scenario_file(
-    path: str | Path, library: Callable[[str], Model] | None = None, plants: Callable[[str], Scenario] | None = None
+    path: str | Path,
+    library: Callable[[str], Model] | None = None,
+    plants: Callable[[str], Scenario] | None = None,
+    *,
+    code: bool = False,
 ) -> Scenario:
     """Read a scenario file.
 
@@ -53,13 +57,14 @@ def load_scenario_file(
         path: The file; models and controllers that it names by path are looked for relative to its folder.
         library: Gives the library's models by name; `hydromechs.library.load_scenario` passes its own.
         plants: Gives the library's vehicles by name, scenarios of one model with its actuators.
+        code: True if the Python code that the file and its models name may run when the scenario is run.
 
     Returns:
         The scenario; every fault of the file is listed in one `ScenarioError`.
     """
     path = Path(path)
     text = read_text(path, "scenario", ScenarioError)
-    return loads_scenario(text, str(path), path.parent, library, plants)
+    return loads_scenario(text, str(path), path.parent, library, plants, code=code)
 
 
 def loads_scenario(
@@ -68,6 +73,8 @@ def loads_scenario(
     folder: str | Path = ".",
     library: Callable[[str], Model] | None = None,
     plants: Callable[[str], Scenario] | None = None,
+    *,
+    code: bool = False,
 ) -> Scenario:
     """Read a scenario from the text of a scenario file.
 
@@ -77,6 +84,7 @@ def loads_scenario(
         folder: Where relative paths of models and controllers start.
         library: Gives the library's models by name.
         plants: Gives the library's vehicles by name.
+        code: True if the Python code that the text and its models name may run when the scenario is run.
 
     Returns:
         The scenario; every fault of the text is listed in one `ScenarioError`.
@@ -86,7 +94,7 @@ def loads_scenario(
         if "hydromechs" in document.data and "hydromechs_scenario" not in document.data:
             words = "this is a model file; a scenario file begins with 'hydromechs_scenario: 1'"
             raise ScenarioError(source, [Fault(("hydromechs",), words, line=document.line(("hydromechs",)))])
-        return _Reader(document, source, Path(folder), library, plants).scenario()
+        return _Reader(document, source, Path(folder), library, plants, code).scenario()
 
 
 def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
@@ -99,7 +107,7 @@ def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
     document = parse(Path(path).read_text(encoding="utf-8"))
     if "hydromechs_scenario" not in document.data:
         return [replace(fault, line=document.line(fault.path)) for fault in faults]
-    return _Reader(document, str(path), Path(path).parent, None, None).told(faults)
+    return _Reader(document, str(path), Path(path).parent, None, None, code=False).told(faults)
 
 
 class _Reader:
@@ -112,7 +120,9 @@ class _Reader:
         folder: Path,
         library: Callable[[str], Model] | None,
         plants: Callable[[str], Scenario] | None,
+        code: bool,
     ) -> None:
+        self.code = code
         self.document, self.source, self.folder, self.library, self.plants = document, source, folder, library, plants
         self.equipped: dict[int, Scenario] = {}
         """Vehicles with their actuators, by their index among the models that are left."""
@@ -339,7 +349,7 @@ class _Reader:
         try:
             if named and self.plants is None:
                 raise ScenarioError(source, ["there is no library here; give the path of a .yaml file"])
-            read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants)
+            read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants, code=self.code)
             vehicle = read(source)  # type: ignore[misc]  # as the line above
             if len(vehicle.models) == 1:
                 return vehicle
@@ -368,7 +378,7 @@ class _Reader:
         self.loaded[source] = None
         try:
             if not named:
-                self.loaded[source] = load_file(source)
+                self.loaded[source] = load_file(source, code=self.code)
             elif self.library is not None:
                 self.loaded[source] = self.library(source)
             else:
@@ -513,11 +523,13 @@ class _Reader:
         return out
 
     def _code(self, path: tuple, entry: Any) -> Any:
-        """What names Python code, with the path of its file made absolute."""
+        """What names Python code, with the path of its file made absolute and its place in this file."""
         file, colon, name = entry.type.rpartition(":")
         if colon and file.endswith(".py"):
             entry.type = f"{(self.folder / file).absolute()}:{name}"
-        return self._made(path, entry)
+        spec = self._made(path, entry)
+        line = self.document.line((*path, "type"))
+        return spec if spec is None or self.code else replace(spec, locked=f"{self.source}, line {line}")
 
     # -- faults of the scenario ---------------------------------------------------------------------------------------------
 

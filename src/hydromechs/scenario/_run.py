@@ -8,7 +8,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,6 +86,7 @@ def run_scenario(
     replace: bool = False,
     progress: Callable[[str, float], None] | None = None,
     checkpoint: float = CHECKPOINT,
+    attrs: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Run a scenario and leave recording.zarr, state.json and summary.json in a folder.
 
@@ -105,6 +106,7 @@ def run_scenario(
         replace: Replace an earlier run in the folder.
         progress: Called with "compiling" or "simulating" and the simulated time since the start [s].
         checkpoint: Wall time between two checkpoints [s].
+        attrs: Further attributes of the recording, such as `formats.drawing_attrs(scenario)`, from which it is drawn.
     """
     report = progress or (lambda phase, t: None)
     duration = scenario.duration if duration is None else positive(duration, "duration")
@@ -123,8 +125,8 @@ def run_scenario(
         sim.compile()
         compile_time = time.perf_counter() - started
         folder.clear()
-        attrs = recording_attrs(scenario, text, file)
-        result = _simulate(scenario, sim, duration, folder, attrs, real_time, report, checkpoint, compile_time)
+        stored = recording_attrs(scenario, text, file) | dict(attrs or {})
+        result = _simulate(scenario, sim, duration, folder, stored, real_time, report, checkpoint, compile_time)
         return dataclasses.replace(result, warnings=(*others, *result.warnings))
 
 

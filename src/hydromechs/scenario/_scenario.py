@@ -14,7 +14,7 @@ from hydromechs import contact, lines
 from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.actuation.motions import Motion
-from hydromechs.errors import FieldError, ScenarioError, words_of
+from hydromechs.errors import CodeNotAllowed, FieldError, ScenarioError, words_of
 from hydromechs.gnc import Navigated, Navigation
 from hydromechs.gnc.sensors import Sensor
 from hydromechs.hybrid import Hybrid
@@ -26,6 +26,7 @@ from hydromechs.model.code import (
     component_fault,
     controller_fault,
     joint_code_faults,
+    locked_joints,
     named_joints,
     parameter_faults,
     run_joint_code,
@@ -192,6 +193,8 @@ class Scenario:
     def _assembled(self) -> tuple[Model, State]:
         if not self._named_joints:
             return self._known
+        if any(locked_joints(start.model) for start in self.models):
+            self._require_code()
         return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models])
 
     @property
@@ -231,6 +234,22 @@ class Scenario:
         named = tuple(s.type for s in specs if isinstance(s, ControllerSpec | ComponentSpec) and s.runs_code)
         return (*named, *self._named_joints)
 
+    @property
+    def locked_code(self) -> tuple[str, ...]:
+        """Third-party Python code that it names and that may not run, each with its place in a file."""
+        specs = {"controller": self.controller, **{f"components.{i}": c for i, c in enumerate(self.components)}}
+        named = [
+            f"{key}.type {spec.type!r} in {spec.locked}"
+            for key, spec in specs.items()
+            if isinstance(spec, ControllerSpec | ComponentSpec) and spec.refused
+        ]
+        return (*named, *dict.fromkeys(text for start in self.models for text in locked_joints(start.model)))
+
+    def _require_code(self) -> None:
+        """Raise `CodeNotAllowed` that lists all locked code."""
+        if self.locked_code:
+            raise CodeNotAllowed(self.locked_code)
+
     def _built(self, model: Model, others: Sequence[Component]) -> Plant:
         acting = components_of(
             model,
@@ -258,12 +277,16 @@ class Scenario:
         """What is simulated; runs the code that components and joints name."""
         if all(isinstance(c, Component) for c in self.components) and not self._named_joints:
             return self.known_plant
+        if any(isinstance(c, ComponentSpec) and c.refused for c in self.components):
+            self._require_code()
         made = [c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)]
         return self._built(self.model, made)
 
     def control(self) -> Controller | None:
         """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
         if isinstance(self.controller, ControllerSpec):
+            if self.controller.refused:
+                self._require_code()
             made = self.controller.make()
             inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)
         else:

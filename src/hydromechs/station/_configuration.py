@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Catalog:
     """Paths of the scenario files, by the name that is shown."""
     read: Callable[[str, str], Scenario]
     """From the text of a file, and its path for messages and relative names, to the scenario."""
+    drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
+    """Attributes of a recording from which a replay draws a scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,8 @@ class Configured:
     """Path of the file that it was made from."""
     changes: Changes
     """What is different from that file."""
+    attrs: Mapping[str, str] = field(default_factory=dict)
+    """Attributes of its recordings from which they are drawn."""
 
 
 def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> Configured:
@@ -125,7 +129,9 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
     data = _flown(yaml.safe_load(text), changes, _period(plain))
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
-    return Configured(name=name, scenario=catalog.read(text, file), text=text, file=file, changes=changes)
+    scenario = catalog.read(text, file)
+    drawing = catalog.drawing(scenario)
+    return Configured(name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing)
 
 
 def _period(scenario: Scenario) -> float:

@@ -91,7 +91,8 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
         raise ValueError(f'{old.inputs} has no end: the run was killed; add a line {{"end": T}} with the time to simulate to')
     read = catalog.read(text, file)
     scenario = piloted(Configured(name=read.name, scenario=read, text=text, file=file, changes=Changes()), inputs)
-    return run_scenario(replace(scenario, duration=inputs.end), folder, text=text, file=file)
+    drawing = catalog.drawing(read)
+    return run_scenario(replace(scenario, duration=inputs.end), folder, text=text, file=file, attrs=drawing)
 
 
 def _slice(simulation: Simulation, period: float) -> float:
@@ -473,7 +474,7 @@ class Session:
         self._run_folder = self._stack.enter_context(RunFolder.numbered(self.folder / configured.scenario.name))
         folder = self._run_folder
         self._saved = Checkpoints(folder.state, simulation, CHECKPOINT)
-        attrs = recording_attrs(configured.scenario, configured.text, configured.file)
+        attrs = recording_attrs(configured.scenario, configured.text, configured.file) | dict(configured.attrs)
         self._live: LiveRun = simulation.begin(path=folder.recording, saved=self._saved.take, attrs=attrs)
         self.inputs.log = InputLog(folder.inputs, pilot.period)
         self.inputs.set(gripper="keep", target=None, swing=False)

@@ -105,7 +105,7 @@ def read_campaign(study: Study, folder: str | Path) -> Campaign:
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}; give that of the logs with --data")
-    model = library.load(study.model)
+    model = library.load(study.model, code=study.code)
     if study.variant is not None:
         model = varied(model, study.variant)
     roots = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hydromechs.values import is_path, nearest
 
@@ -203,6 +203,17 @@ class Study(_Entry):
     variants: dict[str, Variant] = {}
     """Other models whose predictions are compared with this one's, by what they are."""
 
+    _code: bool = PrivateAttr(False)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Take the permission to run code from who loads the study."""
+        self._code = bool(context and context["code"])
+
+    @property
+    def code(self) -> bool:
+        """True if the Python code that its model names may run; said by who loads the study, not by its file."""
+        return self._code
+
     def varied(self, name: str) -> Study:
         """The study with one of its variants, without the quasi-static balance, which is the same for all of them.
 
@@ -289,11 +300,12 @@ def _fault(error: Any) -> str:
     return f"{'.'.join(place)}: no such key{nearest(place[-1], entry.model_fields)}"
 
 
-def load_study(path: str | Path) -> Study:
+def load_study(path: str | Path, *, code: bool = False) -> Study:
     """A study from its file; all faults in one `ValueError`.
 
     Args:
         path: The file.
+        code: True to run the Python code that its model names (custom joints) when the model is loaded.
     """
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
@@ -304,7 +316,7 @@ def load_study(path: str | Path) -> Study:
     if not isinstance(data, dict) or "hydromechs_study" not in data:
         raise ValueError(f"{path} is not a study: it needs the key hydromechs_study: 1")
     try:
-        study = Study(**data)
+        study = Study.model_validate(data, context={"code": code})
     except ValidationError as error:
         lines = [_fault(e) for e in error.errors()]
         raise ValueError("\n  - ".join([f"{path} has {len(lines)} faults:", *lines])) from None
