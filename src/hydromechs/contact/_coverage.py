@@ -12,6 +12,7 @@ from hydromechs.model import Model, shapes
 
 from . import terrain as ground
 from ._pair import Pair
+from ._probe import Point
 from ._probes import probes
 
 __all__ = ["unrepresented_contacts"]
@@ -124,8 +125,8 @@ def _(shape: shapes.Capsule, solid: Solid) -> tuple[str, str] | None:
 
 
 def _between(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
-    """What passes between the spheres along an axis, and how far these are apart; None where nothing does."""
-    places = [p.position for p in probes(shape, solid) if not hasattr(p, "half_length")]
+    """Objects that pass between the spheres along an axis, and the spheres' distance; None if nothing passes."""
+    places = [p.position for p in probes(shape, solid) if isinstance(p, Point)]  # a segment is exact
     if isinstance(solid, ground.Plane) or len(places) < 2:
         return None
     apart = math.dist(places[0], places[1])
