@@ -39,7 +39,7 @@ def _good(file: str) -> str:
     from hydromechs.formats import is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
-    from hydromechs.scenario import code_faults, scenario_slips, trial_faults
+    from hydromechs.scenario import code_faults, contact_warnings, scenario_slips, trial_faults
 
     if file not in scenario_names() and not is_scenario_file(file):
         model = load_file(file) if is_path(file) else load(file)
@@ -52,7 +52,7 @@ def _good(file: str) -> str:
     faults = code_faults(scenario) or trial_faults(scenario)
     if faults:
         raise ScenarioError(file, with_lines(faults, scenario_file(file)))
-    for text in scenario_slips(scenario):
+    for text in (*scenario_slips(scenario), *contact_warnings(scenario)):
         warnings.warn(text, stacklevel=2)
     runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
     return f"{file}: good{runs}"

@@ -7,7 +7,7 @@ from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
-from ._slips import scenario_slips
+from ._slips import contact_warnings, scenario_slips
 from ._states import Checkpoints, SavedState
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "check_faults",
     "code_faults",
     "conclude_run",
+    "contact_warnings",
     "owner_of",
     "recording_attrs",
     "run_scenario",

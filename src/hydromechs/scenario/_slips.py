@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.contact import Pair, unrepresented_contacts
 from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
 from hydromechs.simulation import below_the_bed
@@ -15,7 +16,7 @@ from hydromechs.simulation import below_the_bed
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["scenario_slips"]
+__all__ = ["contact_warnings", "scenario_slips"]
 
 FASTEST = 10.0
 """Speed above which a current is taken for a slip of the unit; tidal races reach 8 [m/s]."""
@@ -28,6 +29,18 @@ def scenario_slips(scenario: Scenario) -> list[str]:
         scenario: The scenario.
     """
     return [*_start_slips(scenario), *_angle_slips(scenario), *_current_slips(scenario), *_idle_slips(scenario)]
+
+
+def contact_warnings(scenario: Scenario) -> list[str]:
+    """Warnings about contacts whose geometry our probes cannot represent; other engines touch with whole shapes.
+
+    Args:
+        scenario: The scenario.
+    """
+    if scenario.engine is not None:
+        return []
+    plant = scenario.known_plant
+    return unrepresented_contacts(plant.model, [c for c in plant.components if isinstance(c, Pair)])
 
 
 def _size(body: Body, volume: float) -> float:

@@ -480,12 +480,13 @@ class Simulation:
     def _notes(self) -> list[str]:
         """What to say of what is simulated before it starts from here."""
         parts = [note for c in self.plant.components for note in c.notes]
+        pairs = [c for c in self.plant.components if isinstance(c, contact.Pair)]
         water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
         if key not in self._together:
             arguments = self.plant, self.method, self._propagator, self._at, self.inputs
             self._together[key] = unstable_together(*arguments, self.step_size)
-        return [*parts, *water, *self._together[key]]
+        return [*parts, *contact.unrepresented_contacts(self.model, pairs), *water, *self._together[key]]
 
     def run(
         self,
