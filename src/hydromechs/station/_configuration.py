@@ -19,6 +19,16 @@ __all__ = ["PILOT", "Catalog", "Changes", "Configured", "configured"]
 
 PILOT = "hydromechs.station:Pilot"
 """The pilot as scenario files name it."""
+LIMITS = {
+    "current": (-20.0, 20.0),
+    "wave_height": (0.0, 40.0),
+    "wave_period": (0.2, 1000.0),
+    "position": (-1e5, 1e5),
+    "heading_deg": (-3600.0, 3600.0),
+    "bandwidth": (0.01, 100.0),
+    "stiffness": (0.001, 100.0),
+}
+"""Lowest and highest numbers that an operator may ask for, in the units of `Changes`: beyond these a run means nothing."""
 PERIOD = 0.04
 """Least time between two commands of the pilot [s]."""
 
@@ -73,8 +83,10 @@ class Changes:
         ):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check(getattr(self, name), name))
-        if self.wave_height is not None and self.wave_height < 0.0:
-            raise FieldError("wave_height", self.wave_height, "must not be negative; 0 for no waves")
+        for name, (low, high) in LIMITS.items():
+            value = getattr(self, name)
+            if value is not None and not all(low <= x <= high for x in (value if isinstance(value, tuple) else (value,))):
+                raise FieldError(name, value, f"must be from {low:g} to {high:g}")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Changes:

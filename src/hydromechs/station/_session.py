@@ -36,6 +36,8 @@ __all__ = ["FRAME", "LOST_AFTER", "Session", "fly_again", "piloted"]
 
 FRAME = 1.0 / 30.0
 """Time between two snapshots [s]."""
+SCALES = 1e-3, 1e6
+"""Lowest and highest time scale."""
 SMOOTH = 0.02
 """Time between two stops of a session that is short enough [s]."""
 LOST_AFTER = 2.0
@@ -174,11 +176,11 @@ class Session:
         """Let time run faster or slower than the clock.
 
         Args:
-            factor: Simulated over real time, above 0; infinite for as fast as possible.
+            factor: Simulated over real time, within `SCALES`; infinite for as fast as possible.
         """
         factor = float(factor)
-        if not factor > 0.0:
-            raise ValueError(f"the time scale is {factor!r}, must be above 0; inf for as fast as possible")
+        if not (SCALES[0] <= factor <= SCALES[1] or factor == math.inf):
+            raise ValueError(f"time scale {factor:g}: must be from {SCALES[0]:g} to {SCALES[1]:g}; inf for as fast as possible")
         self._ask(lambda: self._set_scale(factor))
 
     def reset(self, configured: Configured | None = None) -> None:
