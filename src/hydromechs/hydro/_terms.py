@@ -67,7 +67,7 @@ class LocalSurface(NamedTuple):
     """The free surface near one body."""
 
     elevation: Scalar
-    """Height over its mean [m]."""
+    """Height above the world's origin [m]."""
     down: Array
     """Unit vector across it, into the water, in world axes, shape (3,)."""
     depth_rate: Scalar

@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
 from hydromechs.errors import FieldError, ModelError
-from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
+from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, has_hull, wave_components
 from hydromechs.model import Model, State, body_faults, dry_faults, world_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
@@ -39,6 +39,8 @@ LABELS = {"drag", "added_mass", "buoyancy", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
+SURFACE_HEIGHT = "surface_height"
+"""Data of a run with a free surface: height of the mean surface above the world's origin [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +80,11 @@ class Plant:
                 "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
                 "leave the waves out"
             )
-        shaping = [name for name in named if name.endswith((".hydro.volume", ".hydro.buoyancy_center"))]
+        shaping = [name for name in named if self._shapes_wet_part(name)]
         if shaping and self.environment.surface is not None:
             raise ValueError(
                 f"parameter {shaping[0]!r} cannot stay open with a free surface: the shape that gets wet follows from it; set "
-                "it in the model, or leave the surface out"
+                "it in the model, or leave the surface out (a volume can stay open if the body has shapes)"
             )
         for c in self.components:
             if not isinstance(c.name, str) or not c.name:
@@ -110,6 +112,15 @@ class Plant:
 
             for text in opened_faults(self).values():
                 raise ValueError(text)
+
+    def _shapes_wet_part(self, name: str) -> bool:
+        """True if the geometry that a free surface cuts follows from a parameter; a volume scales it if there are shapes."""
+        if name.endswith(".hydro.buoyancy_center"):
+            return True
+        if not name.endswith(".hydro.volume"):
+            return False
+        body = self.model.bodies[self.model.body_index(name.removesuffix(".hydro.volume"))]
+        return not (parameter_value(self.model, name) > 0.0 and has_hull(body))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -264,6 +275,8 @@ class Plant:
             out.append(Data("flow", (7,)))
         if self.waves is not None:
             out += [Data("carried", (3,)), Data("waves", (WAVE_ROWS, len(self.waves.amplitude)))]
+        if self.environment.surface is not None:
+            out.append(Data(SURFACE_HEIGHT, ()))
         out += [Data(f"timed.{c.name}", (len(c.timed),)) for c in self.components if c.timed]
         return out + [Data(f"parameter.{name}", parameter_value(self.model, name).shape) for name in self.parameters]
 
@@ -294,6 +307,8 @@ class Plant:
             parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
+        if self.environment.surface is not None:
+            parts.append([0.0])  # simulations have it at the world's origin; identification moves it
         for c in self.components:
             if c.timed:
                 values, end = c.timed_values(t)
@@ -360,6 +375,11 @@ class Plant:
         """Where a steady current is among the inputs, three numbers each: in the flow, and in what carries the waves."""
         places = [self.layout.data[name][0].start for name in ("flow", "carried") if name in self.layout.data]
         return tuple(slice(at, at + 3) for at in places) if self.streams else ()
+
+    @property
+    def surface_place(self) -> int | None:
+        """Index of the surface's height among the inputs; None for water without a free surface."""
+        return None if self.environment.surface is None else self.layout.data[SURFACE_HEIGHT][0].start
 
     def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
         """The waves from their rows among the inputs, shape (7, n); none if None.

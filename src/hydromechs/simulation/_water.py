@@ -119,15 +119,27 @@ class Water:
             flow = plant.layout.array("flow", u)
             self.rate = np.array(flow[3:6])
             self.U = np.array(flow[:3]) + self.rate * (t - flow[6])
+        place = plant.surface_place
+        self.height: Scalar | None = None if place is None else u[place]
+        """Height of the mean surface above the world's origin [m]; None for water without a free surface."""
         self._at: dict[int, PointMotion] = {}
+
+    def _moving(self, p: Array) -> PointMotion:
+        """Return the water's motion at a place p in world axes [m], shape (3,)."""
+        if self.plant.uniform:
+            return PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
+        if self.height is not None:  # waves and profiles of currents count depth from the mean surface
+            p = p + self.height * self.plant.model.world.down
+        return self.motion(self.plant, self.u, p, self.t, self.U, self.rate)
+
+    def _depth(self, p: Array, here: PointMotion) -> Scalar | None:
+        """Return the depth of a place p below the free surface [m]; None for water without one."""
+        return None if self.height is None else self.plant.model.world.down @ p + self.height + here.elevation
 
     def at(self, body: int) -> PointMotion:
         """The water at a body's origin."""
         if body not in self._at:
-            if self.plant.uniform:
-                self._at[body] = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
-            else:
-                self._at[body] = self.motion(self.plant, self.u, self.points[body], self.t, self.U, self.rate)
+            self._at[body] = self._moving(self.points[body])
         return self._at[body]
 
     def velocity_at(self, body: int, away: Array) -> Array:
@@ -137,16 +149,12 @@ class Water:
 
     def depth_at(self, body: int, away: Array) -> Scalar | None:
         """Depth of such a place below the free surface [m]; None where the water has none."""
-        if self.plant.environment.surface is None:
-            return None
-        return self.plant.model.world.down @ (self.points[body] + away) + self.at(body).elevation
+        return self._depth(self.points[body] + away, self.at(body))
 
     def point(self, p: Array) -> WaterPoint:
         """The water at any place p in world axes [m], shape (3,)."""
-        plant, down = self.plant, self.plant.model.world.down
-        still = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
-        here = still if plant.uniform else self.motion(plant, self.u, p, self.t, self.U, self.rate)
-        depth = None if plant.environment.surface is None else down @ p + here.elevation
+        here = self._moving(p)
+        depth = self._depth(p, here)
         if here.rise is None or here.slope is None:
             return WaterPoint(here.velocity, here.acceleration, depth, 0.0, np.zeros(3))
         return WaterPoint(here.velocity, here.acceleration, depth, here.rise, here.slope)
@@ -185,9 +193,9 @@ class Water:
             kin: Poses and velocities of the bodies, seen from the world.
         """
         down = self.plant.model.world.down
-        if self.plant.environment.surface is None:
+        if self.height is None:
             return None
-        flat = hydro.LocalSurface(0.0, down, 0.0, np.zeros(3))
+        flat = hydro.LocalSurface(self.height, down, 0.0, np.zeros(3))
         out = []
         for i, body in enumerate(self.plant.model.bodies):
             if body.hydro is None:
@@ -202,5 +210,5 @@ class Water:
             length = norm(across)
             n = across / length
             n_rate = (across_rate - n * (n @ across_rate)) / length
-            out.append(hydro.LocalSurface(here.elevation, n, (down + here.slope) @ v + here.rise, n_rate))
+            out.append(hydro.LocalSurface(self.height + here.elevation, n, (down + here.slope) @ v + here.rise, n_rate))
         return out

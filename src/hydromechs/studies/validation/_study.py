@@ -11,7 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hydromechs.values import is_path, nearest
 
-from ..fitting import AddedMass, Channel, CurrentOf, Factor, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
+from ..fitting import (
+    AddedMass,
+    Channel,
+    CurrentOf,
+    Factor,
+    InertiaOf,
+    Instrument,
+    JointOffset,
+    Number,
+    Positive,
+    SurfaceHeight,
+    Unknown,
+)
 from ..fitting._instruments import CHANNELS
 from ._variants import Variant
 
@@ -67,6 +79,15 @@ class BeginsEntry(_Entry):
     """Its key with the time [s]."""
 
 
+class FitOnlyEntry(_Entry):
+    """Records without a motion that every fit uses and that are never predicted, for example of the vehicle drifting."""
+
+    names: str
+    """Pattern of their names, as "baseline*"."""
+    last: float = Field(20.0, gt=0.0)
+    """Length of the used part, the end of the record [s]."""
+
+
 class TrialsEntry(_Entry):
     """Which trials there are."""
 
@@ -78,6 +99,8 @@ class TrialsEntry(_Entry):
     """What ends the part of a name that trials of one motion share."""
     begins: BeginsEntry
     """When the motion begins; all before is given to a prediction."""
+    fit_only: FitOnlyEntry | None = None
+    """Records without a motion that every fit uses; none if omitted."""
 
 
 class JointEntry(_Entry):
@@ -278,6 +301,7 @@ KINDS: dict[str, tuple[Any, str]] = {
     "added_mass": (AddedMass, "name"),
     "joint_offset": (JointOffset, "joint"),
     "current": (CurrentOf, "deviation"),
+    "surface_height": (SurfaceHeight, "value"),
 }
 """What can be unknown: the key in a file, the class, and the field that the key's value is."""
 
