@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hydromechs import files
+
 from ._pandas import to_pandas
 
 if TYPE_CHECKING:
@@ -374,9 +376,10 @@ def _remove(path: Path) -> None:
 def is_recording(path: Path) -> bool:
     """Whether a folder is a HydroMechs recording."""
     try:
-        return MARK in json.loads((path / ".zattrs").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = files.read_json(path / ".zattrs")
+    except OSError:
         return False
+    return isinstance(found, dict) and MARK in found
 
 
 def _plain(attrs: Mapping[str, Any]) -> dict:

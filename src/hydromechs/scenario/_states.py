@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hydromechs import files
 from hydromechs.hybrid import EngineMethod
 from hydromechs.model import State
 from hydromechs.recording import RunFolder
@@ -86,7 +86,7 @@ class SavedState:
         """
         file = _state_file(path)
         state = load_state(file)
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = files.read_json(file)
         return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=content.get("run") or {})
 
     def others(self, sim: Simulation) -> tuple[str, ...]:

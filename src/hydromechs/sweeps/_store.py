@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.recording import lock_folder, unlock_folder
 
 from ._fingerprint import fingerprint_of, source_of
@@ -250,9 +251,10 @@ def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
 def _attributes(path: Path) -> dict[str, Any]:
     """Attributes of a store; none where there is no store."""
     try:
-        return json.loads((path / ".zattrs").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = files.read_json(path / ".zattrs")
+    except OSError:
         return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from hydromechs import library
+from hydromechs import files, library
 from hydromechs.actuation import JointMotion, motions
 from hydromechs.hydro import Current, Environment
 from hydromechs.lines import LiftedLine
@@ -145,7 +145,7 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
     if not said.is_file():
         raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
     try:
-        begins = float(yaml.safe_load(said.read_text(encoding="utf-8"))[study.trials.begins.key])
+        begins = float(yaml.safe_load(files.read_text(said))[study.trials.begins.key])
     except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
         raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
     begins, logs = _from_zero(begins, logs)
