@@ -157,7 +157,7 @@ def _points(path: Path) -> HeightGrid:
             continue
         if len(cells) != 3:
             raise ValueError(f"{path.name!r}: line {n} has {len(cells)} numbers, must have 3: x, y and height")
-        rows.append([_number(path, n, cell) for cell in cells])
+        rows.append([_number(path, n, k, cell) for k, cell in enumerate(cells, 1)])
     if not rows:
         raise ValueError(f"{path.name!r} is empty; write x, y and height of a point in each line")
     points = np.array(rows)
@@ -244,7 +244,7 @@ def _csv(path: Path) -> np.ndarray:
         for n, cells in enumerate(csv.reader(files.read_text(path).splitlines()), 1):
             if not cells:
                 continue
-            rows.append([_number(path, n, cell) for cell in cells])
+            rows.append([_number(path, n, k, cell) for k, cell in enumerate(cells, 1)])
             if len(rows[-1]) != len(rows[0]):
                 raise ValueError(f"{path.name!r}: line {n} has {len(rows[-1])} numbers, line 1 has {len(rows[0])}")
             _small(path, len(rows) * len(rows[0]))
@@ -255,8 +255,8 @@ def _csv(path: Path) -> np.ndarray:
     return np.array(rows)
 
 
-def _number(path: Path, line: int, cell: str) -> float:
+def _number(path: Path, line: int, column: int, cell: str) -> float:
     try:
         return float(cell)
     except ValueError:
-        raise ValueError(f"{path.name!r}: line {line} has an entry that is not a number; leave headings out") from None
+        raise ValueError(f"{path.name!r}: line {line}: entry {column} is not a number; leave headings out") from None

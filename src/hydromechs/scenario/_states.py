@@ -87,7 +87,10 @@ class SavedState:
         file = _state_file(path)
         state = load_state(file)
         content = files.read_json(file)
-        return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=content.get("run") or {})
+        run = content.get("run") or {}
+        if not isinstance(run, dict) or not all(isinstance(value, str | int | float) for value in run.values()):
+            raise ValueError(f"{file} is not a state of a simulation: its 'run' must be names with texts or numbers")
+        return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=run)
 
     def others(self, sim: Simulation) -> tuple[str, ...]:
         """Refuse a simulation that cannot go on from the state; what of its method is another, in words.

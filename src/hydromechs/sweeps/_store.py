@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hydromechs import files
-from hydromechs.recording import lock_folder, unlock_folder
+from hydromechs.recording import check_store, lock_folder, unlock_folder
 
 from ._fingerprint import fingerprint_of, source_of
 from ._runner import FAILED, REASON, Row
@@ -230,7 +230,8 @@ def load_sweep(path: str | os.PathLike[str]) -> xarray.Dataset:
     attrs = _attributes(store)
     if MARK not in attrs:
         raise ValueError(f"{folder} is not the folder of a sweep; `hydromechs sweep STUDY.yaml` makes one")
-    dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None).load()
+    check_store(store)
+    dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None, zarr_format=2).load()
     return dataset.set_coords(["seed", *attrs["parameters"]])
 
 
