@@ -39,7 +39,7 @@ VALIDATOR = jsonschema.Draft202012Validator(scenario_json_schema())
 
 
 def read(text: str = RICH, folder=".") -> Scenario:
-    return loads_scenario(text, "rich", folder, load)
+    return loads_scenario(text, "rich", folder, load, code=True)
 
 
 def problems(*changes: tuple[str, str], text: str = RICH) -> list[str]:
@@ -284,10 +284,10 @@ def test_faults_of_model_files_are_told(tmp_path):
 def test_paths(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no scenario file"):
         load_scenario_file(tmp_path / "none.yaml")
-    with pytest.raises(ScenarioError, match="this is a folder"):
+    with pytest.raises(ScenarioError, match="is a folder"):
         load_scenario_file(tmp_path)
-    (tmp_path / "a.yaml").write_bytes(b"name: \xff\n")
-    with pytest.raises(ScenarioError, match="line 1: byte 0xff"):
+    (tmp_path / "a.yaml").write_bytes(b"hydromechs_scenario: 1\nname: \xff\n")
+    with pytest.raises(ScenarioError, match="line 2: byte 0xff"):
         load_scenario_file(tmp_path / "a.yaml")
     with pytest.raises(ScenarioError, match="there is no library scenario 'nothing'; there are .*sinking_chain"):
         library.load_scenario("nothing")

@@ -149,7 +149,7 @@ MESH = '<visual><geometry><mesh filename="package://p/none.stl"/></geometry></vi
         (robot(), 1, "no <link>"),
         ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
         (robot(link("a", "").replace("></link>", f">{MESH}</link>")), 2, "'package://p/none.stl'; .* placeholders=True"),
-        ("<thing/>", 1, "begins with <thing>"),
+        ("<thing/>", 1, "no robot description that is known here"),
     ],
 )
 def test_faults_have_line_and_remedy(text, line, words):

@@ -15,6 +15,7 @@ import yaml
 from rich.console import Console
 from rich.text import Text
 
+from hydromechs import files
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.simulation import load_state
 from hydromechs.station import AcousticLink, Catalog, Station
@@ -61,7 +62,7 @@ def vehicle_file(name: str, folder: str) -> str:
     text = yaml.safe_dump(data, sort_keys=False)
     path = Path(folder) / f"{name}_still_water.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.read_text(encoding="utf-8") != text:
+    if path.exists() and files.read_text(path) != text:
         raise ValueError(f"{path} is another file; fly it by its path, move it away, or choose another folder with --out")
     path.write_text(text, encoding="utf-8")
     return str(path)

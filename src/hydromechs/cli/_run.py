@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from hydromechs import files
 from hydromechs.errors import CodeNotAllowed, ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
@@ -91,7 +92,7 @@ def run(
             result = run_scenario(
                 scenario,
                 folder,
-                text=Path(scenario_file(source)).read_text(encoding="utf-8"),
+                text=files.read_text(scenario_file(source)),
                 file=Path(scenario_file(source)),
                 duration=duration,
                 resume=resume or None,

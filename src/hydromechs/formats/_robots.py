@@ -130,8 +130,7 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
                 raise error if error.source == source else ModelError(source, error.faults) from None
     tag = "{}" if formats[0].parser else "<{}>"
     known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
-    first = tag.format(root.tag)
-    text = f"the file begins with {first}, which is no robot description that is known here; known are {known}"
+    text = f"the file is no robot description that is known here, by its first element; known are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from hydromechs import files
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
 from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_heights
@@ -104,7 +105,7 @@ def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
         faults: Their paths are those of the scenario.
         path: The file; it has no faults by itself.
     """
-    document = parse(Path(path).read_text(encoding="utf-8"))
+    document = parse(files.read_text(path))
     if "hydromechs_scenario" not in document.data:
         return [replace(fault, line=document.line(fault.path)) for fault in faults]
     return _Reader(document, str(path), Path(path).parent, None, None, code=False).told(faults)

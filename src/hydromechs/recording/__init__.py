@@ -7,6 +7,7 @@ from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._pandas import to_pandas
 from ._quantities import find_quantity, find_terms, samples_of, summed
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
+from ._stored import check_store
 from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
 
 open = load_recording
@@ -27,6 +28,7 @@ __all__ = [
     "Summary",
     "Variable",
     "VariableDifference",
+    "check_store",
     "compare_recordings",
     "find_quantity",
     "find_terms",

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hydromechs import files
+
 from ._pandas import to_pandas
+from ._stored import KINDS, check_store
 
 if TYPE_CHECKING:
     import xarray
@@ -374,9 +377,10 @@ def _remove(path: Path) -> None:
 def is_recording(path: Path) -> bool:
     """Whether a folder is a HydroMechs recording."""
     try:
-        return MARK in json.loads((path / ".zattrs").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = files.read_json(path / ".zattrs")
+    except OSError:
         return False
+    return isinstance(found, dict) and MARK in found
 
 
 def _plain(attrs: Mapping[str, Any]) -> dict:
@@ -413,17 +417,30 @@ def _write_json(path: Path, content: Mapping) -> None:
 
 
 def _load_zarr(path: Path) -> xarray.Dataset:
-    import xarray
     import zarr
 
     try:
-        group = zarr.open_group(str(path), mode="r")
+        check_store(path)
+    except OSError as e:
+        raise RecordingError(f"{path} is not a recording that can be read: {e}") from None
+    try:
+        group = zarr.open_group(str(path), mode="r", zarr_format=2, use_consolidated=False)  # what was checked, nothing else
         attrs: dict[str, Any] = dict(group.attrs)
         time: Any = group["time"]
-    except (OSError, KeyError, ValueError) as e:
+        n = time.shape[0]  # before any other variable: a run that goes on writes it last
+    except (OSError, KeyError, ValueError, TypeError, IndexError) as e:
         raise RecordingError(f"{path} is not a recording: it is not a Zarr store with a variable `time`") from e
     order = attrs.pop(ORDER, [])
-    n = time.shape[0]  # before any other variable: a run that goes on writes it last
+    try:
+        return _dataset(group, n, order if isinstance(order, list) else [], attrs)
+    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, MemoryError) as e:  # damaged chunks, sizes that differ
+        raise RecordingError(f"{path} is a damaged recording: {type(e).__name__}: {e}") from e
+
+
+def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xarray.Dataset:
+    """The first n samples of all variables of a store."""
+    import xarray
+
     variables = {}
     stored: Any
     for name, stored in group.arrays():
@@ -470,11 +487,26 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
     import xarray
 
     try:
+        files.require_file(path, 2**50)
         with xarray.open_dataset(path, engine="scipy", decode_times=False) as file:
             ds = file.load().drop_encoding()
-    except (OSError, TypeError, ValueError) as e:
-        raise RecordingError(f"{path} cannot be read as NetCDF 3: {e}") from e
-    extra = json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}"))
+    except Exception as e:  # SciPy's reader raises whatever a damaged header leads to
+        raise RecordingError(f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}") from e
+    try:
+        return _with_extra(ds, json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}")))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        raise RecordingError(f"{path}: the attribute {NETCDF_EXTRA} is damaged: {type(e).__name__}: {e}") from e
+
+
+def _with_extra(ds: xarray.Dataset, extra: dict[str, Any]) -> xarray.Dataset:
+    """A dataset with what NetCDF 3 cannot hold."""
+    import xarray
+
+    described = [*extra.get("dtypes", {}).values(), *(empty["dtype"] for empty in extra.get("empty", {}).values())]
+    if any(np.dtype(str(dtype)).kind not in KINDS for dtype in described):
+        raise ValueError("a variable is neither numbers nor texts")
+    if any(0 not in empty["shape"] for empty in extra.get("empty", {}).values()):
+        raise ValueError("a variable that should be empty is not")
     for name, empty in extra.get("empty", {}).items():
         ds[name] = (empty["dims"], np.empty(empty["shape"], empty["dtype"]), empty["attrs"])
         if empty["dims"] == [name]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.gnc.sensors import common_period
 from hydromechs.scenario import Scenario
@@ -135,7 +135,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     if name not in catalog.files:
         raise ValueError(f"there is no scenario {name!r} to pilot{nearest(name, catalog.files)}")
     file = catalog.files[name]
-    text = Path(file).read_text(encoding="utf-8")
+    text = files.read_text(file)
     plain = catalog.read(text, file)
     if not plain.thrusters:
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from hydromechs import library
+from hydromechs import files, library
 from hydromechs.actuation import JointMotion, motions
 from hydromechs.hydro import Current, Environment, FreeSurface
 from hydromechs.lines import LiftedLine
@@ -230,7 +230,7 @@ def _begins(study: Study, folder: Path, name: str) -> float:
     if not said.is_file():
         raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
     try:
-        return float(yaml.safe_load(said.read_text(encoding="utf-8"))[study.trials.begins.key])
+        return float(yaml.safe_load(files.read_text(said))[study.trials.begins.key])
     except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
         raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
 

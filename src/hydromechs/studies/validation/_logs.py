@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.values import nearest
 
 from ._messages import is_messages, read_messages
 
 __all__ = ["UNITS", "Log", "euler_angles", "read_log"]
+
+MAX_LOG = 2**31
+"""Size of a log [bytes]."""
 
 DEGREE = math.radians(1.0)
 UNITS = {
@@ -122,6 +126,7 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
     """Names and rows of comma-separated values."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
+        files.require_file(path, MAX_LOG)
         with opener(path, "rt", encoding="utf-8") as text:
             names = [name.strip() for name in text.readline().split(",")]
             lines = [line for line in text if line.strip()]

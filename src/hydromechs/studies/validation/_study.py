@@ -9,6 +9,9 @@ from typing import Any, Literal, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
+from hydromechs import files
+from hydromechs.errors import StudyError
+from hydromechs.formats import read_document
 from hydromechs.values import is_path, nearest
 
 from ..fitting import (
@@ -331,13 +334,11 @@ def load_study(path: str | Path, *, code: bool = False) -> Study:
         path: The file.
         code: True to run the Python code that its model names (custom joints) when the model is loaded.
     """
-    try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    if not isinstance(data, dict) or "hydromechs_study" not in data:
+    document = read_document(path, "study", "hydromechs_study: 1", StudyError)
+    if document.problems:
+        raise StudyError(str(path), document.problems)
+    data = yaml.safe_load(files.read_text(path))  # within the limits of `read_document`; it knows merge keys, <<
+    if "hydromechs_study" not in data:
         raise ValueError(f"{path} is not a study: it needs the key hydromechs_study: 1")
     try:
         study = Study.model_validate(data, context={"code": code})
