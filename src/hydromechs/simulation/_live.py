@@ -188,7 +188,8 @@ class LiveRun:
         factor = real_time_factor(self.t - self.clock.t_start, wall)
         self._finished = wall, factor
         self.recorder.flush()
-        for text in self.recorder.free_forces.messages():
+        sim = self.simulation
+        for text in (*self.recorder.free_forces.messages(), *self.recorder.energy.messages(sim.method.remedy(sim.step_size))):
             self.log.say(text)
         counts = self.simulation._ranges.counts
         self.recorder.close(
