@@ -1,6 +1,7 @@
 """The station in a browser without a window: fly by keys, pause, reset, hand over, close a page in the middle."""
 
 import io
+import time
 
 import matplotlib.image
 import numpy as np
@@ -31,8 +32,12 @@ class Tab:
         self.page.goto(station.url + part)
         self.wait("frame !== null")
 
-    def wait(self, condition):
-        self.page.wait_for_function(condition, polling=50)
+    def wait(self, condition, seconds=120.0):
+        """Wait for a condition; the page's policy lets nothing evaluate text, so it cannot be asked to wait itself."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"not so after {seconds:g} s: {condition}"
+            time.sleep(0.05)
 
     def hold(self, key, condition):
         """Keep a key down until something is so."""

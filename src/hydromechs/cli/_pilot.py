@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import socket
 import time
@@ -34,15 +35,27 @@ def catalog(*more: str, code: bool = False) -> Catalog:
         more: Paths of scenario files.
         code: True to run the Python code that these files and their models name.
     """
-    from hydromechs.formats import drawing_attrs, loads_scenario
+    from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
-    files = {name: scenario_path(name) for name in scenario_names()} | {Path(path).stem: path for path in more}
+    ready = {name: scenario_path(name) for name in scenario_names()}
+    given = {Path(path).stem: path for path in more}
+    flown = [name for name, path in ready.items() if _has_thrusters(Path(path))]
     return Catalog(
-        files=files,
+        files=ready | given,
+        offered=list(dict.fromkeys([*given, *flown])),
+        write=lambda scenario, file: dumps_scenario(scenario, Path(file).absolute().parent),
         read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle, code=code),
         drawing=drawing_attrs,
     )
+
+
+def _has_thrusters(file: Path) -> bool:
+    """True if a scenario of the library, or the vehicle in it, has thrusters. To read all of them would take seconds."""
+    text = file.read_text(encoding="utf-8")
+    vehicles = (file.parents[1] / "vehicles" / f"{name}.yaml" for name in re.findall(r"\bplant: (\w+)", text))
+    texts = [text, *(path.read_text(encoding="utf-8") for path in vehicles)]
+    return any(re.search("^thrusters:", each, re.MULTILINE) for each in texts)
 
 
 def vehicle_file(name: str, folder: str) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
-
-import yaml
 
 from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.gnc.sensors import common_period
-from hydromechs.scenario import Scenario
+from hydromechs.hydro import Current, RegularWave
+from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.simulation import Event
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import floats, nearest, number, positive, whole
 
 __all__ = ["PILOT", "Catalog", "Changes", "Configured", "configured"]
@@ -39,10 +41,14 @@ class Catalog:
 
     files: Mapping[str, str]
     """Paths of the scenario files, by the name that is shown."""
+    offered: Sequence[str]
+    """Names of the scenarios that a page offers: those with a vehicle to fly."""
     read: Callable[[str, str], Scenario]
-    """From the text of a file, and its path for messages and relative names, to the scenario."""
+    """Returns the scenario of the text of a file; the path is for messages and relative names."""
+    write: Callable[[Scenario, str], str]
+    """Returns the text of a scenario, for a file at that path."""
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
-    """Attributes of a recording from which a replay draws a scenario."""
+    """Returns the attributes of a recording from which a replay draws a scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +145,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     plain = catalog.read(text, file)
     if not plain.thrusters:
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
-    data = _flown(yaml.safe_load(text), changes, _period(plain))
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+    text = catalog.write(_flown(plain, changes), file)
     scenario = catalog.read(text, file)
     drawing = catalog.drawing(scenario)
     return Configured(name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing)
@@ -152,44 +157,36 @@ def _period(scenario: Scenario) -> float:
     return round(base * math.ceil(PERIOD / base - 1e-9), 12)
 
 
-def _flown(data: dict[str, Any], changes: Changes, period: float) -> dict[str, Any]:
-    """The contents of a scenario file with the pilot and with changes."""
+def _flown(scenario: Scenario, changes: Changes) -> Scenario:
+    """Return a scenario with the pilot in place of its mission, and with changes."""
     gains = {k: v for k in ("bandwidth", "stiffness") if (v := getattr(changes, k)) is not None}
-    before = data.get("controller")
-    if isinstance(before, dict) and before.get("type") == PILOT:
-        gains = {**before.get("parameters", {}), **gains}
-    out = {k: v for k, v in data.items() if k not in ("controller", "checks", "events")}
-    out["controller"] = {"type": PILOT, "period": period, **({"parameters": gains} if gains else {})}
-    events = [e for e in data.get("events", ()) if not _of_mission(e)]
-    if events:
-        out["events"] = events
-    first = dict(out["models"][0])
+    before = scenario.controller
+    if isinstance(before, ControllerSpec) and before.type == PILOT:
+        gains = {**before.parameters, **gains}
+    first, water = scenario.models[0], scenario.environment
     if changes.position is not None:
-        first["position"] = list(changes.position)
+        first = replace(first, position=changes.position)
     if changes.heading_deg is not None:
-        first.pop("orientation", None)
-        first["rpy_deg"] = [*_angles(first)[:2], changes.heading_deg]
-    out["models"] = [first, *out["models"][1:]]
-    water = dict(out.get("environment", {}))
+        roll, pitch, _ = rpy_from_matrix(quaternion_matrix(first.orientation or (1.0, 0.0, 0.0, 0.0)))
+        turned = matrix_from_rpy((float(roll), float(pitch), math.radians(changes.heading_deg)))
+        first = replace(first, orientation=tuple(map(float, quaternion_from_matrix(turned))))
     if changes.current is not None:
-        water["current"] = {"velocity": list(changes.current)}
+        water = replace(water, current=Current(velocity=changes.current))
     if changes.wave_height is not None:
-        water["waves"] = []
-        if changes.wave_height > 0.0:
-            water["waves"] = [{"regular": {"height": changes.wave_height, "period": changes.wave_period or 5.0}}]
-    if water:
-        out["environment"] = water
-    if changes.seed is not None:
-        out["seed"] = changes.seed
-    return out
+        wave = RegularWave(height=changes.wave_height, period=changes.wave_period or 5.0) if changes.wave_height > 0.0 else None
+        water = replace(water, waves=() if wave is None else (wave,))
+    return replace(
+        scenario,
+        controller=ControllerSpec(type=PILOT, period=_period(scenario), parameters=gains),
+        period=None,
+        checks=(),
+        events=tuple(event for event in scenario.events if not _of_mission(event)),
+        models=(first, *scenario.models[1:]),
+        environment=water,
+        seed=scenario.seed if changes.seed is None else changes.seed,
+    )
 
 
-def _angles(first: Mapping[str, Any]) -> Sequence[float]:
-    given = first.get("rpy_deg")
-    return given if isinstance(given, list) and len(given) == 3 else [0.0, 0.0, 0.0]
-
-
-def _of_mission(event: Mapping[str, Any]) -> bool:
-    """Whether an event is part of a mission: at a set time, or of a signal of its controller."""
-    quantity = str(event.get("quantity", ""))
-    return quantity == "time" or quantity.startswith("signal.")
+def _of_mission(event: Event) -> bool:
+    """True if an event is part of a mission: at a set time, or of a signal of its controller."""
+    return event.quantity == "time" or event.quantity.startswith("signal.")

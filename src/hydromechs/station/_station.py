@@ -194,7 +194,6 @@ class Station:
         self._frame: tuple[int, str] = (0, "{")
         self._generation = 0
         self._closed = False
-        self._offered: list[str] | None = None
         self._pictures = threading.Lock()
         self._outlook: tuple[int, Outlook] | None = None
         self._render()
@@ -284,12 +283,12 @@ class Station:
         """Somebody opens the page: who they are, what can be chosen, what can be moved."""
         name = self.seats.join(seat)
         arms = [{"frame": arm.frame, "joints": arm.joints, "gripper": bool(arm.holdings)} for arm in self.session.pilot.arms]
-        return {"you": name, "scenarios": self.offered, "arms": arms, "axes": AXES}
+        return {"you": name, "scenarios": self.offered, "scenario": self.session.configured.name, "arms": arms, "axes": AXES}
 
     @property
     def offered(self) -> list[str]:
         """Names of the scenarios that can be chosen."""
-        return list(self.catalog.files)
+        return list(self.catalog.offered)
 
     def exit(self, seat: str) -> None:
         """Somebody has closed the page."""

@@ -58,7 +58,7 @@ def plot_comparison(
     span = np.array([min(t[0] for t in times), max(t[-1] for t in times)])
     units = {d.name: "" if d.units == "1" else f"[{d.units}]" for d in comparison.differences}
     titles = [(name, units.get(name.partition(".")[0], "")) for name in series]
-    with figure(out, height=0.8 + 1.9 * len(series)) as fig:
+    with figure(out, height=0.8 + 1.9 * len(series), math=False) as fig:
         panels = time_panels(fig, titles, span)
         for ax, pair in zip(panels, series.values(), strict=True):
             for values, time, label, colour, style in zip(pair, times, labels, COLOURS, ("-", "--"), strict=False):

@@ -29,7 +29,7 @@ from websockets.typing import Subprotocol
 from ._inner import TICKET, Tickets
 from ._messages import LARGEST_PICTURE, Guard, Rejected, RejectedLog, scene_message
 
-__all__ = ["Gate", "PageGate", "answer", "free_port", "viewer_html"]
+__all__ = ["Gate", "PageGate", "answer", "free_port", "page_policy", "viewer_html"]
 
 LOCAL = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
@@ -287,15 +287,20 @@ def viewer_html(style: str = "", script: str = "") -> bytes:
 
 
 @cache
-def _policy(page: bytes) -> str:
-    """Content security policy of a page: no script but those in the page itself and what these load, nothing from elsewhere."""
+def page_policy(page: bytes) -> str:
+    """Content security policy of a page: no script but those in the page itself and what these load, nothing from elsewhere.
+
+    Args:
+        page: The whole page, in HTML.
+    """
     inline = re.findall(rb"<script\b[^>]*>(.*?)</script>", page, re.DOTALL)
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in inline if body)
-    scripts = f"{hashes} 'strict-dynamic' 'wasm-unsafe-eval'" if any(inline) else "'self'"
+    # viser's code evaluates text of its own; what HTML brings, handlers and frames too, does not run
+    scripts = f"{hashes} 'strict-dynamic' 'unsafe-eval'" if any(inline) else "'self'"
     return (
         f"default-src 'self'; script-src {scripts}; worker-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; "
         "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
-        "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+        "object-src 'none'; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -315,7 +320,7 @@ def answer(body: bytes, kind: str) -> Response:
         "Connection": "close",
     }
     if kind.startswith("text/html"):
-        headers["Content-Security-Policy"] = _policy(body)
+        headers["Content-Security-Policy"] = f"{page_policy(body)}; frame-ancestors 'self'"
     return Response(http.HTTPStatus.OK.value, "OK", Headers(headers), body)
 
 

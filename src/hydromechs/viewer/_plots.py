@@ -88,7 +88,7 @@ def plot_variable(
         raise ValueError(f"{name!r} would be {len(groups)} panels of {most} curves: select fewer along {dims}; {known}")
     time = ds["time"].values
     heading = data.attrs.get("long_name", name)
-    with figure(out, height=0.8 + max(1.9 * len(groups), 0.2 * most + 1.2, 2.6)) as fig:
+    with figure(out, height=0.8 + max(1.9 * len(groups), 0.2 * most + 1.2, 2.6), math=False) as fig:
         fig.suptitle(heading[:1].upper() + heading[1:], x=0.01, ha="left", fontweight="bold", fontsize=12)
         panels = time_panels(fig, [(title, label) for title in groups], time)
         for ax, series in zip(panels, groups.values(), strict=True):
@@ -192,7 +192,7 @@ def _path(ds: xarray.Dataset, out: Path) -> bool:
         return False
     time, ned = ds["time"].values, ds.attrs.get("axes", "NED") == "NED"
     right, up = ("y", "x") if ned else ("x", "y")
-    with figure(out, height=4.0) as fig:
+    with figure(out, height=4.0, math=False) as fig:
         plan, section = fig.subplots(1, 2, width_ratios=[1.0, 1.15])
         depths = {body: depth(ds, body) for body in shown[:MOST_CURVES]}
         led: dict[str, np.ndarray] = {}
@@ -243,7 +243,7 @@ def _attitude(ds: xarray.Dataset, out: Path) -> bool:
     if not bodies or not _has(ds, "orientation"):
         return False
     time, shown = ds["time"].values, bodies[:4]
-    with figure(out, height=0.6 + 2.1 * len(shown)) as fig:
+    with figure(out, height=0.6 + 2.1 * len(shown), math=False) as fig:
         panels = time_panels(fig, [(f"Attitude of {body}", "angle [deg]") for body in shown], time)
         for ax, body in zip(panels, shown, strict=True):
             angles = np.degrees(roll_pitch_yaw(ds["orientation"].sel(body=body).values))
@@ -264,7 +264,7 @@ def _velocity(ds: xarray.Dataset, out: Path) -> bool:
         for body in shown
         for pair in ((f"Velocity of {body}, in its axes", "[m/s]"), (f"Angular velocity of {body}, in its axes", "[rad/s]"))
     ]
-    with figure(out, height=0.6 + 1.9 * len(titles)) as fig:
+    with figure(out, height=0.6 + 1.9 * len(titles), math=False) as fig:
         panels = time_panels(fig, titles, time)
         for k, body in enumerate(shown):
             V = ds["velocity"].sel(body=body).values
@@ -283,7 +283,7 @@ def _joints(ds: xarray.Dataset, out: Path) -> bool:
         parts.append(("tau", "dof", "Joint torques and forces", "[N·m] or [N]"))
     series = {part[0]: {n: ds[part[0]].sel({part[1]: n}).values for n in names} for part in parts}
     keep = list(_largest(series["v"]))
-    with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
+    with figure(out, height=0.6 + 2.1 * len(parts), math=False) as fig:
         rest = "" if len(keep) == len(names) else f" (the {len(keep)} fastest of {len(names)})"
         panels = time_panels(fig, [(part[2] + rest, part[3]) for part in parts], time)
         for k, (ax, part) in enumerate(zip(panels, parts, strict=True)):
@@ -313,7 +313,7 @@ def _small_panels(ds: xarray.Dataset, out: Path, name: str, heading: str) -> boo
     time, names, dofs = ds["time"].values, _names(ds, "actuator"), _names(ds, "dof")
     saturated = ds["saturated"].values.astype(bool) if _has(ds, "saturated") else np.zeros((len(time), len(names)), bool)
     shares = 100.0 * saturated.mean(axis=0)
-    with figure(out, height=0.9 + 1.45 * -(-len(names) // 3)) as fig:
+    with figure(out, height=0.9 + 1.45 * -(-len(names) // 3), math=False) as fig:
         fig.suptitle(heading, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         for k, (ax, label) in enumerate(zip(grid_panels(fig, names, time), names, strict=True)):
             values = ds[name].sel(actuator=label).values
@@ -343,7 +343,7 @@ def _forces(ds: xarray.Dataset, out: Path) -> bool:
     time = ds["time"].values
     titles = ["X  along x [N]", "K  about x [N·m]", "Y  along y [N]", "M  about y [N·m]", "Z  along z [N]", "N  about z [N·m]"]
     colours = dict(zip(wrenches, COLOURS, strict=False))
-    with figure(out, height=6.4) as fig:
+    with figure(out, height=6.4, math=False) as fig:
         fig.suptitle(f"Forces and moments on {body} by cause, in its axes", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         panels = grid_panels(fig, titles, time, columns=2)
         for ax, entry in zip(panels, (0, 3, 1, 4, 2, 5), strict=True):
@@ -383,7 +383,7 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
     if _has(ds, "energy_residual"):
         parts.append(("Audit: energy not accounted for", {"residual": _change(ds["energy_residual"])}))
     parts = [(title, series) for title, series in parts if series]
-    with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
+    with figure(out, height=0.6 + 2.1 * len(parts), math=False) as fig:
         panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)
         for ax, (_, series) in zip(panels, parts, strict=True):
             curves(ax, time, series, colours={"residual": GREY, "total": INK, **_cause_colours(work)})
@@ -405,7 +405,7 @@ def _contact(ds: xarray.Dataset, out: Path) -> bool:
     keep = [n for n in _largest(forces) if _anything(forces[n])]
     rest = "" if len(keep) == len(names) else f" ({len(keep)} of {len(names)} pairs)"
     what = keep[0] if len(keep) == 1 else "contacts"  # one curve has no legend
-    with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds))) as fig:
+    with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds)), math=False) as fig:
         titles = [(f"Normal force of {what}{rest}", "[N]")]
         if "contact_gap" in ds:
             titles.append(("Gap, negative where pressed in", "[m]"))
@@ -424,7 +424,7 @@ def _water(ds: xarray.Dataset, out: Path) -> bool:
     if not _anything(v):
         return False
     time = ds["time"].values
-    with figure(out, height=2.7) as fig:
+    with figure(out, height=2.7, math=False) as fig:
         (ax,) = time_panels(fig, [(f"Velocity of the water at {body}, in world axes", "[m/s]")], time)
         curves(ax, time, dict(zip("xyz", v.T, strict=True)))
     return True

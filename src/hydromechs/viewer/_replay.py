@@ -10,6 +10,7 @@ import numpy as np
 
 from hydromechs.values import Array
 
+from ._gate import page_policy
 from ._page import Page, heading
 from ._panels import Panel, panels, panels_html
 from ._plots import free_bodies
@@ -172,4 +173,6 @@ def replay_html(scene: Scene, ds: xarray.Dataset | None = None) -> str:
         page.close()
     plots = panels_html(ds) if ds is not None else ""
     before, end, after = text.rpartition("</body>")
-    return f"{before}{plots}{end}{after}"
+    whole = f"{before}{plots}{end}{after}"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{page_policy(whole.encode())}">'
+    return whole.replace("<head>", f"<head>{policy}", 1)

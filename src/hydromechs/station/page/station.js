@@ -157,7 +157,7 @@ document.addEventListener("click", (e) => { if (e.target.tagName === "BUTTON") e
 
 function fillScenarios() {
   const list = $("form").elements.scenario;
-  list.replaceChildren(...hello.scenarios.map((name) => new Option(name)));
+  list.replaceChildren(...hello.scenarios.map((name) => new Option(name, name, name === hello.scenario, name === hello.scenario)));
 }
 function changes() {
   const form = $("form").elements, out = {};
