@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from signal import SIGINT
 from typing import Annotated
 
 import typer
@@ -115,6 +116,8 @@ def run(
             force=force,
             code=code,
         )
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # the status that shells give: 130, or 143 on SIGTERM
     except Exception as error:
         if traceback or not getattr(error, "__notes__", None):
             raise
