@@ -19,6 +19,7 @@ from ._files import study_files
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._modes import modes
+from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
 from ._stiffness import study_stiffness
 from ._studies import study_decoupled, study_hybrid, study_navigation
@@ -142,6 +143,7 @@ app.command()(pilot)
 app.command()(picture)
 app.command()(plot)
 app.command()(compare)
+app.command()(save)
 
 
 @app.command()
