@@ -17,6 +17,7 @@ from ._convert import convert
 from ._demo import demo
 from ._files import study_files
 from ._imports import study_imports
+from ._kinds import SuggestingCommand, expect
 from ._missions import bench_missions, study_missions
 from ._modes import modes
 from ._save import save
@@ -60,6 +61,7 @@ def info(
     """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
     from ._info import info as print_info
 
+    expect(source, "info", "model", "scenario")
     print_info(source, Console(), sources=sources, water=water)
 
 
@@ -101,6 +103,7 @@ def run(
     from ._run import own_lines
     from ._run import run as run_scenario
 
+    expect(scenario, "run", "scenario")
     pace = 1.0 if real_time else None
     try:
         passed = run_scenario(
@@ -194,6 +197,10 @@ study.command("navigation")(study_navigation)
 app.command()(convert)
 app.command()(validate)
 app.command()(backends)
+
+for _group in (app, bench, study):
+    for _command in _group.registered_commands:
+        _command.cls = SuggestingCommand
 
 
 def _print_error(message: str) -> None:

@@ -11,6 +11,8 @@ from rich.text import Text
 
 from hydromechs.values import nearest
 
+from ._kinds import expect
+
 __all__ = ["parse_entries", "save"]
 
 FORMATS = ("csv", "nc", "parquet", "mat", "zarr")
@@ -47,6 +49,7 @@ def save(
     """
     from hydromechs.recording import load_recording, save_recording, select_recording
 
+    expect(run, "save", "run")
     path = _target(run, format, out)
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; choose another file with --out, or replace it with --force")
