@@ -158,10 +158,10 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
-    """Check model and scenario files: what `run` refuses, and likely slips of units. Status 1 if one has a fault.
+def check(files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")]) -> None:
+    """Check model, scenario and study files: all errors, and likely unit mistakes. Status 1 if a file has an error.
 
-    Every fault is listed with its line. Code that a scenario names is read, not run.
+    Every error is listed with its line. Custom Python code is inspected but not executed.
     """
     from ._check import check_file
 
