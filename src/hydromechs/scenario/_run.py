@@ -25,6 +25,7 @@ from hydromechs.simulation import Controller, Plant, Run, Simulation, sigterm_in
 from hydromechs.values import positive
 
 from ._scenario import Scenario
+from ._slips import scenario_slips
 from ._states import Checkpoints, SavedState, save_state_of
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ def run_scenario(
         folder.clear()
         attrs = recording_attrs(scenario, text, file)
         result = _simulate(scenario, sim, duration, folder, attrs, real_time, report, checkpoint, compile_time)
-        return dataclasses.replace(result, warnings=(*others, *result.warnings))
+        told = dict.fromkeys((*others, *scenario_slips(scenario), *result.warnings))
+        return dataclasses.replace(result, warnings=tuple(told))
 
 
 def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
