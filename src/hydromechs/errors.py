@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from signal import SIGINT, Signals
 from typing import Any
 
 __all__ = [
@@ -127,8 +128,12 @@ class SimulationDiverged(RuntimeError):
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run at a sample; `state` is the one there, `recording` what was recorded in memory, if any."""
+    """Ctrl-C ended a run at a sample; `state` is the one there, `recording` what was recorded in memory, if any.
 
+    `signal` is SIGTERM if that signal ended it instead.
+    """
+
+    signal: Signals = SIGINT
     state: Any = None
     recording: Any = None
 

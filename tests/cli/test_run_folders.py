@@ -212,14 +212,15 @@ def test_a_killed_run_resumes_from_its_checkpoint_to_the_last_bit(start, scenari
     assert np.array_equal(whole.state.q, rest.state.q) and np.array_equal(whole.state.v, rest.state.v)
 
 
-def test_an_interrupted_run_says_how_to_go_on(start, scenario, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl_c", "sigterm"])
+def test_an_interrupted_run_saves_its_state_and_says_how_to_go_on(start, scenario, tmp_path, number):
     out = tmp_path / "out"
     process = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
     header = out / "recording.zarr" / "time" / ".zarray"
     wait_for(lambda: header.exists() and '"shape": [0' not in header.read_text())
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     text, _ = process.communicate(timeout=60)
-    assert process.returncode != 0
+    assert process.returncode == 128 + number
     remaining = float(re.search(rf"--resume {out} --duration (\S+)", text)[1])
     t = json.loads((out / "state.json").read_text())["t"]
     assert t + remaining == pytest.approx(1e6, abs=1e-6)

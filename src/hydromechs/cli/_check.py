@@ -1,4 +1,4 @@
-"""`hydromechs check`: faults and warnings of model and scenario files."""
+"""`hydromechs check`: errors and warnings of model, scenario and study files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import warnings
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import ModelError, ScenarioError
+from hydromechs.errors import ModelError, ScenarioError, StudyError
 from hydromechs.values import is_path
+
+from ._kinds import kinds_of
 
 __all__ = ["check_file"]
 
@@ -17,7 +19,7 @@ def check_file(file: str, console: Console) -> bool:
     """Print what is wrong with a file, what looks wrong, or that it is good; whether it can be run.
 
     Args:
-        file: A model or scenario file, or a name of the library.
+        file: A model, scenario or study file, or a name of the library.
         console: Where to print what is good; faults and warnings go to stderr.
     """
     errors = Console(stderr=True, soft_wrap=True)
@@ -25,7 +27,7 @@ def check_file(file: str, console: Console) -> bool:
         warnings.simplefilter("always")
         try:
             good = _good(file)
-        except (ModelError, ScenarioError, OSError) as error:
+        except (ModelError, ScenarioError, StudyError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
     for text in dict.fromkeys(str(w.message) for w in caught):
@@ -41,6 +43,11 @@ def _good(file: str) -> str:
     from hydromechs.model.code import joint_code_faults, named_joints
     from hydromechs.scenario import code_faults, contact_warnings, scenario_slips, trial_faults
 
+    kinds = kinds_of(file)
+    if kinds == {"sweep"}:
+        return _good_sweep(file)
+    if kinds == {"validation study"}:
+        return _good_validation(file)
     if file not in scenario_names() and not is_scenario_file(file):
         model = load_file(file) if is_path(file) else load(file)
         faults = joint_code_faults(model)
@@ -56,3 +63,23 @@ def _good(file: str) -> str:
         warnings.warn(text, stacklevel=2)
     runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
     return f"{file}: good{runs}"
+
+
+def _good_sweep(file: str) -> str:
+    """What to say of a study of many runs without errors."""
+    from hydromechs.sweeps import load_study
+
+    study = load_study(file)
+    runs = f"; running it runs {', '.join(study.scenario.code)}" if study.scenario.code else ""
+    return f"{file}: good, a study of {study.runs} runs{runs}"
+
+
+def _good_validation(file: str) -> str:
+    """What to say of a study that validates a model, without errors."""
+    from hydromechs.studies import validation
+
+    try:
+        validation.load_study(file)
+    except ValueError as error:
+        raise StudyError(file, [str(error).removeprefix(f"{file}: ")]) from None
+    return f"{file}: good; its logs are read by `hydromechs validate` only"

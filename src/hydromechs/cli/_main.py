@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from signal import SIGINT
 from typing import Annotated
 
 import typer
@@ -16,9 +17,11 @@ from ._convert import convert
 from ._demo import demo
 from ._files import study_files
 from ._imports import study_imports
+from ._kinds import SuggestingCommand, expect
 from ._missions import bench_missions, study_missions
 from ._modes import modes
 from ._options import CODE
+from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
 from ._stiffness import study_stiffness
 from ._studies import study_decoupled, study_hybrid, study_navigation
@@ -60,6 +63,7 @@ def info(
     """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
     from ._info import info as print_info
 
+    expect(source, "info", "model", "scenario")
     print_info(source, Console(), sources=sources, water=water, code=code)
 
 
@@ -101,6 +105,7 @@ def run(
     from ._run import own_lines
     from ._run import run as run_scenario
 
+    expect(scenario, "run", "scenario")
     pace = 1.0 if real_time else None
     try:
         passed = run_scenario(
@@ -117,6 +122,8 @@ def run(
             force=force,
             code=code,
         )
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # the status that shells give: 130, or 143 on SIGTERM
     except Exception as error:
         if traceback or not getattr(error, "__notes__", None):
             raise
@@ -141,6 +148,7 @@ app.command()(pilot)
 app.command()(picture)
 app.command()(plot)
 app.command()(compare)
+app.command()(save)
 
 
 @app.command()
@@ -152,10 +160,10 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
-    """Check model and scenario files: what `run` refuses, and likely slips of units. Status 1 if one has a fault.
+def check(files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")]) -> None:
+    """Check model, scenario and study files: all errors, and likely unit mistakes. Status 1 if a file has an error.
 
-    Every fault is listed with its line. Code that a file names is read, never run.
+    Every error is listed with its line. Custom Python code is inspected but not executed.
     """
     from ._check import check_file
 
@@ -191,6 +199,10 @@ study.command("navigation")(study_navigation)
 app.command()(convert)
 app.command()(validate)
 app.command()(backends)
+
+for _group in (app, bench, study):
+    for _command in _group.registered_commands:
+        _command.cls = SuggestingCommand
 
 
 def _print_error(message: str) -> None:

@@ -21,7 +21,7 @@ from hydromechs import files
 from hydromechs.errors import CodeNotAllowed, ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
-from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario
+from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, scenario_slips
 
 from ._show import has_display, own_command, run_scene, scenario_scene
 
@@ -87,6 +87,9 @@ def run(
             f", with seed {seed} as before (the scenario has {planned})" if saved.run.get("seed") == seed != planned else ""
         )
         console.print(Text(f"goes on from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
+    slips = scenario_slips(scenario)
+    for text in slips:
+        console.print(Text(f"warning: {text}", "yellow"))
     with _claimed(scenario, out, force) as folder, _ProgressBar(console, simulated) as bar:
         try:
             result = run_scenario(
@@ -112,7 +115,7 @@ def run(
         if pictures:
             bar.show("drawing", simulated)
             draw(result, scenario)
-    _print_result(result, console)
+    _print_result(replace(result, warnings=tuple(w for w in result.warnings if w not in slips)), console)
     if show and has_display():
         webbrowser.open(result.folder.replay.absolute().as_uri())
     return result.passed

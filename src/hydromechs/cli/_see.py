@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._kinds import expect
 from ._options import CODE
 
 __all__ = ["compare", "picture", "pilot", "plot", "replay", "view"]
@@ -23,6 +24,7 @@ def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True, code: CODE =
     """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from ._show import view as show
 
+    expect(model, "view", "model")
     show(model, Console(), port=port, browser=browser, code=code)
 
 
@@ -50,6 +52,7 @@ def replay(
     from . import _show
 
     console = Console()
+    expect(run, "replay", "run")
     if html and video:
         raise typer.BadParameter("give either --html or --video")
     usual = {"--speed": (speed, 1.0), "--fps": (fps, 25.0), "--size": (size, "640x360"), "--camera": (camera, "still")}
@@ -127,6 +130,7 @@ def picture(
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
+    expect(source, "picture", "model", "run")
     draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium, code=code)
 
 
@@ -142,6 +146,7 @@ def plot(
     """Draw a recording."""
     from ._plot import plot as draw
 
+    expect(recording, "plot", "run")
     draw(recording, variable, out, select or [], Console(), force=force)
 
 
@@ -160,5 +165,7 @@ def compare(
     """Compare two recordings: the largest difference of each variable, and a picture of both."""
     from ._plot import compare as compare_two
 
+    expect(first, "compare", "run")
+    expect(second, "compare", "run")
     if not compare_two(first, second, Console(), out=out, quantities=quantity, tolerance=tolerance):
         raise typer.Exit(1)

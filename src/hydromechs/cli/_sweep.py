@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._kinds import expect
 from ._options import CODE
 
 __all__ = ["sweep"]
@@ -26,6 +27,7 @@ def sweep(
     """Run a study of many runs into one store. Runs that are there are not run again. Status 1 if a run failed."""
     from ._run_sweep import sweep as run_study
 
+    expect(study, "sweep", "sweep")
     passed = run_study(study, Console(), out=out, engine=engine, workers=workers, address=address, force=force, code=code)
     if not passed:
         raise typer.Exit(1)

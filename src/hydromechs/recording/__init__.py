@@ -1,7 +1,9 @@
 """Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
+from ._attributes import structured
 from ._checks import STATISTICS, Check, CheckResult, statistic_of
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
+from ._export import select_recording
 from ._folder import RunFolder
 from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._pandas import to_pandas
@@ -38,7 +40,9 @@ __all__ = [
     "real_time_factor",
     "samples_of",
     "save_recording",
+    "select_recording",
     "statistic_of",
+    "structured",
     "summarise",
     "summed",
     "to_pandas",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hydromechs.values import nearest
 
+from ._attributes import structured
+
 if TYPE_CHECKING:
     import pandas
     import xarray
@@ -39,7 +41,7 @@ def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pand
             continue
         names = ["".join(f".{x}" for x in entry) for entry in itertools.product(*_labels(recording, variable.dims[1:]))]
         values = variable.values.reshape(recording.sizes["time"], len(names))
-        own = recording.attrs.get(UNITS_OF.get(str(name), ""), {})
+        own = structured(recording, UNITS_OF.get(str(name), "")) or {}
         for k, entry in enumerate(names):
             columns[f"{name}{entry}"] = values[:, k]
             unit = own.get(entry[1:], "") if own else variable.attrs.get("units", "")

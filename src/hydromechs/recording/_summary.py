@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._attributes import structured
 from ._checks import Check, CheckResult
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def summarise(
         residual=residual,
         residual_relative=relative,
         setup=tuple(setup),
-        messages=_each_once([*attrs.get("messages", ()), *notes, *([diverged] if diverged else ()), *unjudged]),
+        messages=_each_once([*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from signal import Signals
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,7 @@ class LiveRun:
     def advance(self, until: float) -> str | None:
         """Run up to a time; why it stopped before, or None. Errors close the recording and are raised.
 
-        Ctrl-C in the main thread lets it go on to the next sample and raises `SimulationInterrupted` there.
+        Ctrl-C in the main thread ends it at the next sample with `SimulationInterrupted`.
 
         Args:
             until: Where to stop [s].
@@ -91,8 +92,8 @@ class LiveRun:
         try:
             with Interrupt() as interrupt:
                 self.stopped = self._advance(until, interrupt)
-            if interrupt.asked:
-                raise self._interrupted()
+            if interrupt.signal is not None:
+                raise self._interrupted(interrupt.signal)
         except BaseException as error:
             if isinstance(error, SimulationDiverged | SimulationInterrupted):
                 self.log.say(str(error))
@@ -104,11 +105,11 @@ class LiveRun:
             raise
         return self.stopped
 
-    def _interrupted(self) -> SimulationInterrupted:
-        """What to say of a run that Ctrl-C has ended here; the sample here is its last."""
+    def _interrupted(self, signal: Signals) -> SimulationInterrupted:
+        """Record the last sample of a run that a signal has ended here; return the error to raise."""
         self.recorder.sample(self.simulation._at, self._inputs)
         error = SimulationInterrupted(f"interrupted at t = {self.t:.12g} s")
-        error.state = self.simulation.state
+        error.state, error.signal = self.simulation.state, signal
         return error
 
     def _advance(self, until: float, interrupt: Interrupt) -> str | None:

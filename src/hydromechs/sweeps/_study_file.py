@@ -93,16 +93,16 @@ def load_study(source: str | os.PathLike[str], *, code: bool = False) -> Study:
     scenario = _scenario(file, Path(path).parent, faults, code or not is_path(source))
     parameters = [_parameter(name, entry, faults) for name, entry in file.parameters.items()]
     sampling = _sampling(file, faults)
-    if faults or scenario is None or sampling is None:
+    if scenario is None:
         raise refuse(faults)
     try:
-        return Study(
+        study = Study(  # also after a fault, to list those of the rest with it
             name=file.name,
             title=file.title,
             description=file.description,
             scenario=scenario,
             parameters=tuple(p for p in parameters if p is not None),
-            sampling=sampling,
+            sampling=sampling or MonteCarlo(1),
             seed=file.seed,
             run_seeds=file.run_seeds,
             results=tuple(_result(name, entry) for name, entry in file.results.items()),
@@ -110,7 +110,10 @@ def load_study(source: str | os.PathLike[str], *, code: bool = False) -> Study:
             target=file.target,
         )
     except StudyError as e:
-        raise refuse(list(e.faults)) from None
+        raise refuse([*faults, *e.faults]) from None
+    if faults:
+        raise refuse(faults)
+    return study
 
 
 def _scenario(file: _StudyFile, folder: Path, faults: list[Fault], code: bool) -> Scenario | None:

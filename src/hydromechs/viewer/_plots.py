@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hydromechs.values import nearest
+
 from ._style import COLOURS, GREY, INK, RED, curves, figure, grid_panels, shade, time_panels
 
 if TYPE_CHECKING:
@@ -64,17 +66,17 @@ def plot_variable(
     """
     out = Path(out)
     if name not in ds.data_vars or ds[name].dims[:1] != ("time",):
-        known = ", ".join(str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",))
-        raise ValueError(f"no variable {name!r} in the recording; there are {known}")
+        known = [str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)]
+        raise ValueError(f"no variable {name!r} in the recording{nearest(name, known)}")
     data = ds[name]
     for dim, wanted in (select or {}).items():
         if dim not in data.dims[1:]:
-            raise ValueError(f"{name!r} has no dimension {dim!r}; it has {', '.join(map(str, data.dims[1:])) or 'time only'}")
+            raise ValueError(f"{name!r} has no dimension {dim!r}{nearest(dim, map(str, data.dims[1:]))}")
         labels = [wanted] if isinstance(wanted, str) else list(wanted)
         entries = [str(x) for x in data[dim].values]
         for label in labels:
             if label not in entries:
-                raise ValueError(f"{dim} {label!r} is not in the recording; there are {', '.join(entries)}")
+                raise ValueError(f"{dim} {label!r} is not in the recording{nearest(label, entries)}")
         data = data.sel({dim: labels})
     if data.size == 0:
         raise ValueError(f"{name!r} has no entries in this recording")

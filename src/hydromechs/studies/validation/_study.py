@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -10,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hydromechs import files
-from hydromechs.errors import StudyError
+from hydromechs.errors import StudyError, words_of
 from hydromechs.formats import read_document
 from hydromechs.values import is_path, nearest
 
@@ -343,26 +345,40 @@ def load_study(path: str | Path, *, code: bool = False) -> Study:
     try:
         study = Study.model_validate(data, context={"code": code})
     except ValidationError as error:
-        lines = [_fault(e) for e in error.errors()]
-        raise ValueError("\n  - ".join([f"{path} has {len(lines)} faults:", *lines])) from None
+        raise _refused(path, [_fault(e) for e in error.errors()]) from None
     if is_path(study.model):
         study = study.model_copy(update={"model": str(Path(path).absolute().parent / study.model)})
-    for name, instrument in study.instruments.items():
-        for quantity in instrument.channels:
-            if quantity not in CHANNELS:
-                raise ValueError(f"{path}: instruments.{name}.channels: no quantity {quantity!r}{nearest(quantity, CHANNELS)}")
+    problems = [
+        f"instruments.{name}.channels: no quantity {quantity!r}{nearest(quantity, CHANNELS)}"
+        for name, instrument in study.instruments.items()
+        for quantity in instrument.channels
+        if quantity not in CHANNELS
+    ]
     named = [(f"instruments.{k}", x.log) for k, x in study.instruments.items()]
     named += [(f"joints.{k}", x.log) for k, x in study.joints.items()] + [("trials.find", study.trials.find)]
     named += [(f"logs.{k}.align", x.align.to) for k, x in study.logs.items() if x.align is not None]
-    for where, log in named:
-        if log not in study.logs:
-            raise ValueError(f"{path}: {where}: no log {log!r}{nearest(log, study.logs)}")
+    problems += [f"{where}: no log {log!r}{nearest(log, study.logs)}" for where, log in named if log not in study.logs]
     channels = [f"{i}.{c}" for i, x in study.instruments.items() for c in x.channels]
-    for name in (*study.judged, *study.baseline):
-        if name not in channels:
-            raise ValueError(f"{path}: judged: no channel {name!r}{nearest(name, channels)}")
-    study.found()
-    study.measuring()
-    for name in study.variants:
-        study.varied(name).found()
+    for key, chosen in (("judged", study.judged), ("baseline", study.baseline)):
+        problems += [f"{key}: no channel {name!r}{nearest(name, channels)}" for name in chosen if name not in channels]
+    builds: list[Callable[[], Any]] = [study.model_copy(update={"unknowns": [entry]}).found for entry in study.unknowns]
+    builds += [study.measuring, *(partial(_varied, study, name) for name in study.variants)]
+    for build in builds:
+        try:
+            build()
+        except (ValueError, KeyError) as error:
+            problems.append(words_of(error))
+    if problems:
+        raise _refused(path, list(dict.fromkeys(problems)))
     return study
+
+
+def _varied(study: Study, name: str) -> None:
+    """Build what a variant of a study asks for."""
+    study.varied(name).found()
+
+
+def _refused(path: str | Path, problems: list[str]) -> ValueError:
+    """The error of a study file, with all problems."""
+    lines = [f"{path}: {len(problems)} problem(s)", *problems]
+    return ValueError("\n  - ".join(lines) if len(problems) > 1 else f"{path}: {problems[0]}")
