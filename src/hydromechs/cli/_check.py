@@ -40,6 +40,7 @@ def _good(file: str) -> str:
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
     from hydromechs.scenario import code_faults, scenario_slips, trial_faults
+    from hydromechs.viewer import drawing_notes
 
     if file not in scenario_names() and not is_scenario_file(file):
         model = load_file(file) if is_path(file) else load(file)
@@ -47,12 +48,15 @@ def _good(file: str) -> str:
         if faults:
             raise ModelError(file, with_lines(faults, file))
         runs = ", ".join(named_joints(model))
+        for text in drawing_notes(model):
+            warnings.warn(text, stacklevel=2)
         return f"{file}: good{'; loading it runs ' if runs else ''}{runs}"
     scenario = load_scenario(file)
     faults = code_faults(scenario) or trial_faults(scenario)
     if faults:
         raise ScenarioError(file, with_lines(faults, scenario_file(file)))
-    for text in scenario_slips(scenario):
+    unseen = [text for start in scenario.models for text in drawing_notes(start.model)]
+    for text in (*scenario_slips(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
     runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
     return f"{file}: good{runs}"

@@ -210,13 +210,12 @@ class _Reader:
                 self._add(Fault((*path, *place, "mdh"), text, remedy="keep one of them"))
 
     def _meshes(self, path: tuple, body: Body, folder: Path) -> Body:
-        """The body with its meshes found; those that are not there are faults."""
-        for name in ("shapes", "visual"):
-            for k, shape in enumerate(getattr(body, name)):
-                if isinstance(shape, shapes.Mesh | visual.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
-                    remedy = "paths are relative to the model file"
-                    words = f"{name}.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
-                    self._add(Fault((*path, name, k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
+        """The body with the folder of its visual meshes. A missing shape is a fault; a missing visual is drawn as a box."""
+        for k, shape in enumerate(body.shapes):
+            if isinstance(shape, shapes.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
+                remedy = "paths are relative to the model file"
+                words = f"shapes.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
+                self._add(Fault((*path, "shapes", k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
         if not any(isinstance(look, visual.Mesh) for look in body.visual):
             return body
         looks = tuple(replace(v, folder=str(folder)) if isinstance(v, visual.Mesh) else v for v in body.visual)

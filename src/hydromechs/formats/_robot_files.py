@@ -76,10 +76,10 @@ class RobotFiles:
             if _is_file(found):
                 if any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
                     return Lookup(found, written)
-                remedy = f"allow it with folders=[{str(found.parent)!r}], or put the file there"
+                remedy = f"allow it with folders=[{str(found.parent)!r}] (--folder {found.parent}), or put the file there"
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
         raise Missing(
-            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or name its folder in folders="
+            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or give its folder: folders= (--folder)"
         )
 
     def _package(self, written: str, rest: str) -> Lookup:
@@ -93,7 +93,8 @@ class RobotFiles:
                 if found.is_relative_to(root):
                     return Lookup(found, written)
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
-        remedy = f"say where the package is, packages={{{name!r}: 'folder'}}; one beside the folders above needs a package.xml"
+        where = f"say where the package is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+        remedy = f"{where}; one beside the folders above needs a package.xml"
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from ._compare import plot_comparison
 from ._live import LivePage, live_scene
+from ._looks import DrawingWarning, drawing_notes
 from ._modes import ShownMode, plot_modes
 from ._page import Page, free_port
 from ._pictures import browser_picture, plot_moments, snapshot, write_picture
@@ -21,6 +22,7 @@ __all__ = [
     "VIDEOS",
     "Arrows",
     "Camera",
+    "DrawingWarning",
     "Line",
     "LivePage",
     "ModelPage",
@@ -35,6 +37,7 @@ __all__ = [
     "browser_picture",
     "camera_for",
     "chosen_layers",
+    "drawing_notes",
     "figure",
     "follow",
     "free_port",
