@@ -30,8 +30,9 @@ def convert(
 ) -> None:
     """Write a model in another format.
 
-    What was left out, guessed or mended, and what the new file does not carry (actuators and springs of a robot description,
-    hydrodynamics in most formats), is listed, and stands in the first comment of the new file.
+    Thrusters and drives of a robot description go to a second file, NAME_plant.yaml, which scenarios take by `plant:`. What was
+    left out, guessed or mended, and what the new file does not carry (springs, hydrodynamics in most formats), is listed, also
+    in the first comment of the new file.
     """
     from hydromechs.formats import convert_file, is_robot_file, refuse_same_file, save
 
@@ -45,13 +46,15 @@ def convert(
         }
         imported = convert_file(source, out, **options)
         print_notes(imported, Console())
+        for file in imported.written:
+            print(f"wrote {file}")
     else:
         from hydromechs.library import load
 
         refuse_same_file(source, out)
         for line in save(load(source), out):
             print(f"left out: {line}")
-    print(f"wrote {out}")
+        print(f"wrote {out}")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -22,7 +22,21 @@ Kind = Literal["left out", "guessed", "mended"]
 
 
 MANY = frozenset(
-    ("link", "joint", "material", "visual", "collision", "model", "frame", "plugin", "include", "enable", "world", "inertial")
+    (
+        "link",
+        "joint",
+        "material",
+        "visual",
+        "collision",
+        "model",
+        "frame",
+        "plugin",
+        "include",
+        "enable",
+        "world",
+        "inertial",
+        "gazebo",
+    )
 )
 """Elements that may stand several times in one, or whose readers say themselves that the first one counts."""
 
@@ -66,6 +80,8 @@ class Imported:
     """The file."""
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
     """Joints of the file by name, and the body that each carries: the name of the joint here."""
+    written: tuple[str, ...] = ()
+    """Files that a conversion has written: the model, and a plant where the source has actuators."""
 
     def summary(self) -> str:
         """How many notes there are of each kind, in words; empty where there is none."""

@@ -18,7 +18,7 @@ from ._convert import build, fields_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._model_entries import BodyEntry, Header, WorldEntry
-from ._robots import import_file, is_robot_file, warned
+from ._robots import import_file, is_robot_file, refuse_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
 
 __all__ = ["load_file", "loads", "read_document"]
@@ -26,20 +26,22 @@ __all__ = ["load_file", "loads", "read_document"]
 AnEntry = TypeVar("AnEntry", bound=Entry)
 
 
-def load_file(path: str | Path) -> Model:
+def load_file(path: str | Path, **options: Any) -> Model:
     """Read a model file, or a robot description of another program (`import_file` tells more of it).
 
     Joints whose classes a model file names are stand-ins (`scenario.JointSpec`): reading runs no code.
 
     Args:
         path: The file; meshes and classes that it names are looked for relative to its folder.
+        options: Options of `import_file` for a robot description.
 
     Returns:
         The model; every fault of the file is listed in one `ModelError`.
     """
     path = Path(path)
     if is_robot_file(path):
-        return warned(import_file(path)).model
+        return warned(import_file(path, **options)).model
+    refuse_options(path, options)
     text = read_text(path, "model", ModelError)
     return loads(text, str(path), path.parent)
 

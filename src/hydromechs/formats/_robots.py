@@ -22,7 +22,27 @@ from ._xml_write import RobotText
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMATS", "RobotFormat", "dumps_robot", "import_file", "is_robot_file", "loads_robot", "robot_text", "warned"]
+__all__ = [
+    "FORMATS",
+    "RobotFormat",
+    "dumps_robot",
+    "import_file",
+    "is_robot_file",
+    "loads_robot",
+    "refuse_options",
+    "robot_text",
+    "warned",
+]
+    "FORMATS",
+    "RobotFormat",
+    "dumps_robot",
+    "import_file",
+    "is_robot_file",
+    "loads_robot",
+    "refuse_options",
+    "robot_text",
+    "warned",
+]
 
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
 """Reads a document: its first element, where faults and notes go, where its files are."""
@@ -133,6 +153,18 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
     first = tag.format(root.tag)
     text = f"the file begins with {first}, which is no robot description that is known here; known are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
+
+
+def refuse_options(source: str | os.PathLike, options: Mapping[str, object]) -> None:
+    """Raise `TypeError` where options of `import_file` come with a source that is no robot description.
+
+    Args:
+        source: Path of a file, or a library name.
+        options: The options.
+    """
+    if options:
+        names = ", ".join(options)
+        raise TypeError(f"{names}: only for robot descriptions, and {os.fspath(source)!r} is none; remove it")
 
 
 def warned(imported: Imported) -> Imported:
