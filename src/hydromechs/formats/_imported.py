@@ -23,19 +23,8 @@ Kind = Literal["left out", "guessed", "mended"]
 
 MANY = frozenset(
     (
-        "link",
-        "joint",
-        "material",
-        "visual",
-        "collision",
-        "model",
-        "frame",
-        "plugin",
-        "include",
-        "enable",
-        "world",
-        "inertial",
-        "gazebo",
+        *("link", "joint", "material", "visual", "collision", "model", "frame", "plugin", "include", "enable", "world"),
+        *("inertial", "gazebo"),
     )
 )
 """Elements that may stand several times in one, or whose readers say themselves that the first one counts."""

@@ -33,16 +33,6 @@ __all__ = [
     "robot_text",
     "warned",
 ]
-    "FORMATS",
-    "RobotFormat",
-    "dumps_robot",
-    "import_file",
-    "is_robot_file",
-    "loads_robot",
-    "refuse_options",
-    "robot_text",
-    "warned",
-]
 
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
 """Reads a document: its first element, where faults and notes go, where its files are."""
