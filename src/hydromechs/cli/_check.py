@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -13,18 +14,21 @@ from hydromechs.values import is_path
 __all__ = ["check_file"]
 
 
-def check_file(file: str, console: Console) -> bool:
+def check_file(file: str, console: Console, **options: Any) -> bool:
     """Print what is wrong with a file, what looks wrong, or that it is good; whether it can be run.
 
     Args:
         file: A model or scenario file, or a name of the library.
         console: Where to print what is good; faults and warnings go to stderr.
+        options: Options of `import_file` for robot descriptions.
     """
+    from hydromechs.formats import is_robot_file
+
     errors = Console(stderr=True, soft_wrap=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            good = _good(file)
+            good = _good(file, options if is_robot_file(file) else {})
         except (ModelError, ScenarioError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
@@ -34,7 +38,7 @@ def check_file(file: str, console: Console) -> bool:
     return True
 
 
-def _good(file: str) -> str:
+def _good(file: str, options: dict[str, Any]) -> str:
     """What to say of a file without faults."""
     from hydromechs.formats import is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
@@ -43,7 +47,7 @@ def _good(file: str) -> str:
     from hydromechs.viewer import drawing_notes
 
     if file not in scenario_names() and not is_scenario_file(file):
-        model = load_file(file) if is_path(file) else load(file)
+        model = load_file(file, **options) if is_path(file) else load(file)
         faults = joint_code_faults(model)
         if faults:
             raise ModelError(file, with_lines(faults, file))

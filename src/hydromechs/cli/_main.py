@@ -18,6 +18,7 @@ from ._files import study_files
 from ._imports import study_imports
 from ._missions import bench_missions, study_missions
 from ._modes import modes
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._see import compare, picture, pilot, plot, replay, view
 from ._stiffness import study_stiffness
 from ._studies import study_decoupled, study_hybrid, study_navigation
@@ -54,11 +55,17 @@ def info(
     water: Annotated[
         bool, typer.Option(help="Put water on the dry bodies of a model first, and list what was guessed.")
     ] = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
     from ._info import info as print_info
 
-    print_info(source, Console(), sources=sources, water=water)
+    options = robot_options(package, folder, base, placeholders, arg)
+    print_info(source, Console(), sources=sources, water=water, **options)
 
 
 @app.command()
@@ -150,14 +157,22 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
+def check(
+    files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")],
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
+) -> None:
     """Check model and scenario files: what `run` refuses, and likely slips of units. Status 1 if one has a fault.
 
     Every fault is listed with its line. Code that a scenario names is read, not run.
     """
     from ._check import check_file
 
-    good = [check_file(file, Console(soft_wrap=True)) for file in files]
+    options = robot_options(package, folder, base, placeholders, arg)
+    good = [check_file(file, Console(soft_wrap=True), **options) for file in files]
     if not all(good):
         raise typer.Exit(1)
 

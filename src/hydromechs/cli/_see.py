@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
+
 __all__ = ["compare", "picture", "pilot", "plot", "replay", "view"]
 
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
@@ -17,11 +19,21 @@ RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recordi
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 
-def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True) -> None:
+def view(
+    model: SOURCE,
+    port: PORT = 8080,
+    browser: BROWSER = True,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
+) -> None:
     """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from ._show import view as show
 
-    show(model, Console(), port=port, browser=browser)
+    options = robot_options(package, folder, base, placeholders, arg)
+    show(model, Console(), port=port, browser=browser, **options)
 
 
 def replay(
@@ -118,11 +130,17 @@ def picture(
     chromium: Annotated[
         bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
     ] = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
-    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium)
+    options = robot_options(package, folder, base, placeholders, arg)
+    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium, **options)
 
 
 def plot(

@@ -10,7 +10,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -39,7 +39,7 @@ def own_command() -> str:
     return str(called) if called.name == "hydromechs" and shutil.which("hydromechs") is None else "hydromechs"
 
 
-def view(model: str, console: Console, *, port: int, browser: bool) -> None:
+def view(model: str, console: Console, *, port: int, browser: bool, **options: Any) -> None:
     """Show a model in a browser until Ctrl-C.
 
     Args:
@@ -47,11 +47,12 @@ def view(model: str, console: Console, *, port: int, browser: bool) -> None:
         console: Where to print.
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
+        options: Options of `import_file` for a robot description.
     """
     from hydromechs.library import load
     from hydromechs.viewer import view as view_model
 
-    _serve(view_model(load(model), port=port), lambda: time.sleep(0.2), console, port, browser)
+    _serve(view_model(load(model, **options), port=port), lambda: time.sleep(0.2), console, port, browser)
 
 
 def replay(run: str, console: Console, *, model: str, port: int, browser: bool) -> None:
@@ -194,7 +195,16 @@ def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, br
 
 
 def picture(
-    source: str, out: str, console: Console, *, model: str, at: list[float], azimuth: float, layers: str, browser: bool
+    source: str,
+    out: str,
+    console: Console,
+    *,
+    model: str,
+    at: list[float],
+    azimuth: float,
+    layers: str,
+    browser: bool,
+    **options: Any,
 ) -> None:
     """Draw a model or a run into a PNG file.
 
@@ -207,6 +217,7 @@ def picture(
         azimuth: Direction that it is seen from [deg].
         layers: Names of layers with commas; the usual ones if empty.
         browser: Whether a browser without a window draws it.
+        options: Options of `import_file` for a robot description.
     """
     from hydromechs.viewer import browser_picture, model_scene, write_picture
 
@@ -225,7 +236,7 @@ def picture(
 
         if at:
             raise ValueError(f"--at {at[0]:g}: {source} is a model; times are for runs")
-        scene = model_scene(load(source))
+        scene = model_scene(load(source, **options))
     shown = _layers(scene, layers)
     if browser and len(moments) > 1:
         raise ValueError(

@@ -209,13 +209,13 @@ def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, 
     """
     findings.raise_faults()
     links = list(links)
-    mended = False
     while True:
         try:
             return Model(name=name, bodies=tuple(link.body for link in links), world=world, description=description)
         except ModelError as error:
-            mended = not mended and _with_tensors(findings, links, error.faults)
-            if not mended:
+            if not _with_tensors(
+                findings, links, error.faults
+            ):  # one joint is reported at a time, so this may take many rounds
                 for fault in error.faults:
                     of_body = fault.path[:1] == ("bodies",) and len(fault.path) > 1
                     findings.fault(links[fault.path[1]].element if of_body else at, fault.text, fault.value)

@@ -356,7 +356,7 @@ class _Reader:
         except OSError as e:
             words = [str(e)]
         self.broken.add("models")
-        for text in words:
+        for text in map(_convertible, words):
             self._add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
         return None
 
@@ -388,7 +388,7 @@ class _Reader:
             remedy = "paths are relative to the scenario file"
             self._add(Fault(path, f"{dotted(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy))
         except ModelError as e:
-            for words in e.problems:
+            for words in map(_convertible, e.problems):
                 self._add(Fault(path, f"{dotted(path)}: {words}" if named else f"{dotted(path)}: {source}: {words}", source))
         if self.loaded[source] is None:
             self.broken.add("models")
@@ -566,6 +566,12 @@ class _Reader:
         if key in ("record", "controller", "environment"):
             return not self.broken & {"step", "record", "integrator", str(key), ""}
         return True
+
+
+def _convertible(text: str) -> str:
+    """A problem of a robot description, with what to do where a scenario cannot give the options that it advises."""
+    advised = "(--" in text
+    return f"{text}; in a scenario, convert the file with these options first, and name the new file" if advised else text
 
 
 def _renamed(component: Component | ComponentSpec, before: str) -> Component | ComponentSpec:

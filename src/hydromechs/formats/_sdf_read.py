@@ -83,6 +83,8 @@ class _Sdf:
         self.origin: dict[str, Pose] = {}
         """Frame of each body in the world."""
         self.components: list[Component] = []
+        self.missing: dict[str, str] = {}
+        """Included models that were not found, and why."""
         version = root.attributes.get("version", "1.12").split(".")
         self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
 
@@ -94,8 +96,17 @@ class _Sdf:
         top = scope_of(world, "", None, f)
         only = self._flatten_single(top)
         self._collect(top)
-        if not self.links:
+        if not self.links and self.missing:
+            for uri, why in self.missing.items():
+                f.fault(
+                    self.root, f"the file has no <link> of its own, and the model {uri!r} that it includes is missing: {why}"
+                )
+        elif not self.links:
             f.fault(self.root, "the file has no <link>; give at least one <model> with links")
+        elif self.missing:
+            names = ", ".join(map(repr, self.missing))
+            remedy = "say where they are with packages= (--package NAME=FOLDER) or folders= (--folder)"
+            f.headlines.append(f"{len(self.missing)} included models are missing: {names}; {remedy}")
         f.raise_faults()
         water = Water(f, self.frames, only)
         water.read(top, self.scopes)
@@ -171,6 +182,7 @@ class _Sdf:
             self._include(model, depth + 1)
             return self._renamed(include, model)
         f.left_out(include, owner, "a model in another file", f"{why}; its links are not there")
+        self.missing[uri] = why
         return None
 
     def _renamed(self, include: Element, model: Element) -> Element:
