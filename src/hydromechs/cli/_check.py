@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -15,18 +16,21 @@ from ._kinds import kinds_of
 __all__ = ["check_file"]
 
 
-def check_file(file: str, console: Console) -> bool:
+def check_file(file: str, console: Console, **options: Any) -> bool:
     """Print what is wrong with a file, what looks wrong, or that it is good; whether it can be run.
 
     Args:
         file: A model, scenario or study file, or a name of the library.
         console: Where to print what is good; faults and warnings go to stderr.
+        options: Options of `import_file` for robot descriptions.
     """
+    from hydromechs.formats import is_robot_file
+
     errors = Console(stderr=True, soft_wrap=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            good = _good(file)
+            good = _good(file, options if is_robot_file(file) else {})
         except (ModelError, ScenarioError, StudyError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
@@ -36,12 +40,13 @@ def check_file(file: str, console: Console) -> bool:
     return True
 
 
-def _good(file: str) -> str:
+def _good(file: str, options: dict[str, Any]) -> str:
     """What to say of a file without faults."""
     from hydromechs.formats import is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
     from hydromechs.scenario import code_faults, contact_warnings, scenario_slips, trial_faults
+    from hydromechs.viewer import drawing_notes
 
     kinds = kinds_of(file)
     if kinds == {"sweep"}:
@@ -49,17 +54,20 @@ def _good(file: str) -> str:
     if kinds == {"validation study"}:
         return _good_validation(file)
     if file not in scenario_names() and not is_scenario_file(file):
-        model = load_file(file) if is_path(file) else load(file)
+        model = load_file(file, **options) if is_path(file) else load(file)
         faults = joint_code_faults(model)
         if faults:
             raise ModelError(file, with_lines(faults, file))
         runs = ", ".join(named_joints(model))
+        for text in drawing_notes(model):
+            warnings.warn(text, stacklevel=2)
         return f"{file}: good{'; loading it runs ' if runs else ''}{runs}"
     scenario = load_scenario(file)
     faults = code_faults(scenario) or trial_faults(scenario)
     if faults:
         raise ScenarioError(file, with_lines(faults, scenario_file(file)))
-    for text in (*scenario_slips(scenario), *contact_warnings(scenario)):
+    unseen = [text for start in scenario.models for text in drawing_notes(start.model)]
+    for text in (*scenario_slips(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
     runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
     return f"{file}: good{runs}"

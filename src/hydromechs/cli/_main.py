@@ -21,6 +21,7 @@ from ._kinds import SuggestingCommand, expect
 from ._missions import bench_missions, study_missions
 from ._modes import modes
 from ._options import CODE
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
 from ._stiffness import study_stiffness
@@ -59,12 +60,18 @@ def info(
         bool, typer.Option(help="Put water on the dry bodies of a model first, and list what was guessed.")
     ] = False,
     code: CODE = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
     from ._info import info as print_info
 
     expect(source, "info", "model", "scenario")
-    print_info(source, Console(), sources=sources, water=water, code=code)
+    options = robot_options(package, folder, base, placeholders, arg)
+    print_info(source, Console(), sources=sources, water=water, code=code, **options)
 
 
 @app.command()
@@ -160,14 +167,22 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")]) -> None:
+def check(
+    files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")],
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
+) -> None:
     """Check model, scenario and study files: all errors, and likely unit mistakes. Status 1 if a file has an error.
 
     Every error is listed with its line. Custom Python code is inspected but not executed.
     """
     from ._check import check_file
 
-    good = [check_file(file, Console(soft_wrap=True)) for file in files]
+    options = robot_options(package, folder, base, placeholders, arg)
+    good = [check_file(file, Console(soft_wrap=True), **options) for file in files]
     if not all(good):
         raise typer.Exit(1)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sysconfig
 import time
 import traceback
+import warnings
 import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -27,6 +29,7 @@ from ._show import has_display, own_command, run_scene, scenario_scene
 
 __all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
+Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
 """Where our own code is, and that of NumPy."""
 PYTHON = Path(sysconfig.get_path("stdlib"))
@@ -109,14 +112,20 @@ def run(
             bar.close()
             _print_interrupted(stopped, source, console, code)
             raise
-        if show:
-            bar.show("writing the replay", simulated)
-            _write_replay(result)
-        if pictures:
-            bar.show("drawing", simulated)
-            draw(result, scenario)
-    _print_result(replace(result, warnings=tuple(w for w in result.warnings if w not in slips)), console)
-    if show and has_display():
+        try:
+            notes: list[str] = []
+            if show:
+                bar.show("writing the replay", simulated)
+                notes += _write_replay(result)
+            if pictures:
+                bar.show("drawing", simulated)
+                notes += draw(result, scenario)
+            warned = [w for w in result.warnings if w not in slips]  # those were printed before the run
+            result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
+        finally:  # Ctrl-C while it draws
+            bar.close()
+            _print_result(result, console)
+    if show and has_display() and result.folder.replay.exists():
         webbrowser.open(result.folder.replay.absolute().as_uri())
     return result.passed
 
@@ -148,28 +157,66 @@ def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManage
     return RunFolder.numbered(Path("runs") / scenario.name)
 
 
-def draw(result: RunResult, scenario: Scenario) -> None:
-    """Draw the plots of a run and write its report into its folder.
+def draw(result: RunResult, scenario: Scenario) -> list[str]:
+    """Draw the plots of a run and write its report into its folder, as far as they can be drawn.
 
     Args:
-        result: What `run_scenario` has made.
-        scenario: What was simulated.
+        result: Result of `run_scenario`.
+        scenario: The scenario that was simulated.
+
+    Returns:
+        Notes on what is missing or drawn otherwise; the report lists them, too.
     """
     from hydromechs.viewer import plot_moments, plot_recording, write_report
 
-    plots = plot_recording(result.recording, result.folder.plots)
+    notes: list[str] = []
+    plots = _attempt("plots", notes, lambda: plot_recording(result.recording, result.folder.plots)) or []
     if plots:
-        scene = scenario_scene(scenario, result.recording, most=200)
-        plots.insert(0, plot_moments(scene, result.folder.plots / "moments.jpg"))
+
+        def moments() -> Path:
+            scene = scenario_scene(scenario, result.recording, most=200)
+            return plot_moments(scene, result.folder.plots / "moments.jpg")
+
+        strip = _attempt("the picture of moments", notes, moments)
+        plots = plots if strip is None else [strip, *plots]
     replay = result.folder.replay if result.folder.replay.exists() else result.folder.path
-    write_report(result.recording, result.summary, plots, result.folder.report, replay=replay)
+    summary = replace(result.summary, messages=(*result.summary.messages, *notes))
+    _attempt("the report", notes, lambda: write_report(result.recording, summary, plots, result.folder.report, replay=replay))
+    return notes
 
 
-def _write_replay(result: RunResult) -> None:
+def _write_replay(result: RunResult) -> list[str]:
+    """Write the replay of a run as one file; notes on what is missing or drawn otherwise."""
     from hydromechs.viewer import MOST_HTML, replay_html
 
-    scene, ds = run_scene(result.folder.path, most=MOST_HTML)
-    result.folder.replay.write_text(replay_html(scene, ds), encoding="utf-8")
+    def write() -> None:
+        scene, ds = run_scene(result.folder.path, most=MOST_HTML)
+        result.folder.replay.write_text(replay_html(scene, ds), encoding="utf-8")
+
+    notes: list[str] = []
+    _attempt("the replay", notes, write)
+    return notes
+
+
+def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | None:
+    """Return the result of drawing something; None with a note where it fails, since a run must not fail with its pictures."""
+    from hydromechs.viewer import DrawingWarning
+
+    out = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DrawingWarning)
+        try:
+            out = work()
+        except Exception as error:  # meshes, fonts, disks, matplotlib: anything
+            notes.append(
+                f"{what}: cannot be drawn ({type(error).__name__}: {error}); the recording and the checks are complete"
+            )
+    for warning in caught:
+        if not issubclass(warning.category, DrawingWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif str(warning.message) not in notes:
+            notes.append(str(warning.message))
+    return out
 
 
 class _ProgressBar:

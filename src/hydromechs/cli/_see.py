@@ -9,6 +9,7 @@ from rich.console import Console
 
 from ._kinds import expect
 from ._options import CODE
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 
 __all__ = ["compare", "picture", "pilot", "plot", "replay", "view"]
 
@@ -20,12 +21,23 @@ RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recordi
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 
-def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True, code: CODE = False) -> None:
+def view(
+    model: SOURCE,
+    port: PORT = 8080,
+    browser: BROWSER = True,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
+    code: CODE = False,
+) -> None:
     """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from ._show import view as show
 
+    options = robot_options(package, folder, base, placeholders, arg)
     expect(model, "view", "model")
-    show(model, Console(), port=port, browser=browser, code=code)
+    show(model, Console(), port=port, browser=browser, code=code, **options)
 
 
 def replay(
@@ -126,12 +138,19 @@ def picture(
         bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
     ] = False,
     code: CODE = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
+    options = robot_options(package, folder, base, placeholders, arg)
     expect(source, "picture", "model", "run")
-    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium, code=code)
+    look = {"at": at or [], "azimuth": azimuth, "layers": layers, "browser": chromium}
+    draw(source, out, Console(), model=model, code=code, **look, **options)
 
 
 def plot(

@@ -10,7 +10,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -44,7 +44,7 @@ def own_command() -> str:
     return str(called) if called.name == "hydromechs" and shutil.which("hydromechs") is None else "hydromechs"
 
 
-def view(model: str, console: Console, *, port: int, browser: bool, code: bool = False) -> None:
+def view(model: str, console: Console, *, port: int, browser: bool, code: bool = False, **options: Any) -> None:
     """Show a model in a browser until Ctrl-C.
 
     Args:
@@ -53,11 +53,12 @@ def view(model: str, console: Console, *, port: int, browser: bool, code: bool =
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
         code: True to run the Python code that the file names.
+        options: Options of `import_file` for a robot description.
     """
     from hydromechs.library import load
     from hydromechs.viewer import view as view_model
 
-    _serve(view_model(load(model, code=code), port=port), lambda: time.sleep(0.2), console, port, browser)
+    _serve(view_model(load(model, code=code, **options), port=port), lambda: time.sleep(0.2), console, port, browser)
 
 
 def replay(run: str, console: Console, *, model: str, port: int, browser: bool) -> None:
@@ -210,6 +211,7 @@ def picture(
     layers: str,
     browser: bool,
     code: bool = False,
+    **options: Any,
 ) -> None:
     """Draw a model or a run into a PNG file.
 
@@ -223,6 +225,7 @@ def picture(
         layers: Names of layers with commas; the usual ones if empty.
         browser: Whether a browser without a window draws it.
         code: True to run the Python code that a model file names; a recording never runs any.
+        options: Options of `import_file` for a robot description.
     """
     from hydromechs.viewer import browser_picture, model_scene, write_picture
 
@@ -241,7 +244,7 @@ def picture(
 
         if at:
             raise ValueError(f"--at {at[0]:g}: {source} is a model; times are for runs")
-        scene = model_scene(load(source, code=code))
+        scene = model_scene(load(source, code=code, **options))
     shown = _layers(scene, layers)
     if browser and len(moments) > 1:
         raise ValueError(

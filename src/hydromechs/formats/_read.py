@@ -18,7 +18,7 @@ from ._convert import build, fields_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._model_entries import BodyEntry, Header, WorldEntry
-from ._robots import import_file, is_robot_file, warned
+from ._robots import import_file, is_robot_file, refuse_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
 
 __all__ = ["load_file", "loads", "read_document"]
@@ -26,7 +26,7 @@ __all__ = ["load_file", "loads", "read_document"]
 AnEntry = TypeVar("AnEntry", bound=Entry)
 
 
-def load_file(path: str | Path, *, code: bool = False) -> Model:
+def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
     """Read a model file, or a robot description of another program (`import_file` tells more of it).
 
     Joints whose classes a model file names are stand-ins (`scenario.JointSpec`): reading runs no code.
@@ -34,13 +34,15 @@ def load_file(path: str | Path, *, code: bool = False) -> Model:
     Args:
         path: The file; meshes and classes that it names are looked for relative to its folder.
         code: True if the Python code that it names may run later, when the stand-ins become joints.
+        options: Options of `import_file` for a robot description.
 
     Returns:
         The model; every fault of the file is listed in one `ModelError`.
     """
     path = Path(path)
     if is_robot_file(path):
-        return warned(import_file(path)).model
+        return warned(import_file(path, **options)).model
+    refuse_options(path, options)
     text = read_text(path, "model", ModelError)
     return loads(text, str(path), path.parent, code=code)
 
@@ -229,13 +231,12 @@ class _Reader:
                 self._add(Fault((*path, *place, "mdh"), text, remedy="keep one of them"))
 
     def _meshes(self, path: tuple, body: Body, folder: Path) -> Body:
-        """The body with its meshes found; those that are not there are faults."""
-        for name in ("shapes", "visual"):
-            for k, shape in enumerate(getattr(body, name)):
-                if isinstance(shape, shapes.Mesh | visual.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
-                    remedy = "paths are relative to the model file"
-                    words = f"{name}.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
-                    self._add(Fault((*path, name, k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
+        """The body with the folder of its visual meshes. A missing shape is a fault; a missing visual is drawn as a box."""
+        for k, shape in enumerate(body.shapes):
+            if isinstance(shape, shapes.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
+                remedy = "paths are relative to the model file"
+                words = f"shapes.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
+                self._add(Fault((*path, "shapes", k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
         if not any(isinstance(look, visual.Mesh) for look in body.visual):
             return body
         looks = tuple(replace(v, folder=str(folder)) if isinstance(v, visual.Mesh) else v for v in body.visual)

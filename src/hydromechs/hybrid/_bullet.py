@@ -26,7 +26,7 @@ GROUND, BODY = 1, 2
 """Groups of what can touch."""
 DRIFT = 1e-3
 """Distance by which surfaces may slide before Bullet drops a contact point that it remembers [m]. Each point has the full
-stiffness of the material. With Bullet's default of 20 mm old points of a rolling contact add up, and the bounce gains energy."""
+stiffness of the material. With the default (20 mm) old points of a rolling contact add up, and the bounce gains energy."""
 
 
 class _Tree:

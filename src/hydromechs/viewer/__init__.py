@@ -3,6 +3,7 @@
 from ._compare import plot_comparison
 from ._gate import Gate, answer, viewer_html
 from ._live import LivePage, live_scene
+from ._looks import DrawingWarning, drawing_notes
 from ._messages import LARGEST, Guard, Rejected
 from ._modes import ShownMode, plot_modes
 from ._page import Page
@@ -24,6 +25,7 @@ __all__ = [
     "VIDEOS",
     "Arrows",
     "Camera",
+    "DrawingWarning",
     "Gate",
     "Guard",
     "Line",
@@ -42,6 +44,7 @@ __all__ = [
     "browser_picture",
     "camera_for",
     "chosen_layers",
+    "drawing_notes",
     "figure",
     "follow",
     "live_scene",
