@@ -18,6 +18,7 @@ from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
+from hydromechs.recording import ATTITUDE
 from hydromechs.scenario import ModelStart, Scenario, check_faults, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import field_texts, is_path
@@ -40,7 +41,7 @@ OF_MODELS = ("thrusters", "drives", "motions", "friction", "stops")
 """What comes with models and vehicles where it is not among what a file says of it."""
 INSTEAD = {"record": ("step", "duration"), "step": ("duration",)} | dict.fromkeys(OF_MODELS, ("models",))
 """Keys that are shown in place of one that a file leaves out."""
-ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
+ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
 """Quantities that every scenario has."""
 
 
