@@ -54,7 +54,9 @@ def test_differences_of_headings_go_the_shorter_way_round():
 def test_a_check_of_the_heading_wraps(unit):
     recording = spinner(2, 0.5, (0.0, 0.0, 170.0)).run(1.0).recording  # to 198.6 degrees
     one = 1.0 if unit else np.pi / 180.0
-    past = Check(name="south", quantity=f"heading{unit}.craft", target=180.0 * one, statistic="last", above=18 * one, below=19 * one)
+    past = Check(
+        name="south", quantity=f"heading{unit}.craft", target=180.0 * one, statistic="last", above=18 * one, below=19 * one
+    )
     result = past.judge(recording)
     assert result.passed, result
     assert result.value == pytest.approx(one * (170.0 + np.degrees(0.5) - 180.0), rel=1e-9)

@@ -229,6 +229,7 @@ class _Reader:
         fields = {
             **{name: getattr(file, name) for name in plain},
             "models": self._models(file),
+            "world": None if file.world is None else self._made(("world",), file.world),
             "environment": None if file.environment is None else self._made(("environment",), file.environment),
             "terrain": self._items("terrain", file.terrain, lambda path, entry: self._solid(path, entry, materials)),
             "touching": touching.get("points", ()),
@@ -246,6 +247,7 @@ class _Reader:
             "integrator": method,
             "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
             "checks": self._items("checks", file.checks, self._made),
+            "expected_warnings": file.expected_warnings,
             **self._actuation(file),
         }
         fields["environment"] = fields["environment"] or Environment()
@@ -327,7 +329,7 @@ class _Reader:
             if vehicle is None:
                 return None
             self.equipped[k] = vehicle
-            model, source = vehicle.models[0].model, vehicle.models[0].source or source
+            model, source = vehicle.models_in_world[0].model, vehicle.models[0].source or source
         else:
             found = self._model((*path, key), source, named)
             if found is None:

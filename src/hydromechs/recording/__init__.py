@@ -7,6 +7,7 @@ from ._folder import RunFolder
 from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._pandas import to_pandas
 from ._quantities import find_quantity, find_terms, samples_of, source_of, summed, values_of
+from ._run_warning import WARNING_KINDS, RunWarning
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
 from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
 
@@ -18,6 +19,7 @@ __all__ = [
     "DESIGN",
     "STATISTICS",
     "STORED_ENERGIES",
+    "WARNING_KINDS",
     "Check",
     "CheckResult",
     "FolderInUse",
@@ -26,6 +28,7 @@ __all__ = [
     "RecordingError",
     "RecordingWriter",
     "RunFolder",
+    "RunWarning",
     "Summary",
     "Variable",
     "VariableDifference",
