@@ -111,11 +111,11 @@ class FollowPath(Controller):
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
     the model's initial configuration (not of the start: the law is the same wherever a run starts or goes on), g weight and
     buoyancy at the present configuration, C and D coupling (with the Munk moment) and damping of still water at the velocity of
-    the reference. The integral takes out the current's steady force; it waits while thrusters saturate. Where the current's moment is above what the attitude's
-    stiffness holds, `notes` says so. Thrusts come from bounded least squares. Places and angles that need an axis
-    which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing else is refused. Its
-    signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the rotation vector to the
-    reference, in body axes), and those of `JointMotion` for the arm.
+    the reference. The integral takes out the current's steady force; it waits while thrusters saturate. Where the current's
+    moment is above what the attitude's stiffness holds, `notes` says so. Thrusts come from bounded least squares. Places and
+    angles that need an axis which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing
+    else is refused. Its signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the
+    rotation vector to the reference, in body axes), and those of `JointMotion` for the arm.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.

@@ -24,8 +24,8 @@ def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pand
     """A recording as a `pandas.DataFrame`: a row per sample, a column per quantity, the time in seconds as index.
 
     Columns are named as checks and plots name quantities, `position.vehicle.z`; `frame.attrs["units"]` has the unit of each
-    where it is known. What does not change with time is left out. Angles of bodies, as "roll_deg" or "tilt.vehicle", are columns
-    if they are named.
+    where it is known. What does not change with time is left out. Angles of bodies, as "roll_deg" or "tilt.vehicle", are
+    columns if they are named.
 
     Args:
         recording: What a run recorded, as `run.recording` or `hm.load_recording(folder)`.

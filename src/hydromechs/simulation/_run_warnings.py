@@ -115,8 +115,8 @@ def _capsized(run: _Recorded) -> Iterator[RunWarning]:
         tilt = attitude("tilt_deg", run.values("orientation", i))
         if tilt[0] < CAPSIZED:
             text = (
-                "{item!r} capsized at {time} s: tilt {value}° at {worst} s, limit {limit}°; check trim, the current's moment and "
-                "attitude gains"
+                "{item!r} capsized at {time} s: tilt {value}° at {worst} s, limit {limit}°; check trim, the current's moment "
+                "and attitude gains"
             )
             yield from run.warning("capsized", run.model.body_names[i], tilt - CAPSIZED, tilt, CAPSIZED, "deg", text)
 

@@ -211,7 +211,8 @@ def _warnings(warnings: Sequence[RunWarning]) -> str:
     if not warnings:
         return ""
     rows = "".join(
-        f"<tr><td>{EXPECTED if w.expected else WARNING}</td><td><b>{escape(_words(w.kind))}: {escape(w.item)}</b>{_note(w.text)}</td>"
+        f"<tr><td>{EXPECTED if w.expected else WARNING}</td>"
+        f"<td><b>{escape(_words(w.kind))}: {escape(w.item)}</b>{_note(w.text)}</td>"
         f'<td class="n">{_number(w.time, 4)}&nbsp;s</td><td class="n">{_measured(w.value, w.unit)}</td>'
         f'<td class="n">{_measured(w.limit, w.unit)}</td></tr>'
         for w in sorted(warnings, key=lambda w: w.expected)
