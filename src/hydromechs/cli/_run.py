@@ -316,6 +316,9 @@ def print_summary(summary: Summary, console: Console) -> None:
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
         table.add_row(mark, Text(f"{check.name}: {check.value:.3g}, {check.limit} ({check.text})"))
+    for warning in summary.warnings:
+        mark = Text("expected", "dim") if warning.expected else Text("WARNING", "bold yellow")
+        table.add_row(mark, Text(warning.text))
     for label, text in summary.setup:
         if label == DESIGN:
             table.add_row(label.lower(), Text(text))

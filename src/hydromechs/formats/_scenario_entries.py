@@ -19,8 +19,16 @@ from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
 from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
 from hydromechs.integrators import METHODS, DormandPrince
 from hydromechs.model import Origin
-from hydromechs.recording import STATISTICS, Check
-from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, ObservationNoise, Randomisation, Scenario
+from hydromechs.recording import STATISTICS, WARNING_KINDS, Check
+from hydromechs.scenario import (
+    ComponentSpec,
+    ControllerSpec,
+    ModelStart,
+    ObservationNoise,
+    Randomisation,
+    Scenario,
+    WorldSettings,
+)
 from hydromechs.simulation import Event
 from hydromechs.values import Bound, Vector3, Vector6, field_texts
 
@@ -553,6 +561,7 @@ EngineChoice = picked(
 )
 entry(ObservationNoise)
 RandomisationEntry = entry(Randomisation)
+WorldSettingsEntry = entry(WorldSettings)
 ScenarioFile = _entry(
     Scenario,
     "ScenarioFile",
@@ -569,6 +578,7 @@ ScenarioFile = _entry(
     without=("touching", "collisions", "material", "drives", "motions", "friction", "stops", "period"),
     types={
         "models": list_of(ModelStartEntry, 1),
+        "world": WorldSettingsEntry,
         "terrain": list_of(TerrainEntry),
         "grasps": list_of(Grasps),
         "tethers": list_of(Tethers),
@@ -580,6 +590,7 @@ ScenarioFile = _entry(
         "randomisation": RandomisationEntry,
         "integrator": Integrator,
         "engine": EngineChoice,
+        "expected_warnings": list_of(Literal[*WARNING_KINDS]),
     },
     required=("duration",),
     config=ConfigDict(title="HydroMechs scenario file, version 1"),

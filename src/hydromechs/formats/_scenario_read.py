@@ -20,6 +20,7 @@ from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
 from hydromechs.model.component import Component
+from hydromechs.recording import ATTITUDE
 from hydromechs.scenario import ComponentSpec, ModelStart, Scenario, check_faults, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import field_texts, is_path
@@ -44,7 +45,7 @@ OF_MODELS = ("thrusters", "drives", "motions", "friction", "stops")
 """What comes with models and vehicles where it is not among what a file says of it."""
 INSTEAD = {"record": ("step", "duration"), "step": ("duration",)} | dict.fromkeys(OF_MODELS, ("models",))
 """Keys that are shown in place of one that a file leaves out."""
-ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
+ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
 """Quantities that every scenario has."""
 
 
@@ -242,6 +243,7 @@ class _Reader:
         fields = {
             **{name: getattr(file, name) for name in plain},
             "models": self._models(file),
+            "world": None if file.world is None else self._made(("world",), file.world),
             "environment": None if file.environment is None else self._made(("environment",), file.environment),
             "terrain": self._items("terrain", file.terrain, lambda path, entry: self._solid(path, entry, materials)),
             "touching": touching.get("points", ()),
@@ -259,6 +261,7 @@ class _Reader:
             "integrator": method,
             "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
             "checks": self._items("checks", file.checks, self._made),
+            "expected_warnings": file.expected_warnings,
             **self._actuation(file),
         }
         fields["environment"] = fields["environment"] or Environment()
@@ -341,7 +344,7 @@ class _Reader:
             if vehicle is None:
                 return None
             self.equipped[k] = vehicle
-            model, source = vehicle.models[0].model, vehicle.models[0].source or source
+            model, source = vehicle.models_in_world[0].model, vehicle.models[0].source or source
         else:
             found = self._model((*path, key), source, named)
             if found is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._attributes import structured
 from ._checks import Check, CheckResult
+from ._run_warning import RunWarning
 
 if TYPE_CHECKING:
     import xarray
@@ -58,6 +59,8 @@ class Summary:
     """Why the run diverged, or None."""
     checks: tuple[CheckResult, ...] = ()
     """What the checks found."""
+    warnings: tuple[RunWarning, ...] = ()
+    """Conditions that make the result doubtful, whatever the checks say."""
     work: Mapping[str, float] = field(default_factory=dict)
     """Work of each cause from the first sample of the recording on [J]."""
     stored: Mapping[str, float] = field(default_factory=dict)
@@ -75,6 +78,11 @@ class Summary:
     def passed(self) -> bool:
         """Whether the run came to its end and all checks passed."""
         return self.diverged is None and all(check.passed for check in self.checks)
+
+    @property
+    def unexpected(self) -> tuple[RunWarning, ...]:
+        """Warnings of kinds that the scenario does not expect."""
+        return tuple(w for w in self.warnings if not w.expected)
 
     @property
     def total_work(self) -> float:
@@ -101,6 +109,7 @@ class Summary:
             "stopped": self.stopped,
             "diverged": self.diverged,
             "checks": [check._asdict() for check in self.checks],
+            "warnings": [warning._asdict() for warning in self.warnings],
             "audit": {**self.work, **changes},
             "residual": self.residual,
             "residual_relative": self.residual_relative,
@@ -116,6 +125,8 @@ class Summary:
             parts.append("diverged")
         if self.checks:
             parts.append(f"{sum(check.passed for check in self.checks)} of {len(self.checks)} checks passed")
+        if self.unexpected:
+            parts.append(f"{len(self.unexpected)} warning{'' if len(self.unexpected) == 1 else 's'}")
         if self.residual_relative is not None:
             parts.append(f"energy residual {self.residual_relative:.1e}")
         return f"Summary({', '.join(parts)})"
@@ -127,6 +138,7 @@ def summarise(
     title: str = "",
     description: str = "",
     checks: Sequence[Check] = (),
+    warnings: Sequence[RunWarning] = (),
     setup: Sequence[tuple[str, str]] = (),
     compile_time: float | None = None,
     late_steps: int | None = None,
@@ -142,6 +154,7 @@ def summarise(
         title: What happens, in one line; the recording's title unless given.
         description: What it shows.
         checks: What must be true of it.
+        warnings: Conditions that the run met, as `simulation.run_warnings` gives them.
         setup: How it was set up: pairs of label and text.
         compile_time: Time of compiling [s].
         late_steps: Deadlines missed in real time, or None.
@@ -178,6 +191,7 @@ def summarise(
         stopped=stopped,
         diverged=diverged,
         checks=tuple(check.judge(dataset) for check in checks if check not in over) if recorded else (),
+        warnings=tuple(warnings),
         work=work,
         stored=stored,
         residual=residual,

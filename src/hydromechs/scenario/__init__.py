@@ -1,6 +1,6 @@
 """A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
 
-from ._assemble import ModelStart, assemble, start_names
+from ._assemble import ModelStart, WorldSettings, assemble, start_names
 from ._blame import owner_of
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import check_faults, trial_faults
@@ -22,6 +22,7 @@ __all__ = [
     "RunResult",
     "SavedState",
     "Scenario",
+    "WorldSettings",
     "assemble",
     "check_faults",
     "code_faults",

@@ -21,7 +21,7 @@ from hydromechs.errors import SimulationDiverged, SimulationInterrupted
 from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
-from hydromechs.simulation import Controller, Plant, Run, Simulation, sigterm_interrupts
+from hydromechs.simulation import Controller, Plant, Run, Simulation, run_warnings, sigterm_interrupts
 from hydromechs.values import positive
 
 from ._scenario import Scenario
@@ -235,6 +235,7 @@ def conclude_run(
         title=scenario.title or scenario.name,
         description=scenario.description,
         checks=scenario.checks,
+        warnings=run_warnings(sim.plant, dataset, scenario.expected_warnings),
         setup=_setup(sim),
         compile_time=compile_time,
         late_steps=late,

@@ -32,7 +32,7 @@ from hydromechs.model.code import (
     run_joint_code,
 )
 from hydromechs.model.component import Component
-from hydromechs.recording import Check, find_quantity, find_terms
+from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
 from hydromechs.simulation import (
     Controller,
     Event,
@@ -46,7 +46,7 @@ from hydromechs.simulation import (
 )
 from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
-from ._assemble import ModelStart, assemble, pairs, start_faults
+from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
 from ._blame import REFUSED, building_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
@@ -71,6 +71,7 @@ LISTS: dict[str, tuple[Any, str]] = {
     "sensors": (Sensor, "sensors, as gnc.sensors.Imu(...)"),
     "events": (Event, "events, as Event(...)"),
     "checks": (Check, "checks, as Check(...)"),
+    "expected_warnings": (str, "kinds of warnings"),
 }
 """Classes of what is listed in a scenario, and what to call them."""
 MAPPINGS: dict[str, tuple[Any, str]] = {
@@ -99,6 +100,8 @@ class Scenario:
     """What it shows, for people."""
     models: tuple[ModelStart, ...]
     """The models, and how they start."""
+    world: WorldSettings | None = None
+    """Gravity and water density of the scenario; the models must agree in them if omitted."""
     environment: Environment = field(default_factory=Environment)
     """The water."""
     terrain: tuple[contact.terrain.Terrain, ...] = ()
@@ -155,6 +158,8 @@ class Scenario:
     """Seed of gusts, waves and sensors."""
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
+    expected_warnings: tuple[str, ...] = ()
+    """Kinds of warnings about the run that are part of the mission, as "joint_stop" where a joint is to reach its stop."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -168,6 +173,8 @@ class Scenario:
                 if not isinstance(value, kind):
                     raise FieldError(f"{name}[{key!r}]", value, f"must be {what}")
         object.__setattr__(self, "commands", pairs(self.commands, "commands"))
+        if self.world is not None and not isinstance(self.world, WorldSettings):
+            raise FieldError("world", self.world, "must be a hydromechs.scenario.WorldSettings(...) or None")
         if not isinstance(self.environment, Environment):
             raise FieldError("environment", self.environment, "must be a hydromechs.Environment(...)")
         object.__setattr__(self, "commands", tuple((k, number(x, f"commands.{k}")) for k, x in self.commands))
@@ -187,7 +194,7 @@ class Scenario:
 
     @cached_property
     def _known(self) -> tuple[Model, State]:
-        return assemble(self.models)
+        return assemble(self.models_in_world)
 
     @cached_property
     def _assembled(self) -> tuple[Model, State]:
@@ -195,7 +202,12 @@ class Scenario:
             return self._known
         if any(locked_joints(start.model) for start in self.models):
             self._require_code()
-        return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models])
+        return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models_in_world])
+
+    @cached_property
+    def models_in_world(self) -> tuple[ModelStart, ...]:
+        """The models with the scenario's gravity and water, where it sets them."""
+        return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
     @property
     def acting(self) -> list[tuple[tuple[str, int], Component | ComponentSpec]]:
@@ -360,7 +372,8 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if not scenario.models:
         return [Fault(("models",), "models is empty; give at least one")]
     out = _time_faults(scenario)
-    faults = start_faults(scenario.models)
+    faults = start_faults(scenario.models_in_world)
+    faults += [] if scenario.world is None else axes_faults(scenario.world, scenario.models)
     if faults:
         return [*faults, *out]
     model = scenario.known_model
@@ -436,6 +449,10 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for name, value in scenario.commands:
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
+    for i, kind in enumerate(scenario.expected_warnings):
+        if kind not in WARNING_KINDS:
+            text = f"expected_warnings: no kind of warning {kind!r}{nearest(kind, WARNING_KINDS)}"
+            out.append(Fault(("expected_warnings", i), text))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
         out.append(Fault(("name",), f"name is {scenario.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
     spec = scenario.controller

@@ -15,6 +15,7 @@ from hydromechs.recording import real_time_factor
 
 from ._clock import Clock
 from ._events import Watched, first_crossings
+from ._held import settled_targets
 from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
@@ -158,6 +159,8 @@ class LiveRun:
         for at, watched in found:
             event = watched.event
             log.say(f"t = {at.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
+            if event.control == "off":
+                sim.command = settled_targets(sim.plant.layout, sim.command, sim.held, at.t)
             sim.command = dict(event.command)
             for body, wrench in event.wrench:
                 sim.set_wrench(body, wrench)

@@ -9,7 +9,7 @@ import numpy as np
 from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Recipe, Rolled
 from hydromechs.model.component import Output
-from hydromechs.recording import STORED_ENERGIES, Variable
+from hydromechs.recording import ATTITUDE, STORED_ENERGIES, Variable
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
@@ -151,13 +151,13 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
 
 
 def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Dimensions of all that is recorded, without time, and of time itself, for `recording.find_quantity`; see `schema`."""
-    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}}
+    """Dimensions, without time, of all quantities for `recording.find_quantity`: of `schema`, of the attitude, and of time."""
+    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}, **ATTITUDE}
 
 
 def _check_outputs(plant: Plant, recorded: set[str]) -> None:
     """What components record must not have a name of the recording's own, nor new labels along a dimension of it."""
-    own = {*recorded, *FROM_STATE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
+    own = {*recorded, *FROM_STATE, *ATTITUDE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
     outputs = {o.name for c in plant.components for o in c.outputs}
     along = dict(AXES)
     for c in plant.components:

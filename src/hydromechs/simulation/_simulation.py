@@ -27,7 +27,7 @@ from hydromechs.integrators import (
 )
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import STORED_ENERGIES, find_quantity
+from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, source_of, values_of
 from hydromechs.values import floats, instances, nearest, positive
 
 from . import _books
@@ -535,7 +535,8 @@ class Simulation:
         head, index = find_quantity(name, self._quantities, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
-        return lambda at: float(self._observed(at, [head])[head][index])
+        source = source_of(head)
+        return lambda at: float(values_of(head, self._observed(at, [source])[source][None], [index])[0])
 
     def _diverged(self, reason: str) -> SimulationDiverged:
         """What to say of a run whose numbers are not finite any more."""
@@ -547,7 +548,7 @@ class Simulation:
 
     def observe(self) -> dict[str, np.ndarray]:
         """All variables of the recording now, by name; before the first run work is that since the start."""
-        return self._observed(self._at, [name for name in self._quantities if name != "time"])
+        return self._observed(self._at, [name for name in self._quantities if name not in {"time", *ATTITUDE}])
 
     def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Variables of the recording at a point, with the present inputs."""

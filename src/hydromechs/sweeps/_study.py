@@ -12,7 +12,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError, StudyError, words_of
 from hydromechs.model import State, body_faults, world_faults
-from hydromechs.recording import STATISTICS, find_terms, samples_of, statistic_of
+from hydromechs.recording import STATISTICS, find_terms, period_of, samples_of, statistic_of
 from hydromechs.scenario import Scenario, assemble
 from hydromechs.simulation import coordinates, quantities
 from hydromechs.values import Pair, nearest, whole
@@ -83,7 +83,8 @@ class Result:
     @property
     def how(self) -> dict[str, Any]:
         """What of the samples the statistic is of, as `statistic_of` takes it."""
-        return {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
+        how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
+        return how | {"period": period_of(self.quantity)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.recording import RecordingComparison, find_quantity
+from hydromechs.recording import RecordingComparison, samples_of
 
 from ._style import COLOURS, figure, keep_scale, thinned, time_panels
 
@@ -48,7 +48,7 @@ def plot_comparison(
     out = Path(out)
     series: dict[str, list[np.ndarray]] = {}
     for name in quantities or _by_difference(comparison):
-        pair = [_values(ds, name) for ds in (first, second)]
+        pair = [samples_of(ds, name) for ds in (first, second)]
         shown = any(all(map(np.array_equal, pair, other)) for other in series.values())  # as v and velocity of a vehicle
         if quantities or (not shown and len(series) < MOST_PANELS):
             series[name] = pair
@@ -74,13 +74,3 @@ def _by_difference(comparison: RecordingComparison) -> list[str]:
     changed = sorted(known, key=lambda d: -d.relative)
     same = sorted((d for d in comparison.differences if d.name in PREFERRED), key=lambda d: PREFERRED.index(d.name))
     return [d.quantity for d in changed or same]
-
-
-def _values(ds: xarray.Dataset, name: str) -> np.ndarray:
-    """A quantity over time, shape (time,)."""
-    variables = {str(n): tuple(map(str, v.dims[1:])) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)}
-    labels = {str(dim): [str(x) for x in ds[dim].values] for dim in ds.dims if dim != "time"}
-    head, index = find_quantity(name, variables, labels)
-    values = np.asarray(ds[head].values, dtype=float).reshape(ds.sizes["time"], -1)
-    shape = tuple(ds[head].sizes[dim] for dim in ds[head].dims[1:])
-    return values[:, int(np.ravel_multi_index(index, shape)) if index else 0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hydromechs.recording import ATTITUDE, attitude, attitude_of, period_of
 from hydromechs.values import nearest
 
 from ._style import COLOURS, GREY, INK, RED, curves, figure, grid_panels, shade, time_panels
@@ -57,7 +58,7 @@ def plot_variable(
 
     Args:
         ds: The recording.
-        name: Name of the variable.
+        name: Name of the variable, or an angle of the bodies, as "roll_deg" or "tilt".
         out: File to write; its suffix chooses the format (.png, .svg, .pdf).
         select: Names to show along a dimension, one or a list: `{"body": "vehicle", "xyz": ["x", "z"]}`.
 
@@ -65,10 +66,15 @@ def plot_variable(
         The file.
     """
     out = Path(out)
-    if name not in ds.data_vars or ds[name].dims[:1] != ("time",):
+    angle = name in ATTITUDE and "orientation" in ds
+    if not angle and (name not in ds.data_vars or ds[name].dims[:1] != ("time",)):
         known = [str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)]
+        known += [*ATTITUDE] if "orientation" in ds else []
         raise ValueError(f"no variable {name!r} in the recording{nearest(name, known)}")
-    data = ds[name]
+    data = attitude_of(ds, name) if angle else ds[name]
+    period = period_of(name)
+    if period is not None and np.isfinite(data.values).all():
+        data = data.copy(data=np.unwrap(data.values, axis=0, period=period))  # without jumps by a full turn
     for dim, wanted in (select or {}).items():
         if dim not in data.dims[1:]:
             raise ValueError(f"{name!r} has no dimension {dim!r}{nearest(dim, map(str, data.dims[1:]))}")
@@ -160,10 +166,7 @@ def depth(ds: xarray.Dataset, body: str) -> np.ndarray:
 
 def roll_pitch_yaw(quaternion: np.ndarray) -> np.ndarray:
     """Angles of the rotations about z, then y, then x [rad], shape (time, 3), for display, without jumps of 2π."""
-    w, x, y, z = quaternion.T
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = np.arcsin(np.minimum(1.0, np.maximum(-1.0, 2 * (w * y - z * x))))
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    roll, pitch, yaw = (attitude(name, quaternion) for name in ("roll", "pitch", "heading"))
     return np.stack([_unwrapped(roll), pitch, _unwrapped(yaw)], axis=1)
 
 
