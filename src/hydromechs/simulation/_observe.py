@@ -14,7 +14,7 @@ from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
 from ._plant import DIMENSIONS, Plant
-from ._water import PointMotion, fluid_at
+from ._water import MotionAt, fluid_at
 
 __all__ = ["component_outputs", "coordinates", "observed", "observer", "quantities", "schema"]
 
@@ -184,7 +184,7 @@ def observed(
     v: Array,
     z: Array,
     inputs: Array,
-    motion: Callable[..., PointMotion] = fluid_at,
+    motion: MotionAt = fluid_at,
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
@@ -231,7 +231,7 @@ def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapp
 
 def observer(
     plant: Plant,
-    motion: Callable[..., PointMotion],
+    motion: MotionAt,
     loops: Callable[..., Rolled] | None = None,
     only: Collection[str] | None = None,
     lanes: int = 1,
@@ -241,7 +241,7 @@ def observer(
 
     Args:
         plant: What is simulated.
-        motion: Motion of the water at a point, see `fluid_at`.
+        motion: Motion of the water at points, see `fluid_at`.
         loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
         only: Names of the arrays that are wanted; all if None.
         lanes: Instants per vector operation.
