@@ -56,7 +56,7 @@ def _(element: added_mass.Ellipsoid, density: Scalar) -> Array:
 
 @added_mass_matrix.register
 def _(element: added_mass.Cylinder, density: Scalar) -> Array:
-    return added_mass_strips(element, density, 1)[0]
+    return added_mass_strips(element, density)[0]
 
 
 @added_mass_matrix.register
@@ -64,27 +64,32 @@ def _(element: added_mass.Box, density: Scalar) -> Array:
     return density * _moved(np.diag(box_coefficients(element.size)), element.origin.R, element.origin.xyz)
 
 
-def added_mass_strips(element: added_mass.Cylinder, density: Scalar, count: int) -> list[Array]:
+def added_mass_strips(element: added_mass.Cylinder, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:
     """Added mass of equal lengths of a cylinder, from `start` to `end`; they add up to that of the whole.
+
+    With two points each length is halved into masses at ±1/√12 of it from its middle, which have its moment of inertia.
 
     Args:
         element: The cylinder.
         density: Density of the water [kg/m³].
-        count: Number of lengths; the discs at the ends belong to the first and the last.
+        count: Number of lengths.
+        points: Masses for each length, 1 or 2; the discs at the ends belong to the first and the last.
 
     Returns:
         Matrices about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6) each.
     """
     R, foot, start, end = axis_frame(element.start, element.end)
     r, length = element.radius, (end - start) / count
-    across = np.pi * r**2 * length
-    about = across * length**2 / 12.0
+    across = np.pi * r**2 * length / points
+    about = across * length**2 / 12.0 if points == 1 else 0.0
     cuts = [start * (1.0 - k / count) + end * (k / count) for k in range(count + 1)]
+    away = [0.0] if points == 1 else [-length / 12.0**0.5, length / 12.0**0.5]
+    stations = [0.5 * (cuts[k] + cuts[k + 1]) + x for k in range(count) for x in away]
     out = []
-    for k in range(count):
-        discs = (k == 0) + (k == count - 1)
+    for k, s in enumerate(stations):
+        discs = (k == 0) + (k == len(stations) - 1)
         matrix = np.diag([across, across, 0.5 * discs * (8.0 / 3.0 * r**3), about, about, 0.0])
-        out.append(density * _moved(matrix, R, foot + 0.5 * (cuts[k] + cuts[k + 1]) * R[:, 2]))
+        out.append(density * _moved(matrix, R, foot + s * R[:, 2]))
     return out
 
 
