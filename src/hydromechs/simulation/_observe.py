@@ -28,7 +28,8 @@ AXES: dict[str, tuple[str, ...]] = {
 WORDS = {
     "drag": "drag, damping and lift of the water",
     "added_mass": "force of the added mass",
-    "buoyancy": "buoyancy and acceleration of the water",
+    "buoyancy": "buoyancy",
+    "fluid_acceleration": "force of the displaced water's acceleration in waves and gusts",
     "weight": "weight",
     "contact": "contact force",
     "thrust": "force of the thrusters",
@@ -39,7 +40,9 @@ WORDS = {
 
 def _labels(plant: Plant) -> list[str]:
     """Labels of the forces that are recorded."""
-    return [label for label in WATER_FORCES if plant.wet or label == "weight"] + list(plant.labels)
+    absent = set() if plant.wet else {"drag", "added_mass", "buoyancy"}
+    absent |= set() if plant.wet and plant.flows else {"fluid_acceleration"}
+    return [label for label in WATER_FORCES if label not in absent] + list(plant.labels)
 
 
 def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:

@@ -44,7 +44,7 @@ DIMENSIONS |= {"constraint_group", "channel"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""
-LABELS = {"drag", "added_mass", "buoyancy", "weight"}
+LABELS = {"drag", "added_mass", "buoyancy", "fluid_acceleration", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
