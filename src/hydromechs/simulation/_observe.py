@@ -14,7 +14,7 @@ from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
 from ._plant import DIMENSIONS, Plant
-from ._water import PointMotion, fluid_at
+from ._water import MotionAt, fluid_at
 
 __all__ = ["component_outputs", "coordinates", "observed", "observer", "quantities", "schema"]
 
@@ -28,7 +28,8 @@ AXES: dict[str, tuple[str, ...]] = {
 WORDS = {
     "drag": "drag, damping and lift of the water",
     "added_mass": "force of the added mass",
-    "buoyancy": "buoyancy and acceleration of the water",
+    "buoyancy": "buoyancy",
+    "fluid_acceleration": "force of the displaced water's acceleration in waves and gusts",
     "weight": "weight",
     "contact": "contact force",
     "thrust": "force of the thrusters",
@@ -39,7 +40,9 @@ WORDS = {
 
 def _labels(plant: Plant) -> list[str]:
     """Labels of the forces that are recorded."""
-    return [label for label in WATER_FORCES if plant.wet or label == "weight"] + list(plant.labels)
+    absent = set() if plant.wet else {"drag", "added_mass", "buoyancy"}
+    absent |= set() if plant.wet and plant.flows else {"fluid_acceleration"}
+    return [label for label in WATER_FORCES if label not in absent] + list(plant.labels)
 
 
 def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
@@ -184,7 +187,7 @@ def observed(
     v: Array,
     z: Array,
     inputs: Array,
-    motion: Callable[..., PointMotion] = fluid_at,
+    motion: MotionAt = fluid_at,
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
@@ -231,7 +234,7 @@ def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapp
 
 def observer(
     plant: Plant,
-    motion: Callable[..., PointMotion],
+    motion: MotionAt,
     loops: Callable[..., Rolled] | None = None,
     only: Collection[str] | None = None,
     lanes: int = 1,
@@ -241,7 +244,7 @@ def observer(
 
     Args:
         plant: What is simulated.
-        motion: Motion of the water at a point, see `fluid_at`.
+        motion: Motion of the water at points, see `fluid_at`.
         loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
         only: Names of the arrays that are wanted; all if None.
         lanes: Instants per vector operation.

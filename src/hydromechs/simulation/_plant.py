@@ -12,7 +12,17 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
 from hydromechs.errors import FieldError, ModelError
-from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, has_hull, wave_components
+from hydromechs.hydro import (
+    Environment,
+    Sampling,
+    Uniform,
+    UniformFlow,
+    WaveComponents,
+    has_hull,
+    sampling,
+    strip_wavenumber,
+    wave_components,
+)
 from hydromechs.model import Model, State, body_faults, dry_faults, world_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
@@ -35,7 +45,7 @@ DIMENSIONS |= {"constraint_group", "channel"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""
-LABELS = {"drag", "added_mass", "buoyancy", "weight"}
+LABELS = {"drag", "added_mass", "buoyancy", "fluid_acceleration", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
@@ -404,7 +414,8 @@ class Plant:
             return None
         shape = (self.parameters, self.streams, self.flows, self.environment.surface is not None)
         waves = None if self.waves is None else (len(self.waves.amplitude), self.waves.water_depth)
-        return f"{parts} {shape} {waves}{'' if self.rolled is None else ' rolled'}"
+        strips = () if self.uniform else [s and (len(s.points), len(s.hull)) for s in self.samplings(self.model)]
+        return f"{parts} {shape} {waves} {strips}{'' if self.rolled is None else ' rolled'}"
 
     # -- water ----------------------------------------------------------------------------------------------------------------
 
@@ -429,6 +440,20 @@ class Plant:
     def uniform(self) -> bool:
         """Whether the water moves alike at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
+
+    def samplings(self, model: Model) -> tuple[Sampling | None, ...]:
+        """Where each body feels water that moves otherwise from place to place; None for one that the water does not touch.
+
+        Args:
+            model: The mechanism with its open parameters.
+        """
+        surface = self.environment.surface is not None
+        k = strip_wavenumber(self.environment, float(self.model.world.gravity))
+        pairs = zip(model.bodies, self.model.bodies, strict=True)
+        return tuple(
+            None if body.hydro is None else sampling(body, nominal, model.world.water_density, k, surface=surface)
+            for body, nominal in pairs
+        )
 
     @property
     def waves_move_surface(self) -> bool:

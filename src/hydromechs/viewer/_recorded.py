@@ -28,6 +28,7 @@ FORCES: dict[str, Color] = {
     "thrust": (0.90, 0.35, 0.05),
     "drag": (0.00, 0.60, 0.45),
     "added_mass": (0.35, 0.30, 0.75),
+    "fluid_acceleration": (0.30, 0.65, 0.90),
     "contact": (0.80, 0.25, 0.60),
     "external": (0.55, 0.40, 0.10),
     "weight": (0.70, 0.10, 0.10),

@@ -34,7 +34,7 @@ __all__ = [
 HIDDEN = frozenset(
     {
         *("inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"),
-        *("force: weight", "force: buoyancy", "force: added mass", "force: sum of thrust"),
+        *("force: weight", "force: buoyancy", "force: added mass", "force: fluid acceleration", "force: sum of thrust"),
     }
 )
 """Layers that are not shown unless asked for."""
