@@ -43,6 +43,7 @@ __all__ = [
     "displaced_mass",
     "fluid_energy",
     "motion_in",
+    "moving_buoyancy",
     "still_buoyancy",
     "total_buoyancy",
     "viscous_matrix",
@@ -222,6 +223,20 @@ def still_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
         gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
     """
     return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
+
+
+def moving_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
+    """Force of the acceleration of the displaced water, m_f a_f: of Froude and Krylov in waves [N, N·m], shape (6,).
+
+    Args:
+        body: The body.
+        motion: Its motion.
+        gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
+    """
+    if motion.around is None:
+        return total_buoyancy(body, motion._replace(a_fg=motion.a_fg + gravity_B))
+    hull = tuple(point._replace(a_fg=point.a_fg + gravity_B) for point in motion.around.hull)
+    return total_buoyancy(body, motion._replace(around=motion.around._replace(hull=hull)))
 
 
 def water_potential(body: Body, motion: Motion) -> Scalar:

@@ -44,26 +44,26 @@ def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.Motion,
         a: a' of the body as the recursions have it, shape (6,).
     """
     drag = hydro.viscous_wrench(body, motion)
-    total = still = np.zeros(6)
+    still = moved = np.zeros(6)
     if isinstance(body.hydro, Hydro):
-        total = still = hydro.total_buoyancy(body, motion)
-        if plant.flows:
-            still = hydro.still_buoyancy(body, motion, motion.R_WB.T @ gravity)
+        still = hydro.still_buoyancy(body, motion, motion.R_WB.T @ gravity)
+        moved = hydro.moving_buoyancy(body, motion, motion.R_WB.T @ gravity) if plant.flows else moved
+    power: dict[str, Scalar] = {"drag": hydro.viscous_power(body, motion, drag)}
     if motion.around is None:
+        carried = V - motion.velocity
         added = _added_mass_force(hydro.added_mass(body, motion), a, motion)
         added = added + hydro.crossing_wrench(body, motion)
-        drawn = added @ (V - motion.velocity)
+        drawn = drag @ carried + added @ carried
     else:
         added, drawn = hydro.added_mass_reaction(body, motion, a)
-    power: dict[str, Scalar] = {"drag": hydro.viscous_power(body, motion, drag)}
+        drawn = drawn + drag @ V - power["drag"]
     if "surface" in plant.layout.causes:
         # not the power of the force: a force that is missing or wrong leaves a residual
         power["surface"] = -hydro.crossing_loss(body, motion)
     if "water" in plant.layout.causes:
         # where waves move the surface, buoyancy has no potential and is taken whole
-        moving = total if plant.waves_move_surface else total - still
-        power["water"] = drag @ V - power["drag"] + moving @ V + drawn
-    return BodyWater(drag, added, still, total - still, power)
+        power["water"] = (still + moved if plant.waves_move_surface else moved) @ V + drawn
+    return BodyWater(drag, added, still, moved, power)
 
 
 def energies_of(
