@@ -25,6 +25,7 @@ __all__ = ["Backend", "StationGate"]
 STATIC = {
     "": ("station.html", "text/html; charset=utf-8"),
     "station.js": ("station.js", "application/javascript; charset=utf-8"),
+    "link.js": ("link.js", "application/javascript; charset=utf-8"),
     "station.css": ("station.css", "text/css; charset=utf-8"),
 }
 """Files of the page, by their path behind the token."""

@@ -15,6 +15,7 @@ HUGE = 1e15
 
 PAGE_TYPES: dict[str, frozenset[str]] = {
     "operator": frozenset({"mode", "axes", "arm", "arm_mode", "arm_axes", "gripper", "swing"}),
+    "alive": frozenset(),
     "start": frozenset(),
     "pause": frozenset(),
     "step": frozenset(),

@@ -336,6 +336,10 @@ class Station:
         if kind == "ask":
             self.seats.ask(seat)
             return None
+        if kind == "alive":
+            if self.seats.steers(seat):
+                session.heard()
+            return None
         if not self.seats.steers(seat):
             raise Rejected(f"{kind} from a seat that does not steer")
         session.heard()
