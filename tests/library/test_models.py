@@ -435,7 +435,7 @@ def test_bluerov_ballast_is_foam_and_steel():
 
 
 def test_all_library_models_have_the_same_gravity():
-    assert {load(name).world.gravity for name in library.model_names()} == {9.81}
+    assert {library.load(name).world.gravity for name in library.names()} == {9.81}
 
 
 # --- RexROV2 with Oberon 7 ----------------------------------------------------------------------------------------------

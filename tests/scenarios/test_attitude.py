@@ -48,6 +48,10 @@ def test_differences_of_headings_go_the_shorter_way_round():
     assert statistic_of(time, heading, "max_abs", target=180.0)[0] == 359.0  # of a quantity that does not wrap
     value, x = statistic_of(time, heading, "last", mean_of=(0.0, 2.0), period=360.0)
     assert value == pytest.approx(2.0) and np.abs(x).max() < 2.01
+    value, _ = statistic_of(time, heading, "last", target=1.0, mean_of=(0.0, 2.0), period=360.0)
+    assert value == pytest.approx(1.0)
+    value, _ = statistic_of(time, np.arange(4.0), "last", target=-5.0, mean_of=(0.0, 2.0))
+    assert value == pytest.approx(3.0 - 0.5 + 5.0)
 
 
 @pytest.mark.parametrize("unit", ["", "_deg"])

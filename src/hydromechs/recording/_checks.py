@@ -57,12 +57,11 @@ def statistic_of(
         mean_of: From when to when [s] a mean of the quantity is taken that is taken off it, too; none if None.
         period: Full turn of an angle that wraps around [in its unit], as `period_of` gives it; None for other quantities.
     """
-    samples = angle_difference(samples - target, period)
     if mean_of is not None:
         then = samples[(time >= mean_of[0]) & (time < mean_of[1])]
-        near = then[0] if then.size else math.nan  # a mean of angles is one of differences to one of them
-        samples = angle_difference(samples - near - float(np.mean(angle_difference(then - near, period))), period)
-    x = samples[(time >= after) & (time < (math.inf if before is None else before))]
+        near = 0.0 if period is None or not then.size else float(then[0])  # angles have a mean only as differences to one
+        target += near + float(np.mean(angle_difference(then - near, period))) if then.size else math.nan
+    x = angle_difference(samples[(time >= after) & (time < (math.inf if before is None else before))] - target, period)
     return float(STATISTICS[statistic][1](x)) if x.size else math.nan, x
 
 
