@@ -240,3 +240,23 @@ def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path
     assert result.recording.time.values[-1] == pytest.approx(2.0) and result.state.t == pytest.approx(2.0)
     assert "out" in repr(result) and "1 of 1 checks passed" in repr(result)
     assert json.loads(result.folder.summary.read_text()) == json.loads(json.dumps(result.summary.to_dict()))
+
+
+@pytest.mark.usefixtures("quickly_compiled")
+def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scenario, tmp_path):
+    """A check of `energy_residual` counts from the first start, the summary from where the run was resumed; it names both."""
+    path = scenario(duration=1.0)
+    path.write_text(
+        path.read_text().replace("checks: [", "checks: [{name: audit, quantity: energy_residual, statistic: last, below: 1}, ")
+    )
+    code, text, _ = run("run", path, "--out", tmp_path / "first", "--no-pictures")
+    assert code == 0 and "in this part" not in text
+    code, text, _ = run("run", path, "--resume", tmp_path / "first", "--out", tmp_path / "second")
+    assert code == 0
+    summary, ds = json.loads((tmp_path / "second" / "summary.json").read_text()), hm.load_recording(tmp_path / "second")
+    left = ds.energy_residual.values
+    assert summary["residual_before"] == left[0] != 0.0 and summary["residual"] == np.abs(left - left[0]).max()
+    line = next(line for line in text.splitlines() if "energy residual" in line)
+    assert f"{summary['residual']:.3g} J in this part" in line and f"{left[0]:.3g} J before" in line
+    assert "before it" in (tmp_path / "second" / "report.html").read_text()
+    assert json.loads((tmp_path / "first" / "summary.json").read_text())["residual_before"] is None

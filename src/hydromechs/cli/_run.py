@@ -312,7 +312,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("missed deadlines", str(summary.late_steps))
     if summary.diverged is None and summary.residual is not None and summary.residual_relative is not None:
         relative = f"{summary.residual_relative:.2g} of the energy exchanged"
-        table.add_row("energy residual", f"{summary.residual:.3g} J, {relative}")
+        part = "" if summary.residual_before is None else f" in this part, after {summary.residual_before:.3g} J before it"
+        table.add_row("energy residual", f"{summary.residual:.3g} J{part}, {relative}")
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
         table.add_row(mark, Text(f"{check.name}: {check.value:.3g}, {check.limit} ({check.text})"))

@@ -69,6 +69,9 @@ class Summary:
     """Maximum |energy residual| from the first sample on, less its value there [J]."""
     residual_relative: float | None = None
     """The residual over the energy exchanged: all |work| and all |changes of stored energy|."""
+    residual_before: float | None = None
+    """Energy residual that a resumed run starts with [J]; None for a run from the start. The variable `energy_residual`, and
+    checks of it, count it; `residual` does not."""
     setup: tuple[tuple[str, str], ...] = ()
     """How the run was set up: pairs of label and text."""
     messages: tuple[str, ...] = ()
@@ -113,6 +116,7 @@ class Summary:
             "audit": {**self.work, **changes},
             "residual": self.residual,
             "residual_relative": self.residual_relative,
+            "residual_before": self.residual_before,
             "setup": [list(pair) for pair in self.setup],
             "messages": list(self.messages),
         }
@@ -171,10 +175,10 @@ def summarise(
     stored = {}
     if recorded:
         stored = {n: float(dataset[n].values[-1] - dataset[n].values[0]) for n in STORED_ENERGIES if n in dataset}
-    residual = relative = None
+    residual = relative = before = None
     if recorded and "energy_residual" in dataset:
         left = dataset["energy_residual"].values
-        residual = float(np.abs(left - left[0]).max())
+        residual, before = float(np.abs(left - left[0]).max()), float(left[0]) or None
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a run that was resumed
@@ -196,6 +200,7 @@ def summarise(
         stored=stored,
         residual=residual,
         residual_relative=relative,
+        residual_before=before,
         setup=tuple(setup),
         messages=_each_once([*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]),
     )

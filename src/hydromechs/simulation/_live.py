@@ -108,7 +108,7 @@ class LiveRun:
 
     def _interrupted(self, signal: Signals) -> SimulationInterrupted:
         """Record the last sample of a run that a signal has ended here; return the error to raise."""
-        self.recorder.sample(self.simulation._at, self._inputs)
+        self._sample_end()
         error = SimulationInterrupted(f"interrupted at t = {self.t:.12g} s")
         error.state, error.signal = self.simulation.state, signal
         return error
@@ -177,10 +177,19 @@ class LiveRun:
             watched.look(sim._at)
         return stopped
 
+    def _sample_end(self) -> None:
+        """Take the last sample; the controller is not called, but sensors measure if they do at that time."""
+        sim, recording = self.simulation, self.recorder
+        controller = sim.controller
+        recording.sample(sim._at, self._inputs)
+        if controller is not None and is_multiple(self.t, controller.period, sim.step_size):
+            recording.signal = np.array(controller.signals_at_end(sim.state), dtype=float)
+            recording.renew(self.t, self._inputs)
+
     def close(self) -> Run:
         """End the run and its recording. What was closed already stays as it is."""
         if self._finished is None:
-            self.recorder.sample(self.simulation._at, self._inputs)
+            self._sample_end()
             self._finish(finished=1)
         assert self._finished is not None
         wall, factor = self._finished

@@ -284,6 +284,9 @@ def _audit(summary: Summary) -> str:
         note = ""
         if summary.residual_relative is not None:
             note = f'<span class="note">, {_percent(summary.residual_relative)} of the energy exchanged</span>'
+        if summary.residual_before is not None:
+            before = _number(summary.residual_before, 2)
+            note += f'<span class="note">, in this part; the resumed run had {before}&nbsp;J before it</span>'
         rows.append(
             f'<tr class="sum"><td colspan="2">Maximum residual{note}</td><td class="n">{_number(summary.residual, 2)}</td></tr>'
         )
