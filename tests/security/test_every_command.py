@@ -72,5 +72,8 @@ def test_every_command_survives_every_strange_file(name, tmp_path, monkeypatch, 
     for file in sorted(p.name for p in tmp_path.iterdir()):
         for arguments in calls(COMMANDS[name], file, f"out-{file}.yaml"):
             result = CliRunner().invoke(app, [*name.split(), *arguments])
-            assert isinstance(result.exception, (OSError, ValueError, KeyError, SystemExit)), (arguments, result.exception)
+            assert isinstance(result.exception, (OSError, ValueError, KeyError, SystemExit, type(None))), (
+                arguments,
+                result.exception,
+            )
             assert SECRET not in result.output + str(result.exception), arguments

@@ -34,13 +34,14 @@ def catalog(*more: str, code: bool = False) -> Catalog:
         more: Paths of scenario files.
         code: True to run the Python code that these files and their models name.
     """
-    from hydromechs.formats import drawing_attrs, loads_scenario
+    from hydromechs.formats import drawing_attrs, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
     files = {name: scenario_path(name) for name in scenario_names()} | {Path(path).stem: path for path in more}
     return Catalog(
         files=files,
         read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle, code=code),
+        text=scenario_text,
         drawing=drawing_attrs,
     )
 

@@ -30,6 +30,7 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
     "refuse_same_file": "._convert_file",
     "robot_text": "._robots",
     "scenario_json_schema": "._scenario_entries",
+    "scenario_text": "._scenario_read",
     "with_lines": "._scenario_read",
 }
 
@@ -62,6 +63,7 @@ __all__ = [
     "save",
     "save_scenario",
     "scenario_json_schema",
+    "scenario_text",
     "with_lines",
 ]
 

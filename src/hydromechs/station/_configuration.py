@@ -31,6 +31,8 @@ class Catalog:
     """Paths of the scenario files, by the name that is shown."""
     read: Callable[[str, str], Scenario]
     """From the text of a file, and its path for messages and relative names, to the scenario."""
+    text: Callable[[str], str] = files.read_text
+    """Reads the text of a file."""
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
     """Attributes of a recording from which a replay draws a scenario."""
 
@@ -123,7 +125,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     if name not in catalog.files:
         raise ValueError(f"there is no scenario {name!r} to pilot{nearest(name, catalog.files)}")
     file = catalog.files[name]
-    text = files.read_text(file)
+    text = catalog.text(file)
     plain = catalog.read(text, file)
     if not plain.thrusters:
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
