@@ -240,10 +240,10 @@ def recorded_file(
             if plain.read(1):
                 raise files.UnreadableFile(f"more than {files.MAX_BYTES // 2**20} MiB of text; split it")
         names = [name.strip() for name in lines[0].split(",")] if lines else []
-        rows = np.genfromtxt(lines[1:], delimiter=",", ndmin=2)
+        rows = np.genfromtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, 1))
     except (OSError, EOFError, ValueError) as error:
         raise FieldError("file", file, f"must be a file that can be read ({error})") from None
-    if not np.isfinite(rows).any():  # quote no names of columns of what may be any file
+    if not np.isfinite(rows).all(axis=1).any():  # it may be any file: quote no names of columns
         raise FieldError("file", file, "must have lines of comma-separated numbers below the names of its columns")
     for key, name in (("time", time), ("position", position)):
         if name not in names:

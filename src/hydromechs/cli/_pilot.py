@@ -35,7 +35,7 @@ def catalog(*more: str, code: bool = False) -> Catalog:
         more: Paths of scenario files.
         code: True to run the Python code that these files and their models name.
     """
-    from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario
+    from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
     ready = {name: scenario_path(name) for name in scenario_names()}
@@ -46,6 +46,7 @@ def catalog(*more: str, code: bool = False) -> Catalog:
         offered=list(dict.fromkeys([*given, *flown])),
         write=lambda scenario, file: dumps_scenario(scenario, Path(file).absolute().parent),
         read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle, code=code),
+        text=scenario_text,
         drawing=drawing_attrs,
     )
 

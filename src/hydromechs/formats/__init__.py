@@ -32,6 +32,7 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
     "robot_plant": "._robot_plant",
     "robot_text": "._robots",
     "scenario_json_schema": "._scenario_entries",
+    "scenario_text": "._scenario_read",
     "with_lines": "._scenario_read",
 }
 
@@ -66,6 +67,7 @@ __all__ = [
     "save",
     "save_scenario",
     "scenario_json_schema",
+    "scenario_text",
     "with_lines",
 ]
 

@@ -5,6 +5,7 @@ A recording is data: it must be drawn without the files and the code that made i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -36,22 +37,28 @@ def drawing_attrs(scenario: Scenario) -> dict[str, str]:
         scenario: The scenario that is simulated.
     """
     try:
-        model = _absolute_meshes(scenario.known_model)
-        drawn = Scenario(
-            name=scenario.name,
-            models=(ModelStart(model=model, source=NAME),),
-            environment=scenario.environment,
-            terrain=scenario.terrain,
-            thrusters=scenario.thrusters,
-            integrator=scenario.integrator,
-            step=scenario.step,
-            record=scenario.record,
-            duration=scenario.duration,
-            seed=scenario.seed,
-        )
-        return {MODEL: dumps(model), SURROUNDINGS: dumps_scenario(drawn)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a scenario without its mission
+            return _drawing(scenario)
     except (UnsupportedFeature, ScenarioError):  # objects made in Python; a picture must not stop a run
         return {}
+
+
+def _drawing(scenario: Scenario) -> dict[str, str]:
+    model = _absolute_meshes(scenario.known_model)
+    drawn = Scenario(
+        name=scenario.name,
+        models=(ModelStart(model=model, source=NAME),),
+        environment=scenario.environment,
+        terrain=scenario.terrain,
+        thrusters=scenario.thrusters,
+        integrator=scenario.integrator,
+        step=scenario.step,
+        record=scenario.record,
+        duration=scenario.duration,
+        seed=scenario.seed,
+    )
+    return {MODEL: dumps(model), SURROUNDINGS: dumps_scenario(drawn)}
 
 
 def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
@@ -63,8 +70,10 @@ def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
     """
     if MODEL not in attrs or SURROUNDINGS not in attrs:
         return None
-    model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
-    return loads_scenario(str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}", library=lambda name: model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a scenario without its mission
+        model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
+        return loads_scenario(str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}", library=lambda name: model)
 
 
 def _absolute_meshes(model: Model) -> Model:

@@ -34,7 +34,7 @@ from ._robots import import_file, is_robot_file
 from ._scenario_entries import ScenarioFile, radians
 from ._yaml import Document, collector_paused, parse, read_text, show
 
-__all__ = ["load_scenario_file", "loads_scenario", "with_lines"]
+__all__ = ["load_scenario_file", "loads_scenario", "scenario_text", "with_lines"]
 
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1e5, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
@@ -68,8 +68,16 @@ def load_scenario_file(
         The scenario; every fault of the file is listed in one `ScenarioError`.
     """
     path = Path(path)
-    text = read_text(path, "scenario", ScenarioError)
-    return loads_scenario(text, str(path), path.parent, library, plants, code=code)
+    return loads_scenario(scenario_text(path), str(path), path.parent, library, plants, code=code)
+
+
+def scenario_text(path: str | Path) -> str:
+    """Return the text of a scenario file; a file of another kind is a `ScenarioError` that quotes nothing of it.
+
+    Args:
+        path: The file.
+    """
+    return read_text(Path(path), "scenario", ScenarioError)
 
 
 def loads_scenario(

@@ -155,6 +155,8 @@ def _root(text: str) -> Node | None:
     if yaml.__with_libyaml__:
         try:
             return _FastLoader(text).get_single_node()
+        except UnreadableText:
+            raise
         except (yaml.YAMLError, ValueError):
             if len(text) > LONG:
                 raise

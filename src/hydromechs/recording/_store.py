@@ -440,7 +440,15 @@ def _load_zarr(path: Path) -> xarray.Dataset:
     order = attrs.pop(ORDER, [])
     try:
         return _dataset(group, n, order if isinstance(order, list) else [], attrs)
-    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, MemoryError) as e:  # damaged chunks, sizes that differ
+    except (
+        RuntimeError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        MemoryError,
+    ) as e:  # damaged chunks, sizes that differ
         raise RecordingError(f"{path} is a damaged recording: {type(e).__name__}: {e}") from e
 
 

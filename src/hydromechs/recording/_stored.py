@@ -37,14 +37,23 @@ def check_store(path: Path) -> None:
         path: Folder of the store.
     """
     declared = held = 0
+    for name in (".zgroup", ".zattrs"):
+        _mapping(path / name)
     for folder in sorted(p for p in path.iterdir() if p.is_dir()):
         if (folder / ".zarray").exists():
+            _mapping(folder / ".zattrs")
             declared += _array_size(folder / ".zarray")
             held += sum(_size(Path(chunk.path)) for chunk in os.scandir(folder))
     if declared > max(SMALL, RATIO * held):
         raise files.UnreadableFile(
             f"{path} declares {declared:.3g} bytes of numbers, but holds {held}; it is damaged or hostile"
         )
+
+
+def _mapping(file: Path) -> None:
+    """Raise `files.UnreadableFile` for a file that is there and holds no mapping."""
+    if file.exists() and not isinstance(files.read_json(file), dict):
+        raise files.UnreadableFile(f"{file} must hold a mapping; it is damaged")
 
 
 def _array_size(header: Path) -> int:

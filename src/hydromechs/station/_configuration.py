@@ -46,6 +46,8 @@ class Catalog:
     """Returns the scenario of the text of a file; the path is for messages and relative names."""
     write: Callable[[Scenario, str], str]
     """Returns the text of a scenario, for a file at that path."""
+    text: Callable[[str], str] = files.read_text
+    """Reads the text of a file."""
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
     """Returns the attributes of a recording from which a replay draws a scenario."""
 
@@ -140,7 +142,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     if name not in catalog.files:
         raise ValueError(f"there is no scenario {name!r} to pilot{nearest(name, catalog.files)}")
     file = catalog.files[name]
-    text = files.read_text(file)
+    text = catalog.text(file)
     plain = catalog.read(text, file)
     if not plain.thrusters:
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
