@@ -17,6 +17,7 @@ from hydromechs.errors import ScenarioError
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.viewer import LivePage, Rejected, live_scene
 
+from ._camera import camera_place
 from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured, configured
 from ._gate import StationGate
@@ -55,14 +56,20 @@ class Scenes:
         self.model = sim.model
         """The mechanism that is shown."""
         vehicle = session.pilot.vehicle.body
-        scene = live_scene(sim.model, first.position, first.wxyz, terrain=scenario.terrain, environment=scenario.environment)
+        scene = live_scene(
+            sim.model,
+            first.position,
+            first.wxyz,
+            terrain=scenario.terrain,
+            environment=scenario.environment,
+            tethers=first.tethers,
+        )
         options: dict[str, Any] = dict(environment=scenario.environment, seed=scenario.seed, actuators=sim.actuators)
-        self.outside = LivePage(sim.model, scene, follow=vehicle, **options)
+        self.outside = LivePage(sim.model, scene, follow=vehicle, terrain=scenario.terrain, **options)
         """Seen from outside; the camera moves with the vehicle."""
         self.onboard = LivePage(sim.model, scene, **options)
         """Seen from the camera on the vehicle."""
-        cameras = [name for name in sim.model.frames if name.rpartition(".")[2].endswith("camera")]
-        self._eye = sim.model.locate(cameras[0] if cameras else sim.model.body_names[vehicle])
+        self._eye = camera_place(sim.model, scene, vehicle)
         self._upright, self._down = scene.upright, np.array(sim.model.world.down)
         self._looked = 0.0
         self._outlook: Outlook | None = None
@@ -92,6 +99,8 @@ class Scenes:
         """
         moved = (snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
         self.outside.pose(*moved)
+        for name, points in snapshot.tethers.items():
+            self.outside.tether(name, points)
         flown = snapshot.ghost or snapshot
         if snapshot.ghost is None:
             self.outside.remove_ghost(PREDICTED)
@@ -103,6 +112,8 @@ class Scenes:
                 self._handle.position = place
         if self.onboard.server.get_clients():
             self.onboard.pose(*moved)
+            for name, points in snapshot.tethers.items():
+                self.onboard.tether(name, points)
             self.look(snapshot)
 
     def ways(self, outlook: Outlook | None) -> None:

@@ -19,7 +19,7 @@ from ._raster import AIR, FOV, WATER, Camera, scene_camera
 from ._scene import HIDDEN, Scene
 from ._solids import grid
 
-__all__ = ["Page", "heading"]
+__all__ = ["Page", "heading", "node_name"]
 
 ROOT = "/world"
 SKY, GROUND = (235, 245, 255), (120, 130, 120)
@@ -148,14 +148,14 @@ class Page:
         scene, api = self.scene, self.server.scene
         api.add_frame(ROOT, show_axes=False, wxyz=quaternion_from_matrix(scene.upright))
         for frame in scene.frames:
-            self.paths[frame.name] = f"{self.paths[frame.parent]}/{_segment(frame.name)}"
+            self.paths[frame.name] = f"{self.paths[frame.parent]}/{node_name(frame.name)}"
             handle = api.add_frame(self.paths[frame.name], show_axes=False)
             self._moving.append(_mover(handle, frame.position, frame.wxyz))
         for solid in scene.solids:
             self._keep(
                 solid.layer,
                 api.add_mesh_simple(
-                    f"{self.paths[solid.frame]}/{_segment(solid.name)}",
+                    f"{self.paths[solid.frame]}/{node_name(solid.name)}",
                     solid.triangles.vertices.astype(np.float32),
                     solid.triangles.faces.astype(np.uint32),
                     color=solid.color,
@@ -168,19 +168,19 @@ class Page:
             if len(line.points) > 1:
                 ends = np.stack([line.points[:-1], line.points[1:]], axis=1).astype(np.float32)
                 handle = api.add_line_segments(
-                    f"{ROOT}/{_segment(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
+                    f"{ROOT}/{node_name(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
                 )
                 self._keep(line.layer, handle)
         for strand in scene.strands:
             pairs = np.stack([strand.points[:, :-1], strand.points[:, 1:]], axis=2).astype(np.float32)
             handle = api.add_line_segments(
-                f"{ROOT}/{_segment(strand.name)}", pairs[0], _bytes(strand.color), thickness=3.0, thickness_units="screen"
+                f"{ROOT}/{node_name(strand.name)}", pairs[0], _bytes(strand.color), thickness=3.0, thickness_units="screen"
             )
             self._keep(strand.layer, handle)
             self._moving.append(self._setter(strand.layer, handle, "points", pairs))
         for arrows in scene.arrows:
             handle = api.add_arrows(
-                f"{ROOT}/{_segment(arrows.name)}",
+                f"{ROOT}/{node_name(arrows.name)}",
                 arrows.ends[0].astype(np.float32),
                 _bytes(arrows.color),
                 shaft_radius=arrows.width,
@@ -192,7 +192,7 @@ class Page:
         for surface in scene.surfaces:
             first = grid(surface.x, surface.y, surface.z[0])
             handle = api.add_mesh_simple(
-                f"{ROOT}/{_segment(surface.name)}",
+                f"{ROOT}/{node_name(surface.name)}",
                 first.vertices.astype(np.float32),
                 first.faces.astype(np.uint32),
                 color=surface.color,
@@ -234,8 +234,12 @@ def heading(title: str, text: str = "") -> str:
     return f'<div style="font-size:0.85em;padding:0 1em"><h3 style="margin:0.3em 0">{escape(title)}</h3>{paragraphs}</div>'
 
 
-def _segment(name: str) -> str:
-    """A name as one part of the name of a node, which has slashes between its parts."""
+def node_name(name: str) -> str:
+    """Return a name as one part of the name of a node, which has slashes between its parts.
+
+    Args:
+        name: Any name.
+    """
     return name.replace("/", " ")
 
 

@@ -156,7 +156,17 @@ def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
     names = [str(name).rpartition(".")[0] for name in ds["line_point"].values]
     for name in dict.fromkeys(names):
         points = ds["line_position"].values[:, [k for k, other in enumerate(names) if other == name]]
-        yield Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
+        yield tether_strand(name, points)
+
+
+def tether_strand(name: str, points: Array) -> Strand:
+    """The line of a tether, smooth through its points.
+
+    Args:
+        name: Its name.
+        points: Its points in world axes [m], shape (time, n, 3).
+    """
+    return Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
 
 
 def _smooth(points: Array, parts: int = 4) -> Array:

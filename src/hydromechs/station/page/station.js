@@ -237,6 +237,7 @@ function show() {
     <tr><td>real time</td><td>${fixed(status.factor)} ×</td><td>dropped</td><td>${frame.dropped}</td></tr></table>
     ${hud.thrusters.map((x) => `<div>${bar(x[1], x[2])} ${short(x[0])}</div>`).join("")}
     ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}
+    ${hud.tethers.map((x) => `<div>${short(x[0])}: ${fixed(x[1], 1)} m out${x[2] === null ? "" : `, winch ${fixed(x[2])} m/s`}, ${fixed(x[3], 0)} N</div>`).join("")}
     ${hud.grips.map((x) => `<div>${short(x[0])}: ${x[1] ? "closed" : "open"}</div>`).join("")}
     ${ghostRows()}${aheadRows()}
     ${warnings.map((x) => `<div class="warn">${escape(x)}</div>`).join("")}`;
