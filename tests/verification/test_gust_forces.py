@@ -18,7 +18,9 @@ def recording():
         name="hull",
         joint=hm.joints.Free(velocity=(0, 0, 0, 0.2, 0.3, -0.1)),
         inertia=hm.Inertia(mass=50.0, tensor=(2, 3, 4, 0, 0, 0)),
-        hydro=hm.Hydro(volume=VOLUME, buoyancy_center=(0.1, 0.2, -0.1), added_mass=hm.added_mass.Diagonal((20, 30, 40, 1, 1, 1))),
+        hydro=hm.Hydro(
+            volume=VOLUME, buoyancy_center=(0.1, 0.2, -0.1), added_mass=hm.added_mass.Diagonal((20, 30, 40, 1, 1, 1))
+        ),
     )
     model = hm.Model(bodies=[body], world=hm.World(gravity=G, water_density=RHO))
     water = Environment(gusts=Gusts(sigma=(0.2, 0.1, 0.05), time_constant=4.0, interval=0.4))
