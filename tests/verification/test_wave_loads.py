@@ -210,6 +210,27 @@ def test_strips_of_drag_and_added_mass_feel_the_water_along_the_axis(height, lab
     np.testing.assert_allclose(got[1:], expected[1:], rtol=0, atol=5e-3 * np.abs(expected).max())
 
 
+def test_a_rod_that_moves_along_its_axis_meets_waves_at_the_frequency_of_encounter():
+    """Added mass feels ρ π r² (∂v/∂t + U ∂v/∂x) across its axis (Lighthill 1960), not Dv/Dt; a wave of 4 mm, U = 2 m/s."""
+    length, radius, t, U = 6.0, 0.02, 0.4, 2.0
+    model = rod(length, radius)
+    environment = Environment(waves=[RegularWave(height=0.004, period=3.0, direction=0.2)])
+    waves = wave_components(environment, G)
+    v = np.array([U, 0, 0, 0, 0, 0])
+    e = acceleration(model, environment, v=v, t=t)
+    R, p = np.array(e.now.R_WB[0]), np.array(e.now.p_WB[0])
+
+    def force(x, speed):
+        here, h = p + R @ [x, 0, 0], 1e-5
+        ahead, behind = (wave_motion(waves, DOWN, here + s * h * speed * R[:, 0], t + s * h).velocity for s in (1.0, -1.0))
+        return RHO * np.pi * radius**2 * (R.T @ (ahead - behind) / (2 * h)) * [0, 1, 1]
+
+    got = (e.forces["added_mass"][0] + e.added_mass[0] @ e.acceleration[0])[1:3]
+    met, still = along(length, lambda x: force(x, U))[1:3], along(length, lambda x: force(x, 0.0))[1:3]
+    np.testing.assert_allclose(got, met, rtol=0, atol=0.01 * np.abs(met).max())
+    assert np.abs(met - still).max() > 0.1 * np.abs(met).max()
+
+
 # -- streams that converge or shear -------------------------------------------------------------------------------------
 
 

@@ -209,7 +209,8 @@ class _Loop:
         self.given = {a.name: a for a in extra}
         m, given = self.model, self.given
         points = given["gradient"].size // (9 * m.nb) if "gradient" in given else 0
-        self.flow = Flow(m.wet, *(_uniform(given, x) for x in ("fluid_velocity", "fluid_acceleration")), points)
+        uniform = [_uniform(given, x) for x in ("fluid_velocity", "fluid_acceleration")]
+        self.flow = Flow(m.wet, uniform[0], uniform[1], points)
         self.forces = [force_program(alike, m.world, self.flow, wrench="wrench" in given) for alike in tree.acting.alike]
         moving = "fluid_velocity" in given
         made = [] if after is None else [after_program(a, m.world, self.flow, after, moving=moving) for a in tree.acting.alike]

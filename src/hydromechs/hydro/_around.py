@@ -7,11 +7,11 @@ its force on the body,
     F = −M dV_r/dt − V_r ×* (M V_r) − Σ s_j (G_jᵀ P at x_j),   P = (M V_r) linear,   G_ij = ∂v_i/∂x_j,
     dv_r/dt = dv/dt + ω × v_f − Σ s_j (Dv/Dt + G_j (ẋ_j − v(x_j))),
 
-all in body axes. The last term is the force with which a stream that converges holds a body (Taylor 1928): on a body at rest
-in a steady stream F + m_f Dv/Dt is ∇(½ m_f v² + ½ v·A v). For a sphere the terms with G cancel in waves, and in a shear flow
-they leave the lift ½ m_f v_r × curl v (Auton 1987). In water that moves alike over the body they vanish.
+all in body axes. The last term is the force of a converging stream (Taylor 1928): on a fixed body in a steady stream,
+F + m_f Dv/Dt = ∇(½ m_f v² + ½ v·A v). For a sphere the terms with G cancel in waves; in a shear flow they leave the lift
+½ m_f (v − ẋ) × curl v (Auton, Hunt and Prud'homme 1988). In water that moves uniformly over the body they vanish.
 
-The displaced water has the force m_f (Dv/Dt − g) at each point of the hull: that of Froude and Krylov, with its moment.
+The displaced water exerts m_f (Dv/Dt − g) at each point of the hull: buoyancy and the Froude-Krylov force, with their moment.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ __all__ = [
 
 
 BARELY = 1e-9
-"""Wet part of a strip below which its centre need not be right: hardly any force comes from it."""
+"""Regularises the centre of a strip that is almost dry, where the force vanishes anyway."""
 
 
 class Flow(NamedTuple):
-    """The undisturbed water at a point of a body, in body axes."""
+    """Undisturbed water at a point of a body, in body axes."""
 
     velocity: Array
     """v [m/s], shape (3,)."""
@@ -60,10 +60,10 @@ class Flow(NamedTuple):
 
 
 class HullPoint(NamedTuple):
-    """A point of the hull and the displaced volume that feels the water there."""
+    """Point of the hull with the displaced volume that feels the water there."""
 
     part: Scalar
-    """Part of the body's volume that is displaced there."""
+    """Fraction of the body's volume assigned to the point."""
     moment: Array
     """First moment of that part over the whole volume, from the body origin [m], shape (3,)."""
     a_fg: Array
@@ -71,10 +71,10 @@ class HullPoint(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The water around a body over which its motion varies."""
+    """Water around a body where the water's motion varies over the body."""
 
     sampling: Sampling
-    """Where the body feels it."""
+    """Points at which the body feels the water."""
     V: Array
     """Velocity of the body in the world, in body axes [m/s, rad/s], shape (6,)."""
     flows: tuple[Flow, ...]
@@ -84,7 +84,7 @@ class Around(NamedTuple):
 
 
 class WetStrip(NamedTuple):
-    """The wet part of a strip of the hull."""
+    """Wet part of a strip of the hull."""
 
     fraction: Scalar
     """Wet part of the strip, 0 to 1."""
@@ -101,7 +101,7 @@ class WetStrip(NamedTuple):
     spread: Array
     """From there to the points that stand for the wet part [m], shape (3,)."""
     long: bool
-    """True if there are two of these points."""
+    """True for two such points, False for the centre alone."""
 
     @property
     def points(self) -> tuple[Array, ...]:
@@ -110,9 +110,9 @@ class WetStrip(NamedTuple):
 
 
 def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, depth_rate: Scalar) -> WetStrip:
-    """The wet part of a strip below a plane surface.
+    """Return the wet part of a strip below a plane surface.
 
-    The points that stand for it are nearer together by the wet part if the axis stands upright, and as they were if it lies.
+    The spread of its points shrinks with the wet fraction if the strip's axis is upright and stays the same if it is level.
 
     Args:
         strip: The strip.
@@ -133,7 +133,7 @@ def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, de
 
 
 def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tuple[HullPoint, ...]:
-    """The hull of a body at a free surface.
+    """Return the points of a hull at a free surface.
 
     Args:
         strips: Its wet strips.
@@ -149,7 +149,7 @@ def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tup
 
 
 def hull_points(sampling: Sampling, flows: Sequence[Flow]) -> tuple[HullPoint, ...]:
-    """The hull of a body under water.
+    """Return the points of a submerged hull.
 
     Args:
         sampling: Where the body feels the water.
@@ -160,7 +160,7 @@ def hull_points(sampling: Sampling, flows: Sequence[Flow]) -> tuple[HullPoint, .
 
 
 def mean_of(shares: Shares, value: Callable[[int], Array]) -> Array:
-    """Σ s_j x_j.
+    """Return the weighted mean Σ s_j x_j.
 
     Args:
         shares: Numbers of points and their weights.
@@ -175,13 +175,13 @@ def mean_of(shares: Shares, value: Callable[[int], Array]) -> Array:
 
 
 def relative_velocity(around: Around, shares: Shares) -> Array:
-    """V − (v_f, 0) with the mean v_f of the water at some points [m/s, rad/s], shape (6,)."""
+    """Return V − (v_f, 0) for the mean water velocity v_f at some points [m/s, rad/s], shape (6,)."""
     v_f = mean_of(shares, lambda i: around.flows[i].velocity)
     return np.concatenate([around.V[:3] - v_f, around.V[3:]])
 
 
 def added_mass_force(around: Around, item: AddedMassAt) -> Array:
-    """Force of an added mass but for −M a', a' the body's acceleration less that of gravity [N, N·m], shape (6,)."""
+    """Return the force of an added mass without −M a', a' being the acceleration less gravity [N, N·m], shape (6,)."""
     V, w, M = around.V, around.V[3:], item.matrix
     V_r = relative_velocity(around, item.shares)
     a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _carried(around, i))
@@ -190,7 +190,7 @@ def added_mass_force(around: Around, item: AddedMassAt) -> Array:
 
 
 def _carried(around: Around, i: int) -> Array:
-    """G (ẋ − v): rate of the water's velocity at a point of the body beyond the acceleration of its particles, shape (3,)."""
+    """Return G (ẋ − v): rate of the water's velocity at a body point, less the acceleration of its particles, shape (3,)."""
     flow, x = around.flows[i], around.sampling.points[i]
     return flow.gradient @ (around.V[:3] + cross(around.V[3:], x) - flow.velocity)
 
@@ -205,13 +205,13 @@ def _pulled(around: Around, item: AddedMassAt, P: Array) -> Array:
 
 
 def stirring(around: Around, item: AddedMassAt) -> Scalar:
-    """Power that the force of an added mass draws from the water beyond F · (V − V_r) and −dT/dt, as −V_r · Σ s_j (Gᵀ P) [W]."""
+    """V_r · Σ s_j (Gᵀ P at x_j), so that F · V_r = −dT/dt − this for the force F of an added mass [W]."""
     V_r = relative_velocity(around, item.shares)
     return _pulled(around, item, (item.matrix @ V_r)[:3]) @ V_r
 
 
 def drag_of(around: Around, item: DragAt, density: Scalar) -> tuple[Array, Array]:
-    """Wrench of an element of drag [N, N·m], shape (6,), and its velocity relative to its water, shape (6,).
+    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,).
 
     Args:
         around: The water around the body.

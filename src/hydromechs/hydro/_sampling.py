@@ -1,13 +1,13 @@
-"""Points of a body at which it feels water whose motion varies over it.
+"""Points at which a body feels water whose motion varies over it.
 
-Every element of drag and added mass feels the water at its own place, and the displaced volume (the hull) at the places of its
-strips. A strip is a part of a hull or of a cylinder along its longest axis, at most `STRIP`/k long, where k is the wavenumber of
-the waves. The mean of a harmonic field (linear waves are harmonic) over a sphere is its value at the centre. So of the second
-moments S of a strip only what exceeds a sphere's counts, S_e = S₁ − (S₂ + S₃)/2 along the longest axis: the mean of the field
-and its first moment over the strip are those of two points at ±√S_e from its centre, to fourth order in the strip's length.
+Each element of drag and added mass feels the water at its own place; the displaced volume (the hull) feels it at its strips.
+A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k. The mean
+of a harmonic field over a sphere is its value at the centre, and linear waves are harmonic. So only the excess of the second
+moments S of a strip over those of a sphere matters, S_e = S₁ − (S₂ + S₃)/2 along the longest axis. Two points at ±√S_e from the
+centre of the strip reproduce the mean and the first moment of the field to fourth order in the strip's length.
 
-What a user gives for the whole body (matrices of added mass, damping coefficients, own classes) feels the mean over the hull.
-All points follow from the geometry alone: they do not depend on the body frame.
+Data that describe the whole body (added-mass matrices, damping coefficients, custom classes) feel the mean over the hull.
+All points follow from the geometry alone, so they do not depend on the body frame.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hydromechs.model import Body, Hydro, Origin, added_mass, added_mass_matrix, added_mass_strips, drag
+from hydromechs.model import Body, Hydro, Origin, added_mass, added_mass_matrix, added_mass_strips, drag, shapes
 from hydromechs.values import Array, Scalar
 
 from ._drag import drag_numbers, drag_wrench
@@ -42,57 +42,57 @@ Shares: TypeAlias = tuple[tuple[int, float], ...]
 
 
 class AddedMassAt(NamedTuple):
-    """Added mass and the water that it feels."""
+    """Added mass with the points where it feels the water."""
 
     matrix: Array
     """About the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
     shares: Shares
-    """Where it feels the water."""
+    """Points whose mean it feels."""
 
 
 class DragAt(NamedTuple):
-    """An element of drag and the water that it feels."""
+    """Drag element with the points where it feels the water."""
 
     element: Any
-    """Its numbers, see `drag_numbers`; an element of the user's own as it is."""
+    """Numbers of the element, see `drag_numbers`; a custom element is kept as it is."""
     shares: Shares
-    """Where it feels the water."""
+    """Points whose mean it feels."""
     stations: tuple[Shares, ...] = ()
-    """Of a cylinder: the water at its stations, in the order of `Strips.wrench`."""
+    """Cylinders only: interpolation of the water at each station, in the order of `Strips.wrench`."""
 
 
 class HullStrip(NamedTuple):
-    """A part of the displaced volume."""
+    """Piece of the displaced volume."""
 
     share: float
     """Part of the volume, 0 to 1."""
     center: Array
     """Its centre [m], shape (3,)."""
     spread: Array
-    """√S_e along its longest axis [m], shape (3,); zero for one that counts as a sphere."""
+    """√S_e along its longest axis [m], shape (3,); zero for a strip that counts as a sphere."""
     shares: Shares
-    """Points of its own, with weights that add up to 1."""
+    """Points of the strip; their weights add up to 1."""
     cells: tuple[Cell, ...] = ()
-    """What it is made of, from its centre; empty where the water has no surface."""
+    """Cells of the strip, relative to its centre; empty for water without a free surface."""
 
 
 class Sampling(NamedTuple):
-    """Where a body feels the water: nested tuples of numbers."""
+    """Points at which a body feels the water, as nested tuples of numbers."""
 
     points: tuple[Array, ...]
     """In body axes from the body origin [m], shape (3,) each."""
     mean: Shares
-    """The mean over the hull."""
+    """Weights of the mean over the hull."""
     hull: tuple[HullStrip, ...]
     """Strips of the displaced volume."""
     added_mass: tuple[AddedMassAt, ...]
-    """Elements of added mass; none for hydrodynamics of the user's own."""
+    """Elements of added mass; empty for custom hydrodynamics."""
     drag: tuple[DragAt, ...]
-    """Elements of drag; none for hydrodynamics of the user's own."""
+    """Elements of drag; empty for custom hydrodynamics."""
 
 
 def strip_wavenumber(environment: Environment, gravity: float) -> float:
-    """Wavenumber k that strips resolve: the largest of the regular waves, and of twice the peak frequency of seas [rad/m].
+    """Return the wavenumber k that strips resolve: the largest of regular waves and of seas at `SEA` times their peak [rad/m].
 
     Args:
         environment: The environment.
@@ -104,11 +104,11 @@ def strip_wavenumber(environment: Environment, gravity: float) -> float:
 
 
 def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> Sampling:
-    """Where a body feels the water.
+    """Return the points at which a body feels the water.
 
     Args:
-        body: The body; numbers of it may be symbols.
-        nominal: The same with numbers, which decide how many points there are.
+        body: The body; its open parameters may be symbols.
+        nominal: The same body with numbers only, which determine the number of points.
         density: Density of the water [kg/m³].
         k: Wavenumber that strips resolve [rad/m], see `strip_wavenumber`.
         surface: True if the water has a free surface.
@@ -139,16 +139,16 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
 
 
 class _Points:
-    """Points without those that are there already: elements that lie on each other share them."""
+    """Distinct points: elements at the same place share one."""
 
     def __init__(self) -> None:
         self.found: list[Array] = []
         self._numbers: dict[tuple[float, ...], int] = {}
 
     def number(self, x: Array) -> int:
-        """Number of a point."""
+        """Return the number of a point, adding it if it is new."""
         x = np.asarray(x)
-        if x.dtype == object:  # of symbols: equal today need not be equal tomorrow
+        if x.dtype == object:  # open parameters: points that coincide now may differ in the next run
             self.found.append(x)
             return len(self.found) - 1
         key = tuple((np.round(x, 9) + 0.0).tolist())
@@ -227,7 +227,7 @@ def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool
 
 def _cells(body: Body) -> tuple[Cell, ...]:
     """Cells of a body's hull; none for one of which nothing but a point is known."""
-    shaped = any(shape.kind != "mesh" for shape in body.shapes)
+    shaped = any(not isinstance(shape, shapes.Mesh) for shape in body.shapes)
     return hull_cells(body) if shaped or (isinstance(body.hydro, Hydro) and body.hydro.volume) else ()
 
 

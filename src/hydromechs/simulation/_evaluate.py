@@ -393,7 +393,7 @@ def _energies(
     kinetic: Scalar = 0.0
     fluid: Scalar = 0.0
     potential: Scalar = 0.0
-    each: Sequence[hydro.Motion | None] = motions or [None] * model.nb
+    each: Sequence[hydro.Motion | None] = [None] * model.nb if motions is None else motions
     for body, rigid, motion, moves, V, R, p in zip(
         model.bodies, model.rigid, each, model.moves, kin.V, kin.R_WB, kin.p_WB, strict=True
     ):

@@ -109,7 +109,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         variable("depth", ("body",), "m", "depth of the body origin below the mean surface"),
     ]
     if plant.wet:
-        words = "velocity of the undisturbed water at the body, world axes"
+        words = "velocity of the undisturbed water, mean over the body, world axes"
         out.append(variable("fluid_velocity", ("body", "xyz"), "m/s", words))
     for label in _labels(plant):
         what = WORDS.get(label, f"force of components of the kind {label}")

@@ -173,7 +173,7 @@ class LineEntry(_Entry):
     place: list[float]
     """Where it is fastened, in the body's axes [m]."""
     height: float = 0.0
-    """Height of the body at which it pulls with nothing [m]."""
+    """Height of that place at which it pulls with nothing [m]."""
 
 
 class StartEntry(_Entry):
