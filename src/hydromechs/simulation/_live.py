@@ -188,8 +188,9 @@ class LiveRun:
         factor = real_time_factor(self.t - self.clock.t_start, wall)
         self._finished = wall, factor
         self.recorder.flush()
-        sim = self.simulation
-        for text in (*self.recorder.free_forces.messages(), *self.recorder.energy.messages(sim.method.remedy(sim.step_size))):
+        method = self.simulation.method
+        energy = self.recorder.energy.messages(method.remedy(self.simulation.step_size), method.controlled)
+        for text in (*self.recorder.free_forces.messages(), *energy):
             self.log.say(text)
         counts = self.simulation._ranges.counts
         self.recorder.close(
