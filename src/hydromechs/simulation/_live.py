@@ -14,6 +14,7 @@ from hydromechs.recording import real_time_factor
 
 from ._clock import Clock
 from ._events import Watched, first_crossings
+from ._implicit_size import advice
 from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
@@ -188,8 +189,9 @@ class LiveRun:
         factor = real_time_factor(self.t - self.clock.t_start, wall)
         self._finished = wall, factor
         self.recorder.flush()
-        method = self.simulation.method
-        energy = self.recorder.energy.messages(method.remedy(self.simulation.step_size), method.controlled)
+        sim = self.simulation
+        remedy = advice(sim.plant, sim.method, sim.step_size)
+        energy = self.recorder.energy.messages(remedy, sim.method.controlled)
         for text in (*self.recorder.free_forces.messages(), *energy):
             self.log.say(text)
         counts = self.simulation._ranges.counts
