@@ -21,6 +21,7 @@ from ._cache import cached, fingerprint, source_hash
 from ._llvm import LoadedCode, object_code, target
 from ._llvm_text import llvm_text
 from ._program import Argument, Program
+from ._progress import Progress
 from ._rolled import Rolled
 from ._workers import Workers
 
@@ -146,9 +147,15 @@ class MachineCode(abc.ABC):
                 key = fingerprint(
                     source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *target(), *versions
                 )
-                code = cached(key, lambda: object_code(self._text(lanes), r.seldom and lanes == 1))
-                self._code[lanes] = LoadedCode(code, self._arguments, lanes)
+                self._code[lanes] = LoadedCode(cached(key, lambda: self._made(lanes)), self._arguments, lanes)
             return self._code[lanes]
+
+    def _made(self, lanes: int) -> bytes:
+        """New object code for a number of lanes."""
+        with Progress(self.recipe.name) as progress:
+            text = self._text(lanes)
+            progress.phase = f"machine code of {text.count(chr(10)):,} lines"
+            return object_code(text, self.recipe.seldom and lanes == 1)
 
     @property
     @abc.abstractmethod

@@ -24,9 +24,6 @@ __all__ = ["BulletEngine"]
 
 GROUND, BODY = 1, 2
 """Groups of what can touch."""
-DRIFT = 1e-3
-"""Distance by which surfaces may slide before Bullet drops a contact point that it remembers [m]. Each point has the full
-stiffness of the material. With the default (20 mm) old points of a rolling contact add up, and the bounce gains energy."""
 
 
 class _Tree:
@@ -90,7 +87,6 @@ class BulletEngine(Engine):
         weakref.finalize(self, p.disconnect, client)
         self._at = dict(physicsClientId=client)
         p.setGravity(0, 0, 0, **self._at)
-        p.setPhysicsEngineParameter(contactBreakingThreshold=DRIFT, **self._at)
         self._trees: list[_Tree] = []
         for i in range(model.nb):
             if model.parent[i] < 0:

@@ -62,11 +62,12 @@ class EnergyWatch:
             self._jump = (residual[k] - before[k], float(times[k - 1]) if k else self._last[0], float(times[k]))
         self._last = (float(times[-1]), residual[-1])
 
-    def messages(self, remedy: str) -> list[str]:
+    def messages(self, remedy: str, damped: bool = False) -> list[str]:
         """Reports of energy without a cause; none if it is a small share, or if numbers are not finite any more.
 
         Args:
             remedy: Advice, as an imperative.
+            damped: True for a method that damps fast motions on purpose: energy that vanishes is not reported.
         """
         if self._first is None or not np.isfinite([self._residual, self._supplied, *self._low, *self._high]).all():
             return []
@@ -76,7 +77,7 @@ class EnergyWatch:
         limit = max(SHARE * exchanged, ROUNDING * large)
         share = f"of the {exchanged:.3g} J exchanged (limit {100 * SHARE:g} %)"
         out = []
-        if abs(self._residual) > limit:
+        if abs(self._residual) > limit and not (damped and self._residual < 0.0):
             goes = "appear without a cause" if self._residual > 0.0 else "vanish without a cause"
             out.append(
                 f"energy residual: {abs(self._residual):.3g} J {goes}, {100 * abs(self._residual) / exchanged:.2g} % {share}, "

@@ -16,6 +16,7 @@ from hydromechs.recording import real_time_factor
 from ._clock import Clock
 from ._events import Watched, first_crossings
 from ._held import settled_targets
+from ._implicit_size import advice
 from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
@@ -202,7 +203,9 @@ class LiveRun:
         self._finished = wall, factor
         self.recorder.flush()
         sim = self.simulation
-        for text in (*self.recorder.free_forces.messages(), *self.recorder.energy.messages(sim.method.remedy(sim.step_size))):
+        remedy = advice(sim.plant, sim.method, sim.step_size)
+        energy = self.recorder.energy.messages(remedy, sim.method.controlled)
+        for text in (*self.recorder.free_forces.messages(), *energy):
             self.log.say(text)
         counts = self.simulation._ranges.counts
         self.recorder.close(

@@ -13,6 +13,7 @@ from hydromechs.integrators import Integrator, Stepper
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import derivative
+from ._implicit_size import check_length
 from ._looped import LoopedPlant
 from ._observe import observer
 from ._plant import Plant
@@ -33,6 +34,7 @@ class PlantPrograms:
     """
 
     def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1) -> None:
+        check_length(plant, method)
         self.plant, self.method, self.lanes, self.threads = plant, method, lanes, threads
         self.checks = StepChecks(plant, method)
         """Which steps are short enough."""
