@@ -124,7 +124,7 @@ def _on(mount: Origin, joint: Joint | Composite) -> Joint | Composite | None:
     if isinstance(placement, Mdh) or placement is None:
         return joint if mount == Origin() else None
     moved = replace(first, placement=_composed(mount, placement))
-    return Composite(parts=(moved, *joint.parts[1:])) if isinstance(joint, Composite) else moved
+    return replace(joint, parts=(moved, *joint.parts[1:])) if isinstance(joint, Composite) else moved
 
 
 def _composed(a: Origin, b: Origin) -> Origin:
