@@ -284,7 +284,7 @@ class _Units(yaml.SafeLoader):
     """YAML with the units of xacro: !degrees and !radians."""
 
 
-def _number(loader: yaml.SafeLoader, node: Any) -> float:
+def _number(loader: Any, node: Any) -> float:
     return float(loader.construct_scalar(node))
 
 
