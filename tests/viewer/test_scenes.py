@@ -372,3 +372,28 @@ def test_a_tether_is_drawn_through_its_points():
     assert scene.at(1).strands[0].points.shape == (1, 13, 3)
     seen, without = (raster(scene, (2,), size=(120, 90), layers=layers) for layers in ({"looks", "tethers"}, {"looks"}))
     assert np.abs(seen - without).max() > 0.1
+
+
+def test_scenery_decides_neither_camera_nor_scale():
+    """A seabed of 500 m beside a vehicle of 1 m; a fixed base that carries an arm is no scenery."""
+    inertia = hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
+    box = hm.visual.Box(size=(1.0, 1.0, 1.0))
+    vehicle = hm.Body(name="vehicle", inertia=inertia, visual=[box])
+    seabed = hm.Body(name="seabed", joint=hm.joints.Fixed(), visual=[hm.visual.Box(size=(500.0, 500.0, 1.0))])
+    stone = hm.Body(name="stone", parent="seabed", joint=hm.joints.Fixed(), visual=[box])
+    model = hm.Model(bodies=[seabed, stone, vehicle])
+    assert model.scenery == (True, True, False)
+    scene, alone = viewer.model_scene(model, properties=True), viewer.model_scene(hm.Model(bodies=[vehicle]), properties=True)
+    np.testing.assert_array_equal(scene.bounds(0), alone.bounds(0))
+    sizes = [s.triangles.vertices for s in scene.solids if s.frame == "vehicle" and s.layer == "centres of mass"]
+    np.testing.assert_array_equal(sizes, [s.triangles.vertices for s in alone.solids if s.layer == "centres of mass"])
+    arm = hm.Body(name="arm", parent="seabed", joint=hm.joints.Revolute(), inertia=inertia)
+    assert hm.Model(bodies=[seabed, stone, arm]).scenery == (False,) * 3
+    assert hm.Model(bodies=[seabed]).scenery == (False,)
+
+
+def test_an_unrealistic_inertia_does_not_hide_the_rest():
+    """A camera of 15 g whose file gives it the inertia of a box of 0.6 m is drawn with the volume of its mass in water."""
+    camera = hm.Body(name="camera", inertia=hm.Inertia(mass=0.015, tensor=(1e-3, 1e-3, 1e-3, 0, 0, 0)))
+    (piece,), _ = body_looks(camera)
+    assert np.ptp(piece.triangles.vertices, axis=0) == pytest.approx([0.015 ** (1 / 3) / 10] * 3)

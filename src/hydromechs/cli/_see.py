@@ -149,8 +149,8 @@ def picture(
 
     options = robot_options(package, folder, base, placeholders, arg)
     expect(source, "picture", "model", "run")
-    moments = at or []
-    draw(source, out, Console(), model=model, at=moments, azimuth=azimuth, layers=layers, browser=chromium, code=code, **options)
+    options |= {"code": code}
+    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium, **options)
 
 
 def plot(

@@ -42,7 +42,7 @@ DENSEST = 25_000.0
 LIGHTEST = 1e-4
 """The same below which they look wrong; a kite has more [kg/m³]."""
 PLACEHOLDER = 0.1
-"""Edge of the box that stands for a mesh that is missing [m]."""
+"""Edge of the box that stands for a mesh that is missing, on a link without shapes [m]."""
 PLACEHOLDERS = "or leave it out with placeholders=True (--placeholders on the command line)"
 """Last remedy for a mesh that is missing."""
 
@@ -116,7 +116,14 @@ def inertia_of(
 
 
 def mesh_visual(
-    findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], look: dict[str, Any]
+    findings: Findings,
+    files: RobotFiles,
+    at: Element,
+    owner: str,
+    file: str,
+    scale: tuple[float, ...],
+    look: dict[str, Any],
+    solids: Sequence[shapes.Shape],
 ) -> visual.Visual | None:
     """A visual mesh; a grey box with a note where its file is missing, None with a note where it has no volume.
 
@@ -128,14 +135,29 @@ def mesh_visual(
         file: What the description calls it.
         scale: Scale along x, y, z [-], shape (3,).
         look: The other fields of `visual.Mesh`.
+        solids: Shapes of the same link, the largest of which gives the box its size.
     """
     if _flat(findings, at, owner, file, scale):
         return None
     try:
         return visual.Mesh(file=str(files.find(file).path), scale=scale, **look)  # type: ignore[arg-type]
     except Missing as missing:
-        findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; a grey box of {PLACEHOLDER} m stands for it")
-        return visual.Box(**(look | {"size": (PLACEHOLDER,) * 3, "color": (0.5, 0.5, 0.5)}))
+        findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; a grey box stands for it")
+        box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
+        size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
+        return visual.Box(**(look | {"size": size, "origin": origin, "color": (0.5, 0.5, 0.5)}))
+
+
+def _box_of(solid: shapes.Shape, origin: Origin) -> tuple[Row3, Origin]:
+    """Edges of the box around a shape and its place; a small box at `origin` for a mesh."""
+    match solid:
+        case shapes.Box():
+            return solid.size, solid.origin
+        case shapes.Cylinder(radius=r, length=l):  # a capsule, too
+            return (2.0 * r, 2.0 * r, l), solid.origin
+        case shapes.Sphere(radius=r):
+            return (2.0 * r,) * 3, solid.origin
+    return (PLACEHOLDER,) * 3, origin
 
 
 def mesh_shape(

@@ -104,9 +104,9 @@ class _Sdf:
         elif not self.links:
             f.fault(self.root, "the file has no <link>; give at least one <model> with links")
         elif self.missing:
-            names = ", ".join(map(repr, self.missing))
+            missing = ", ".join(map(repr, self.missing))
             remedy = "say where they are with packages= (--package NAME=FOLDER) or folders= (--folder)"
-            f.headlines.append(f"{len(self.missing)} included models are missing: {names}; {remedy}")
+            f.headlines.append(f"included models are missing: {missing}; {remedy}")
         f.raise_faults()
         water = Water(f, self.frames, only)
         water.read(top, self.scopes)
@@ -165,7 +165,8 @@ class _Sdf:
         f = self.findings
         uri = (include.first("uri") or Element("uri", include.line)).text
         owner = f"include of {uri!r}"
-        for name in (uri, f"{uri.rstrip('/')}/model.sdf"):
+        inside = f"{uri.rstrip('/')}/model.sdf"
+        for name in (uri, inside) if "://" in uri else (uri, inside, f"model://{inside}"):  # Gazebo finds bare names, too
             try:
                 path = self.files.find(name).path
             except Missing as missing:
@@ -477,8 +478,8 @@ class _Sdf:
         for frame, at in self._frames_on(scope, name):
             there = pose.inverse @ at
             frames.append(Frame(frame, origin_of(there.p, there.R)))
-        looks = visuals_of(element, f, self.files, owner, shift)
         solids = shapes_of(element, f, self.files, owner, shift)
+        looks = visuals_of(element, f, self.files, owner, shift, solids)
         return Body(
             name=name,
             parent=None if edge is None or edge.parent == "world" else edge.parent,

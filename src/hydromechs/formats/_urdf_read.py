@@ -70,7 +70,9 @@ class _Urdf:
         self.links = self._named("link")
         self.joints = self._named("joint")
         if not self.links and not f.faults:
-            f.fault(root, "the robot has no <link>; give at least one")
+            macros = f.source.lower().endswith(".xacro")
+            remedy = "load the file that includes these macros" if macros else "give at least one"
+            f.fault(root, f"the robot has no <link>; {remedy}")
         for name, joint in self.joints.items():
             self._connect(name, joint)
         base = self._base()
@@ -203,10 +205,10 @@ class _Urdf:
         f, owner = self.findings, f"link {name!r}"
         f.unknown(link, ("inertial", "visual", "collision"), owner)
         f.unknown_attributes(link, ("name",), owner)
-        looks = [self._visual(v, owner) for v in link.all("visual")]
         solids = [self._collision(c, owner) for c in link.all("collision")]
         parent = self.parent.get(name)
         solid = tuple(s for s in solids if s is not None)
+        looks = [self._visual(v, owner, solid) for v in link.all("visual")]
         joint, frames = self._held(name, self._joint(name))
         return Body(
             name=name,
@@ -298,7 +300,7 @@ class _Urdf:
             return None
         return shape, sizes
 
-    def _visual(self, element: Element, owner: str) -> visual.Visual | None:
+    def _visual(self, element: Element, owner: str, solids: tuple[shapes.Shape, ...]) -> visual.Visual | None:
         self.findings.unknown(element, ("origin", "geometry", "material"), owner)
         read = self._geometry(element, owner)
         if read is None:
@@ -306,7 +308,7 @@ class _Urdf:
         shape, sizes = read
         look: dict[str, Any] = {"origin": self._origin(element, f"{owner}: visual"), **self._look(element, owner)}
         if shape.tag == "mesh":
-            return mesh_visual(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], look)
+            return mesh_visual(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], look, solids)
         kinds = {"box": visual.Box, "sphere": visual.Sphere, "cylinder": visual.Cylinder, "capsule": visual.Capsule}
         return kinds[shape.tag](**sizes, **look)
 

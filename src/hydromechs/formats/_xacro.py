@@ -129,7 +129,7 @@ class _Expansion:
     def symbols(self) -> dict[str, Any]:
         """Names that expressions may use."""
         numbers = {name: x for name, x in vars(math).items() if not name.startswith("_") and name not in LONG_RUNNING}
-        plain = {function.__name__: function for function in FUNCTIONS}
+        plain: dict[str, Any] = {function.__name__: function for function in FUNCTIONS}
         plain |= {"True": True, "False": False}
         own = {
             "load_yaml": self.load_yaml,
@@ -241,9 +241,9 @@ class _Expansion:
                 return out
             case ast.Compare(left=left, ops=ops, comparators=others):
                 a = of(left)
-                for op, other in zip(ops, others, strict=True):
+                for comparison, other in zip(ops, others, strict=True):
                     b = of(other)
-                    if not OPERATORS[type(op)](a, b):
+                    if not OPERATORS[type(comparison)](a, b):
                         return False
                     a = b
                 return True
@@ -284,8 +284,12 @@ class _Units(yaml.SafeLoader):
     """YAML with the units of xacro: !degrees and !radians."""
 
 
-_Units.add_constructor("!degrees", lambda loader, node: math.radians(float(loader.construct_scalar(node))))
-_Units.add_constructor("!radians", lambda loader, node: float(loader.construct_scalar(node)))
+def _number(loader: Any, node: Any) -> float:
+    return float(loader.construct_scalar(node))
+
+
+_Units.add_constructor("!degrees", lambda loader, node: math.radians(_number(loader, node)))
+_Units.add_constructor("!radians", _number)
 
 
 def _bounded(op: ast.operator, a: Any, b: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -123,8 +124,8 @@ def _on(mount: Origin, joint: Joint | Composite) -> Joint | Composite | None:
     placement = getattr(first, "placement", None)
     if isinstance(placement, Mdh) or placement is None:
         return joint if mount == Origin() else None
-    moved = replace(first, placement=_composed(mount, placement))
-    return Composite(parts=(moved, *joint.parts[1:])) if isinstance(joint, Composite) else moved
+    moved: Any = replace(first, placement=_composed(mount, placement))
+    return replace(joint, parts=(moved, *joint.parts[1:])) if isinstance(joint, Composite) else moved
 
 
 def _composed(a: Origin, b: Origin) -> Origin:

@@ -43,6 +43,8 @@ ADDED: Color = (0.10, 0.45, 0.80)
 INERTIA: Color = (0.85, 0.45, 0.10)
 BUOYANCY: Color = (0.05, 0.35, 0.85)
 MASS: Color = (0.75, 0.10, 0.10)
+AIR, WATER = 1.2, 1000.0
+"""Densities of air and of water [kg/m³]."""
 UNREADABLE: Color = (0.5, 0.5, 0.5)
 """Colour of the box that replaces a mesh that cannot be read."""
 UNREADABLE_SIZE = 0.1
@@ -221,7 +223,7 @@ def _mesh_pieces(look: visual.Mesh, body: Body) -> list[Piece]:
         parts = solids.mesh_file(Path(look.folder) / look.file)
     except (OSError, ValueError) as error:  # a visual must not stop a run
         warnings.warn(f"body {body.name!r}: {error}; a grey box is drawn instead", DrawingWarning, stacklevel=2)
-        box = _of_inertia(body, solids.box, 12.0)
+        box = _inertia_box(body)
         return [Piece(_placed(look, solids.box((UNREADABLE_SIZE,) * 3)) if box is None else box, UNREADABLE)]
     out = []
     for surface, color in parts:
@@ -250,8 +252,19 @@ def _stand_in(body: Body) -> list[Piece]:
     if hydro.volume > 0.0:
         radius = (0.75 * hydro.volume / math.pi) ** (1.0 / 3.0)
         return [Piece(moved(solids.ellipsoid((radius,) * 3), np.eye(3), hydro.buoyancy_center), color)]
-    found_box = _of_inertia(body, solids.box, 12.0)
+    found_box = _inertia_box(body)
     return [Piece(found_box, color)] if found_box is not None else []
+
+
+def _inertia_box(body: Body) -> Triangles | None:
+    """The box of a body's inertia; of its mass in water where it would be lighter than air, as made-up tensors are."""
+
+    def box(edges: tuple[float, ...]) -> Triangles:
+        density = body.inertia.mass / math.prod(edges)
+        shrink = (density / WATER) ** (1.0 / 3.0) if density < AIR else 1.0
+        return solids.box(tuple(edge * shrink for edge in edges))
+
+    return _of_inertia(body, box, 12.0)
 
 
 def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:
