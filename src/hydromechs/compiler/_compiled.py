@@ -229,7 +229,7 @@ class Compiled(MachineCode):
         inputs = [_as_float(x, a) for x, a in zip(arrays, recipe.inputs, strict=True)]
         leading = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(inputs, recipe.inputs, strict=True)]
         batch = max(leading, key=len, default=())
-        if any([lead != batch and lead != () for lead in leading]):
+        if any(lead != batch and lead != () for lead in leading):
             try:
                 batch = np.broadcast_shapes(*leading)
             except ValueError:
