@@ -139,7 +139,8 @@ class Page:
         server.scene.configure_environment_map(None)  # its light is pale, and takes ten seconds without a graphics card
         server.scene.add_light_hemisphere("/light", sky_color=SKY, ground_color=GROUND, intensity=1.5)
         if self.scene.wet:  # the water takes light: what is far away fades
-            fog = tuple((255.0 * 0.5 * (top + bottom)).astype(int).tolist())
+            shade = 0.3 * top + 0.7 * bottom  # of the depth: darker than the surface above
+            fog = tuple((255.0 * ((shade + 0.055) / 1.055) ** 2.4).astype(int).tolist())  # viser takes fog as linear light
             server.scene.configure_fog(1.5 * far, 14.0 * far, color=fog)
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         server.gui.main_panel.dock_right()

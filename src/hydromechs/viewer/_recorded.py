@@ -42,7 +42,7 @@ STATIC = ("weight", "buoyancy")
 SAND: Color = (0.74, 0.67, 0.52)
 CONCRETE: Color = (0.62, 0.64, 0.66)
 TETHER: Color = (0.98, 0.72, 0.10)
-SEA: Color = (0.35, 0.65, 0.80)
+SEA: Color = (0.80, 0.94, 1.0)
 CURRENT: Color = (0.10, 0.55, 0.85)
 NEAR_SURFACE = 12.0
 """Depth down to which the surface is drawn [m]."""
