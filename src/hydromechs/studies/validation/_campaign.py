@@ -183,9 +183,7 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
     return folder / pattern.replace("{trial}", trial).replace("{number}", number)
 
 
-def _recorded(
-    study: Study, model: Model, base: str, folder: Path, name: str, *, last: float | None = None
-) -> Recorded:
+def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *, last: float | None = None) -> Recorded:
     """One trial, or the last seconds of a record without a motion."""
     logs = _logs(study, model, folder, name)
     begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
