@@ -166,7 +166,7 @@ class _Sdf:
         uri = (include.first("uri") or Element("uri", include.line)).text
         owner = f"include of {uri!r}"
         inside = f"{uri.rstrip('/')}/model.sdf"
-        for name in (uri, inside) if "://" in uri else (uri, inside, f"model://{inside}"):  # Gazebo finds bare names, too
+        for name in (uri, inside) if "/" in uri else (uri, inside, f"model://{inside}"):  # Gazebo finds bare names, too
             try:
                 path = self.files.find(name).path
             except Missing as missing:
