@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from hydromechs.actuation import JointDrive, Thruster
+from hydromechs.actuation import JointDrive, JointRotor, JointSpring, Thruster
 from hydromechs.model import Model
 from hydromechs.model.component import Component
-from hydromechs.scenario import ModelStart, Scenario
+from hydromechs.scenario import ComponentSpec, ModelStart, Scenario
 
 from ._scenario_write import dumps_scenario
 from ._write import replace_file
 
-__all__ = ["plant_path", "robot_plant", "save_plant"]
+__all__ = ["convertible", "plant_path", "renamed", "robot_plant", "save_plant"]
 
 
 def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
@@ -59,3 +60,16 @@ def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path
     scenario = robot_plant(model, components, str(out.absolute()))
     replace_file(head + dumps_scenario(scenario, out.absolute().parent), path)
     return path
+
+
+def convertible(text: str) -> str:
+    """A problem of a robot description, with what to do where a scenario cannot give the options that it advises."""
+    advised = "(--" in text
+    return f"{text}; in a scenario, convert the file with these options first, and name the new file" if advised else text
+
+
+def renamed(component: Component | ComponentSpec, before: str) -> Component | ComponentSpec:
+    """A component of a vehicle in a scenario of several models, whose names begin with that of their model."""
+    if before and isinstance(component, JointSpring | JointRotor):
+        return replace(component, joint=before + component.joint)
+    return component

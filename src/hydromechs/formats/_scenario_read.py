@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from hydromechs import files
-from hydromechs.actuation import JointRotor, JointSpring, Thruster
+from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
 from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_heights
 from hydromechs.contact.terrain import HeightField
@@ -19,9 +19,8 @@ from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
-from hydromechs.model.component import Component
 from hydromechs.recording import ATTITUDE
-from hydromechs.scenario import ComponentSpec, ModelStart, Scenario, check_faults, start_names
+from hydromechs.scenario import ModelStart, Scenario, check_faults, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import field_texts, is_path
 
@@ -29,7 +28,7 @@ from ._convert import build, fields_of, key_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
-from ._robot_plant import robot_plant
+from ._robot_plant import convertible, renamed, robot_plant
 from ._robots import import_file, is_robot_file
 from ._scenario_entries import ScenarioFile, radians
 from ._yaml import Document, collector_paused, parse, read_text, show
@@ -322,7 +321,7 @@ class _Reader:
             have = {t.name for t in fields["thrusters"]}
             own = [replace(t, name=before + t.name, frame=before + t.frame) for t in vehicle.thrusters]
             fields["thrusters"] = [*fields["thrusters"], *(t for t in own if t.name not in have)]
-            fields["components"] = [*fields["components"], *(_renamed(c, before) for c in vehicle.components)]
+            fields["components"] = [*fields["components"], *(renamed(c, before) for c in vehicle.components)]
             for key in ("drives", "motions", "friction", "stops"):
                 others = {before + name: x for name, x in getattr(vehicle, key)}
                 others = {name: x for name, x in others.items() if name not in instead.get(key, ())}
@@ -378,7 +377,7 @@ class _Reader:
         except OSError as e:
             words = [str(e)]
         self.broken.add("models")
-        for text in map(_convertible, words):
+        for text in map(convertible, words):
             self._add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
         return None
 
@@ -410,7 +409,7 @@ class _Reader:
             remedy = "paths are relative to the scenario file"
             self._add(Fault(path, f"{dotted(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy))
         except ModelError as e:
-            for words in map(_convertible, e.problems):
+            for words in map(convertible, e.problems):
                 self._add(Fault(path, f"{dotted(path)}: {words}" if named else f"{dotted(path)}: {source}: {words}", source))
         if self.loaded[source] is None:
             self.broken.add("models")
@@ -590,16 +589,3 @@ class _Reader:
         if key in ("record", "controller", "environment"):
             return not self.broken & {"step", "record", "integrator", str(key), ""}
         return True
-
-
-def _convertible(text: str) -> str:
-    """A problem of a robot description, with what to do where a scenario cannot give the options that it advises."""
-    advised = "(--" in text
-    return f"{text}; in a scenario, convert the file with these options first, and name the new file" if advised else text
-
-
-def _renamed(component: Component | ComponentSpec, before: str) -> Component | ComponentSpec:
-    """A component of a vehicle in a scenario of several models, whose names begin with that of their model."""
-    if before and isinstance(component, JointSpring | JointRotor):
-        return replace(component, joint=before + component.joint)
-    return component

@@ -74,6 +74,8 @@ class Navigated(Controller):
             whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
         self.signals: Mapping[str, str] = {}
         """Names of what it shows of itself, with units."""
+        self.messages: Sequence[str] = ()
+        """Messages of its last call."""
 
     def _told_the_truth(self) -> list[str]:
         """What to say once of sensors for a filter that is not there."""

@@ -166,7 +166,7 @@ class Watched:
         self.last = self._off(at)
 
     def _off(self, at: Point) -> float:
-        return float(angle_difference(self.value(at) - self.event.level, self._period))
+        return float(angle_difference(np.asarray(self.value(at) - self.event.level), self._period))
 
     def look(self, at: Point) -> None:
         """Take the present sign as the one from which it will change."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from hydromechs import files
 from hydromechs.errors import FieldError
+from hydromechs.files import read_text
 from hydromechs.gnc.sensors import common_period
 from hydromechs.hydro import Current, RegularWave
 from hydromechs.scenario import ControllerSpec, Scenario
@@ -46,7 +46,7 @@ class Catalog:
     """Returns the scenario of the text of a file; the path is for messages and relative names."""
     write: Callable[[Scenario, str], str]
     """Returns the text of a scenario, for a file at that path."""
-    text: Callable[[str], str] = files.read_text
+    text: Callable[[str], str] = read_text
     """Reads the text of a file."""
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
     """Returns the attributes of a recording from which a replay draws a scenario."""
@@ -56,13 +56,13 @@ class Catalog:
 class Changes:
     """What an operator changes of a scenario; None leaves it as it is in the file."""
 
-    current: tuple[float, ...] | None = None
+    current: tuple[float, float, float] | None = None
     """Velocity of the water in world axes [m/s], shape (3,)."""
     wave_height: float | None = None
     """Height of regular waves [m]; 0 for none."""
     wave_period: float | None = None
     """Their period [s]."""
-    position: tuple[float, ...] | None = None
+    position: tuple[float, float, float] | None = None
     """Where the first model starts, in world axes [m], shape (3,)."""
     heading_deg: float | None = None
     """Heading that it starts with [°]."""
@@ -170,7 +170,8 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
     if changes.heading_deg is not None:
         roll, pitch, _ = rpy_from_matrix(quaternion_matrix(first.orientation or (1.0, 0.0, 0.0, 0.0)))
         turned = matrix_from_rpy((float(roll), float(pitch), math.radians(changes.heading_deg)))
-        first = replace(first, orientation=tuple(map(float, quaternion_from_matrix(turned))))
+        w, x, y, z = map(float, quaternion_from_matrix(turned))
+        first = replace(first, orientation=(w, x, y, z))
     if changes.current is not None:
         water = replace(water, current=Current(velocity=changes.current))
     if changes.wave_height is not None:

@@ -92,8 +92,8 @@ def plot_variable(
     most = max(len(g) for g in groups.values())
     if len(groups) > 16 or most > 2 * MOST_CURVES:
         dims = ", ".join(map(str, data.dims[1:]))
-        known = "; ".join(f"{dim} has {', '.join(map(str, data[dim].values))}" for dim in data.dims[1:])
-        raise ValueError(f"{name!r} would be {len(groups)} panels of {most} curves: select fewer along {dims}; {known}")
+        entries_of = "; ".join(f"{dim} has {', '.join(map(str, data[dim].values))}" for dim in data.dims[1:])
+        raise ValueError(f"{name!r} would be {len(groups)} panels of {most} curves: select fewer along {dims}; {entries_of}")
     time = ds["time"].values
     heading = data.attrs.get("long_name", name)
     with figure(out, height=0.8 + max(1.9 * len(groups), 0.2 * most + 1.2, 2.6), math=False) as fig:
