@@ -47,16 +47,12 @@ HINTS: dict[Any, dict[str, Any]] = {
 }
 """Annotations of fields, by class, that files see otherwise than Python."""
 TEXTS: dict[Any, dict[str, str]] = {
-    ForceCurve: {
-        "unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text.",
-    },
+    ForceCurve: {"unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text."},
     ModelStart: {
         "joint_velocities": "Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s].",
     },
     Check: {"statistic": "What to look at."},
-    ControllerSpec: {
-        "type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file.",
-    },
+    ControllerSpec: {"type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file."},
     ComponentSpec: {"type": "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."},
     Scenario: {
         "components": "Components of your own, by the names of their classes.",
