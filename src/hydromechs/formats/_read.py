@@ -210,8 +210,9 @@ class _Reader:
             file, _, name = joint.type.rpartition(":")
             line = self.document.line((*path, "joint", *at, "type"))
             joint = replace(joint, locked="" if self.code else f"{self.source}, line {line}")
-            known = file.endswith(".py") and self.folder is not None
-            return replace(joint, type=f"{(self.folder / file).absolute()}:{name}") if known else joint
+            if self.folder is None or not file.endswith(".py"):
+                return joint
+            return replace(joint, type=f"{(self.folder / file).absolute()}:{name}")
 
         if isinstance(body.joint, joints.Composite):
             parts = tuple(located(part, "parts", k) for k, part in enumerate(body.joint.parts))
