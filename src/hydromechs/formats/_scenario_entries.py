@@ -556,8 +556,6 @@ EngineChoice = picked(
     {"name": Literal[*ENGINES], "options": EngineEntry},
 )
 entry(ObservationNoise)
-RandomisationEntry = entry(Randomisation)
-WorldSettingsEntry = entry(WorldSettings)
 ScenarioFile = _entry(
     Scenario,
     "ScenarioFile",
@@ -574,7 +572,7 @@ ScenarioFile = _entry(
     without=("touching", "collisions", "material", "drives", "motions", "friction", "stops", "period"),
     types={
         "models": list_of(ModelStartEntry, 1),
-        "world": WorldSettingsEntry,
+        "world": entry(WorldSettings),
         "terrain": list_of(TerrainEntry),
         "grasps": list_of(Grasps),
         "tethers": list_of(Tethers),
@@ -583,7 +581,7 @@ ScenarioFile = _entry(
         "controller": ControllerEntry,
         "sensors": list_of(SensorEntry),
         "navigation": NavigationEntry,
-        "randomisation": RandomisationEntry,
+        "randomisation": entry(Randomisation),
         "integrator": Integrator,
         "engine": EngineChoice,
         "expected_warnings": list_of(Literal[*WARNING_KINDS]),

@@ -6,11 +6,11 @@ They are computed from the recorded orientation wherever a quantity is named: in
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hydromechs.values import Array
+from hydromechs.values import Array, Scalar
 
 if TYPE_CHECKING:
     import xarray
@@ -76,7 +76,7 @@ def period_of(quantity: str) -> float | None:
     return 360.0 if head.endswith("_deg") else FULL_TURN
 
 
-def angle_difference(difference: Array, period: float | None) -> Array:
+def angle_difference(difference: Scalar | Array, period: float | None) -> Any:
     """Return differences the shorter way round, in [−period/2, period/2); unchanged if the quantity does not wrap.
 
     Args:
