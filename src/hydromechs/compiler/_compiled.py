@@ -243,7 +243,8 @@ class Compiled(MachineCode):
                 raise ValueError(f"out must hold {len(recipe.outputs)} arrays, got {len(outs)}")
             outs = [_as_out(y, batch + a.shape, a) for y, a in zip(outs, recipe.outputs, strict=True)]
         places = [_address(y) for y in outs]
-        table, keep = [], []
+        table: list[int] = []
+        keep: list[Array] = []
         for x, lead, size in zip(inputs, leading, self._sizes, strict=False):
             same = lead == () or math.prod(lead) == 1
             if not same and lead != batch:

@@ -181,8 +181,7 @@ def _simulate(
         except KeyboardInterrupt as stop:
             if not folder.has_run():
                 raise  # before the first sample
-            at_sample = isinstance(stop, SimulationInterrupted)
-            state, number = (stop.state, stop.signal) if at_sample else (saved.state, SIGINT)
+            state, number = (stop.state, stop.signal) if isinstance(stop, SimulationInterrupted) else (saved.state, SIGINT)
             save_state_of(sim, state, folder.state)
             samples = load_recording(folder.recording).sizes["time"]
             raise RunInterrupted(folder, state, samples, t_start + duration - state.t, number) from None

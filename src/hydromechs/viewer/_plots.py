@@ -66,8 +66,8 @@ def plot_variable(
     """
     out = Path(out)
     if name not in ds.data_vars or ds[name].dims[:1] != ("time",):
-        known = [str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)]
-        raise ValueError(f"no variable {name!r} in the recording{nearest(name, known)}")
+        recorded = [str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)]
+        raise ValueError(f"no variable {name!r} in the recording{nearest(name, recorded)}")
     data = ds[name]
     for dim, wanted in (select or {}).items():
         if dim not in data.dims[1:]:
