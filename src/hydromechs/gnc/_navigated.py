@@ -53,6 +53,8 @@ class Navigated(Controller):
         terrain: Ground that sensors see besides what the plant can touch.
     """
 
+    messages: Sequence[str] = ()
+
     def __init__(
         self,
         controller: Controller | None,
