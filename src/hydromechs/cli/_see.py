@@ -105,8 +105,17 @@ def pilot(
         fly_again(again, out, Console(), code=code)
     else:
         link = link_of(delay, distance, message_time, loss)
-        shown = {"share": share, "port": port, "browser": browser}
-        fly(scenario, Console(), out=out, lost_after=lost_after, link=link, code=code, **shown)
+        fly(
+            scenario,
+            Console(),
+            share=share,
+            out=out,
+            lost_after=lost_after,
+            port=port,
+            browser=browser,
+            link=link,
+            code=code,
+        )
 
 
 def picture(

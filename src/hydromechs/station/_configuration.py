@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from hydromechs import files
 from hydromechs.errors import FieldError
+from hydromechs.files import read_text
 from hydromechs.gnc.sensors import common_period
 from hydromechs.scenario import Scenario
 from hydromechs.values import floats, nearest, number, positive, whole
@@ -31,7 +31,7 @@ class Catalog:
     """Paths of the scenario files, by the name that is shown."""
     read: Callable[[str, str], Scenario]
     """From the text of a file, and its path for messages and relative names, to the scenario."""
-    text: Callable[[str], str] = files.read_text
+    text: Callable[[str], str] = read_text
     """Reads the text of a file."""
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
     """Attributes of a recording from which a replay draws a scenario."""
