@@ -145,8 +145,8 @@ def test_a_recording_is_drawn_without_running_code_that_it_names(recorded, tmp_p
     source = told(recorded, tmp_path, **scenario, **drawn)
     for command in (["picture", str(source), "--out", "a.png"], ["replay", str(source), "--html", "a.html"]):
         result = CliRunner().invoke(app, command)
+        assert not ran.exists()
         assert result.exit_code == 0 and Path(command[-1]).stat().st_size > 1000, result.output
-    assert not ran.exists()
 
 
 def test_a_recording_is_drawn_from_what_it_stores(recorded, tmp_path):

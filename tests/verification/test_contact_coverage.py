@@ -9,6 +9,7 @@ import hydromechs as hm
 from hydromechs.cli._check import check_file
 from hydromechs.contact import DryFriction, Material, NonlinearContact, contact_pairs, terrain, unrepresented_contacts
 from hydromechs.hybrid import Hybrid
+from hydromechs.recording import structured
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -105,7 +106,7 @@ def test_a_crate_falls_through_a_plinth_and_the_run_reports_it():
     run = sim.run(0.5)
     assert float(run.recording.position.sel(body="crate", xyz="z")[-1]) < -0.5  # the defect that is reported
     (text,) = [m for m in run.messages if "'crate'" in m]
-    assert "'plinth'" in text and text in run.recording.attrs["messages"]
+    assert "'plinth'" in text and text in structured(run.recording, "messages")
 
     standing = model(body("crate", replace(CUBE, contact=False), *FEET, **start))
     run = hm.Simulation(standing, terrain=[PLINTH], record=0.1).run(0.5)
