@@ -166,14 +166,16 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
         gains = {**before.parameters, **gains}
     first, water = scenario.models[0], scenario.environment
     if changes.position is not None:
-        first = replace(first, position=changes.position)
+        x, y, z = changes.position
+        first = replace(first, position=(x, y, z))
     if changes.heading_deg is not None:
         roll, pitch, _ = rpy_from_matrix(quaternion_matrix(first.orientation or (1.0, 0.0, 0.0, 0.0)))
         turned = matrix_from_rpy((float(roll), float(pitch), math.radians(changes.heading_deg)))
         w, x, y, z = map(float, quaternion_from_matrix(turned))
         first = replace(first, orientation=(w, x, y, z))
     if changes.current is not None:
-        water = replace(water, current=Current(velocity=changes.current))
+        x, y, z = changes.current
+        water = replace(water, current=Current(velocity=(x, y, z)))
     if changes.wave_height is not None:
         wave = RegularWave(height=changes.wave_height, period=changes.wave_period or 5.0) if changes.wave_height > 0.0 else None
         water = replace(water, waves=() if wave is None else (wave,))

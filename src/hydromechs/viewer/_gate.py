@@ -14,7 +14,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
@@ -262,7 +262,11 @@ class PageGate(Gate):
 
     def respond(self, parts: list[str]) -> Response | None:
         """See `Gate`."""
-        return answer(viewer_html(), "text/html; charset=utf-8") if parts == [""] else None
+        return answer(self._page, "text/html; charset=utf-8") if parts == [""] else None
+
+    @cached_property
+    def _page(self) -> bytes:
+        return viewer_html()
 
     def serves(self, parts: list[str]) -> bool:
         """See `Gate`; viser's client leaves out the last slash."""
@@ -273,7 +277,6 @@ class PageGate(Gate):
         await self.relay(connection, self._inner, self._tickets, CONTROLS)
 
 
-@cache
 def viewer_html(style: str = "", script: str = "") -> bytes:
     """Return viser's page.
 
