@@ -208,6 +208,7 @@ def test_a_hostile_recording_in_a_browser(run, tab):
         page.close()
 
 
+@pytest.mark.filterwarnings("ignore:constrained_layout not applied")  # names of 300 characters leave no room for curves
 def test_a_hostile_replay_file_and_report(run, tab, tmp_path):
     """The plots of the report too; none of them fails on names that look like TeX."""
     scene, ds, summary = run

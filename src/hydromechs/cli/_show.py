@@ -186,7 +186,7 @@ def _layers(scene: Scene, text: str) -> list[str]:
 
 def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
     """Keep a page going until Ctrl-C."""
-    console.print(Text(f"open {page.url} (Ctrl-C ends it)", "bold"))
+    console.print(Text(f"open {page.url} (Ctrl-C ends it)", "bold"), soft_wrap=True)
     if port and page.gate.port != port:
         console.print(Text(f"port {port} is in use, so this is another one", "yellow"))
     if browser and has_display():

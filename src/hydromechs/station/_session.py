@@ -434,10 +434,9 @@ class Session:
         """Stop time at a tick of the control."""
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
+        if not self.problem:
+            self._publish()  # first, so that whoever sees time stand still sees where
         self._running, self._factor = False, 0.0
-        if self.problem:
-            return
-        self._publish()
 
     def _one_step(self) -> None:
         if not self._running and not self.problem:
