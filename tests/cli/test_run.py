@@ -14,7 +14,7 @@ from hydromechs.scenario import run_scenario
 
 KEYS = {
     "title", "description", "model", "duration", "wall_time", "compile_time", "real_time_factor", "late_steps", "stopped",
-    "diverged", "checks", "audit", "residual", "residual_relative", "residual_before", "setup", "messages",
+    "diverged", "checks", "audit", "residual", "residual_relative", "residual_before", "setup", "messages", "warnings",
 }  # fmt: skip
 """What programs may read in summary.json."""
 

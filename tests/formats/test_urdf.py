@@ -150,7 +150,7 @@ SOLID = MESH.replace("visual", "collision")
         (robot(), 1, "no <link>"),
         ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
         (robot(link("a", "").replace("></link>", f">{SOLID}</link>")), 2, "'package://p/none.stl'; .* placeholders=True"),
-        ("<thing/>", 1, "begins with <thing>"),
+        ("<thing/>", 1, "no robot description that is known here"),
     ],
 )
 def test_faults_have_line_and_remedy(text, line, words):

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -177,9 +178,10 @@ def _quietly(read):
 
 # -- robot descriptions -------------------------------------------------------------------------------------------------
 
-URDF = "<robot name='r'><link name='a'><visual><geometry><mesh filename='{}'/></geometry></visual></link></robot>"
+URDF = "<robot name='r'><link name='a'><{0}><geometry><mesh filename='{1}'/></geometry></{0}></link></robot>"
 
 
+@pytest.mark.parametrize("role", ["visual", "collision"])
 @pytest.mark.parametrize(
     "path",
     [
@@ -196,16 +198,23 @@ URDF = "<robot name='r'><link name='a'><visual><geometry><mesh filename='{}'/></
         "..\\secret.stl",
     ],
 )
-def test_meshes_stay_in_the_folder_of_the_robot(tmp_path, path):
+def test_meshes_stay_in_the_folder_of_the_robot(tmp_path, path, role):
+    """A collision mesh elsewhere is an error; a visual one becomes a box. Neither is read."""
     robot = tmp_path / "robot"
     robot.mkdir()
     (tmp_path / "secret.stl").write_text(f"solid {SECRET}\nendsolid {SECRET}\n")
     (robot / "link.stl").symlink_to(tmp_path / "secret.stl")
     os.mkfifo(robot / "pipe.stl")
-    (robot / "r.urdf").write_text(URDF.format(path.replace("\0", "&#0;")))
-    with pytest.raises(hm.ModelError) as error:
-        hm.load(robot / "r.urdf")
-    assert SECRET not in str(error.value)
+    (robot / "r.urdf").write_text(URDF.format(role, path.replace("\0", "&#0;")))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = hm.import_file(robot / "r.urdf")
+            assert role == "visual" and not any(isinstance(look, hm.visual.Mesh) for look in found.model.bodies[0].visual)
+            text = str(found.notes)
+        except hm.ModelError as error:
+            text = str(error)
+    assert SECRET not in text + " ".join(str(w.message) for w in caught)
 
 
 @pytest.mark.parametrize("root", ["robot", "sdf", "mujoco"])

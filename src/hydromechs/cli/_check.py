@@ -74,7 +74,7 @@ def _good(file: str, options: dict[str, Any]) -> str:
 
 
 def _good_sweep(file: str) -> str:
-    """What to say of a study of many runs without errors."""
+    """Text about a study of many runs without errors."""
     from hydromechs.sweeps import load_study
 
     study = load_study(file)
@@ -83,7 +83,7 @@ def _good_sweep(file: str) -> str:
 
 
 def _good_validation(file: str) -> str:
-    """What to say of a study that validates a model, without errors."""
+    """Text about a validation study without errors."""
     from hydromechs.studies import validation
 
     try:

@@ -44,9 +44,10 @@ class EnergyWatch:
             block: Variables of the recording by name, shape (n, ...).
         """
         stored = [block[name] for name in STORED_ENERGIES]
-        columns = np.column_stack([*stored, block["work"]])
+        work = block.get("work", np.zeros((len(times), 0)))  # a mechanism without forces has none
+        columns = np.column_stack([*stored, work])
         residual = block["energy_residual"]
-        passive = np.zeros(len(times)) if self._passive is None else block["work"][:, self._passive]
+        passive = np.zeros(len(times)) if self._passive is None else work[:, self._passive]
         if self._first is None:
             self._first, self._last = (residual[0], passive[0]), (times[0], residual[0])
             self._low = self._high = columns[0]
