@@ -84,6 +84,9 @@ def test_what_is_missing_is_said(robot, old, new, words):
         "'a' * 10**9",
         "math.factorial(10**7)",
         "xacro.load_yaml('SECRET')",
+        "(((10**100)**100)**100)**20",
+        "len(tuple([0])*50000000)",
+        "len(('x'*10000).join(['a']*10000))",
     ],
 )
 @pytest.mark.parametrize("form", ["${%s}", "$(eval %s)"])

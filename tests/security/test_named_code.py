@@ -98,6 +98,19 @@ def test_a_file_cannot_call_other_functions_of_the_package(tmp_path, monkeypatch
     assert not Path("ran").exists()
 
 
+def test_a_stand_in_of_the_package_gets_no_code_past_the_permission(hostile, ran):
+    """The package's own `JointSpec`, which a file may name, would name the code a second time, unlocked."""
+    evil = Path("evil.py").absolute()
+    inner = f"{{type: 'hydromechs.model._joint_code:JointSpec', parameters: {{type: '{evil}:Rail'}}}}"
+    file = hostile["joint"]
+    file.write_text(file.read_text().replace("{type: 'evil.py:Rail'}", inner))
+    for read in (hm.load, lambda path: sweeps.load_study(hostile["study_of_model"])):
+        with pytest.raises(ValueError, match="JointSpec"):
+            read(file)
+    assert CliRunner().invoke(app, ["check", str(hostile["study_of_model"])]).exit_code == 1
+    assert not ran.exists()
+
+
 def test_classes_of_the_package_need_no_permission(tmp_path):
     file = tmp_path / "s.yaml"
     file.write_text(

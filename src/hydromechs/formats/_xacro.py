@@ -33,6 +33,10 @@ MAX_LENGTH = 10_000
 """Longest text or list that a product makes."""
 MAX_TEXT = 1_000_000
 """Longest text of an attribute."""
+MAX_BITS = 10_000
+"""Longest whole number, in bits."""
+MAX_EVALUATIONS = 50_000
+"""Texts and attributes that one expansion evaluates: blocks that insert each other twice would never end."""
 MAX_CALLS = 100_000
 """Calls of macros in one expansion: macros that call each other twice would never end."""
 TEXT_METHODS = frozenset(
@@ -123,7 +127,7 @@ class _Expansion:
 
     def __init__(self, xacro: Any, files: RobotFiles) -> None:
         self.xacro, self.files = xacro, files
-        self.calls, self.known = 0, [*FUNCTIONS]
+        self.calls, self.evaluations, self.known = 0, 0, [*FUNCTIONS]
         self._eval_text, self._handle_macro_call = xacro.eval_text, xacro.handle_macro_call
 
     def symbols(self) -> dict[str, Any]:
@@ -159,8 +163,10 @@ class _Expansion:
         """The document of a text, without document types and entities."""
         from xml.dom import minidom
 
-        mark: Any = (b"<!DOCTYPE", b"<!ENTITY") if isinstance(raw, bytes) else ("<!DOCTYPE", "<!ENTITY")
-        if any(word in raw for word in mark):
+        raw = raw.encode() if isinstance(raw, str) else raw
+        if b"\0" in raw:  # UTF-16 would hide what is looked for below
+            raise Missing("the file is not UTF-8; save it as UTF-8")
+        if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
             raise Missing("the file declares a document type or an entity, which is not read; write out what it stands for")
         return minidom.parseString(raw)
 
@@ -178,6 +184,9 @@ class _Expansion:
 
     def eval_text(self, text: str, symbols: Any) -> Any:
         """The value of a text with expressions, within a length; in place of `xacro.eval_text`."""
+        self.evaluations += 1
+        if self.evaluations > MAX_EVALUATIONS:
+            raise Missing(f"it evaluates more than {MAX_EVALUATIONS} texts and attributes")
         out = self._eval_text(text, symbols)
         if isinstance(out, str) and len(out) > MAX_TEXT:
             raise Missing(f"a text has {len(out)} characters, more than {MAX_TEXT}")
@@ -250,9 +259,9 @@ class _Expansion:
             case ast.IfExp(test=test, body=body, orelse=other):
                 return of(body) if of(test) else of(other)
             case ast.List(elts=items) | ast.Tuple(elts=items):
-                return [of(item) for item in items]
+                return _weighed([of(item) for item in items])
             case ast.Dict(keys=keys, values=values) if None not in keys:
-                return {of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None}
+                return _weighed({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
             case ast.Subscript(value=inner, slice=ast.Slice(lower=low, upper=high, step=None)):
                 return of(inner)[None if low is None else of(low) : None if high is None else of(high)]
             case ast.Subscript(value=inner, slice=index):
@@ -264,11 +273,14 @@ class _Expansion:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=given, keywords=[]) if name in TEXT_METHODS:
                 owner = of(inner)
                 if type(owner) in (str, dict, self.xacro.YamlDictWrapper):
-                    return getattr(owner, name)(*map(of, given))
+                    values = [_weighed(of(x)) for x in given]
+                    if name == "join" and values and len(owner) * len(values[0]) > MAX_TEXT:
+                        raise Missing(f"a text of {len(owner) * len(values[0])} characters is beyond the limit of {MAX_TEXT}")
+                    return getattr(owner, name)(*values)
             case ast.Call(func=inner, args=given, keywords=[]):
                 function = of(inner)
                 if any(function is known for known in self.known):
-                    return function(*map(of, given))
+                    return _weighed(function(*(_weighed(of(x)) for x in given)))
         raise Missing(
             f"the expression {ast.unparse(node)!r} is not evaluated here; expand the file with xacro, and load what it writes"
         )
@@ -292,13 +304,34 @@ _Units.add_constructor("!degrees", lambda loader, node: math.radians(_number(loa
 _Units.add_constructor("!radians", _number)
 
 
+def _weighed(value: Any) -> Any:
+    """A value with at most `MAX_LENGTH` items in all its lists and mappings, texts of at most `MAX_TEXT`; else `Missing`."""
+    open_items, count = [value], 0
+    while open_items:
+        item = open_items.pop()
+        count += 1
+        if count > MAX_LENGTH or (isinstance(item, str) and len(item) > MAX_TEXT):
+            raise Missing(f"a value of an expression has more than {MAX_LENGTH} items or {MAX_TEXT} characters")
+        if isinstance(item, dict):
+            open_items += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            if len(item) > MAX_LENGTH:
+                raise Missing(f"a list has {len(item)} items, more than {MAX_LENGTH}")
+            open_items += item
+    return value
+
+
 def _bounded(op: ast.operator, a: Any, b: Any) -> Any:
     """The value of a binary operation that cannot fill the memory."""
+    if isinstance(a, int) and isinstance(b, int) and isinstance(op, ast.Pow | ast.Mult):
+        bits = a.bit_length() * abs(b) if isinstance(op, ast.Pow) else a.bit_length() + b.bit_length()
+        if bits > MAX_BITS:
+            raise Missing(f"a whole number of {bits} bits is beyond the limit of {MAX_BITS}")
     if isinstance(op, ast.Pow) and not (isinstance(a, int | float) and isinstance(b, int | float) and abs(b) <= MAX_POWER):
         raise Missing(f"the power {a} ** {b} is beyond the limit of {MAX_POWER:g}")
     if isinstance(op, ast.Mult):
         for rows, times in ((a, b), (b, a)):
-            if isinstance(rows, str | list) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:
+            if isinstance(rows, str | list | tuple) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:
                 raise Missing(f"{times} times a text or list of {len(rows)} is beyond the limit of {MAX_LENGTH}")
     if isinstance(op, ast.Add) and isinstance(a, str | list) and isinstance(b, str | list) and len(a) + len(b) > MAX_TEXT:
         raise Missing(f"a text or list of {len(a) + len(b)} is beyond the limit of {MAX_TEXT}")

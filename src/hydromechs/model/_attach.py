@@ -56,7 +56,7 @@ def attach(
     if len(roots) > 1 and any(isinstance(root.joint, Free) for root in roots):
         names = ", ".join(repr(root.name) for root in roots)
         raise ValueError(f"attach: {part.name} has {len(roots)} roots ({names}), one of them free; attach each on its own")
-    stand = f"{part.name}.mount"
+    stand = f"{before}{part.name}.mount"
     mounted = [_renamed(body, before) for body in part.bodies]
     extra: list[Body] = []
     for i, body in enumerate(part.bodies):
@@ -99,7 +99,7 @@ def _prefix(vehicle: Model, part: Model, prefix: str | None) -> str:
     if prefix is not None and (not isinstance(prefix, str) or not prefix.strip()):
         raise ValueError(f"attach: prefix is {prefix!r}, must be a text; remove it for names as they are")
     taken = {*vehicle.body_names, *vehicle.frames, "world"}
-    names = [*part.body_names, *part.frames]
+    names = [*part.body_names, *part.frames, f"{part.name}.mount"]
     for before in ("", f"{part.name}.") if prefix is None else (f"{prefix}.",):
         used = [before + x for x in names if before + x in taken]
         if not used:

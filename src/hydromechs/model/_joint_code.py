@@ -101,7 +101,8 @@ class JointSpec(joints.OwnJoint):
     def make(self) -> joints.OwnJoint:
         """Import the class and build the joint; raises `CodeError` for a bad class, `CodeNotAllowed` for one that is locked."""
         target = named_code(self.type, "joint", {}, "the model file", module_kept, self.locked)
-        if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)):
+        # a stand-in that names a stand-in would get code past the permission of the file
+        if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)) or issubclass(target, JointSpec):
             raise CodeError(JOINT.format(self.type, kind_of(target)))
         given = {name: getattr(self, name) for name in COMMON}
         out = called(self.type, target, {**given, **self.parameters})

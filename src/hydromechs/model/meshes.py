@@ -35,6 +35,10 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
             f"mesh {str(path)!r} is a Collada file, which needs pycollada; run `pip install 'hydromechs[collada]'`, or "
             "export it as OBJ, STL or GLB"
         )
+    if collada:
+        raw = path.read_bytes()
+        if b"\0" in raw or b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
+            raise ValueError(f"mesh {str(path)!r} declares a document type or an entity, or is not UTF-8; export it again")
     try:
         scene = trimesh.load_scene(path)
         if collada and scene.units:

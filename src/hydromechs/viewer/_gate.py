@@ -200,7 +200,10 @@ class Gate:
 
     def _path(self, path: str) -> list[str] | None:
         """Parts of a path behind the token; None if the token is wrong."""
-        parts = urlsplit(path).path.lstrip("/").split("/")
+        try:
+            parts = urlsplit(path).path.lstrip("/").split("/")
+        except ValueError:  # as "//["
+            return None
         if not secrets.compare_digest(parts[0].encode(), self.token.encode()):
             return None
         return parts[1:]
@@ -233,7 +236,7 @@ class Gate:
             connection.transport.abort()
             return _nothing()
         if request.headers.get("Upgrade", "").lower() == "websocket":
-            if any(urlsplit(origin).netloc != hosts[0] for origin in origins):
+            if any(_netloc(origin) != hosts[0] for origin in origins):
                 self.rejected.take("address", f"the page of another site: {', '.join(origins)}")
                 return _nothing()
             return None if self.serves(parts) else _nothing()
@@ -245,6 +248,14 @@ class Gate:
         if parts is not None:
             with contextlib.suppress(websockets.ConnectionClosed):
                 await self.connected(connection, parts)
+
+
+def _netloc(origin: str) -> str:
+    """Host and port of an `Origin` header; empty for one that cannot be read."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 class PageGate(Gate):
