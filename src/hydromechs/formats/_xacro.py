@@ -273,10 +273,10 @@ class _Expansion:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=given, keywords=[]) if name in TEXT_METHODS:
                 owner = of(inner)
                 if type(owner) in (str, dict, self.xacro.YamlDictWrapper):
-                    values = [_weighed(of(x)) for x in given]
-                    if name == "join" and values and len(owner) * len(values[0]) > MAX_TEXT:
-                        raise Missing(f"a text of {len(owner) * len(values[0])} characters is beyond the limit of {MAX_TEXT}")
-                    return getattr(owner, name)(*values)
+                    passed = [_weighed(of(x)) for x in given]
+                    if name == "join" and passed and len(owner) * len(passed[0]) > MAX_TEXT:
+                        raise Missing(f"a text of {len(owner) * len(passed[0])} characters is beyond the limit of {MAX_TEXT}")
+                    return getattr(owner, name)(*passed)
             case ast.Call(func=inner, args=given, keywords=[]):
                 function = of(inner)
                 if any(function is known for known in self.known):
