@@ -163,7 +163,9 @@ def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, stu
     """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
     problem = campaign.problem_of(campaign.trials[:1])
     for u in study.found():
-        given = getattr(u, "value", None) if isinstance(u, fitting.Number) else getattr(u, "diagonal", None)
+        given = (
+            getattr(u, "value", None) if isinstance(u, fitting.Number | fitting.SurfaceHeight) else getattr(u, "diagonal", None)
+        )
         assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u
     assert problem.guess[0] == -0.01574
 
